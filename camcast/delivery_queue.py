@@ -173,7 +173,7 @@ class DeliveryQueue(Generic[E]):
 
     def _drop_oldest(self) -> None:
         missed = 0
-        told: list[Missed] = []
+        tells: list[Missed] = []
         while self._over():
             if self.opened:
                 event = self.opened.popleft()
@@ -187,7 +187,7 @@ class DeliveryQueue(Generic[E]):
                 self._tell_dropped(oldest)
                 continue
             if isinstance(oldest, Missed):
-                told.append(oldest)
+                tells.append(oldest)
                 continue
             assert isinstance(oldest, ReceivedBatch)  # this policy's gap is in front of everything
             if self._over():
@@ -195,8 +195,8 @@ class DeliveryQueue(Generic[E]):
                 self._tell_dropped(oldest)
             else:  # a part of it fits
                 self._open(oldest)
-        self._unopened.extendleft(reversed(told))
-        self._tells += len(told)
+        self._unopened.extendleft(reversed(tells))
+        self._tells += len(tells)
         self.gap += missed
         self.missed += missed
 

@@ -110,13 +110,13 @@ def carry_out(
                     raise
                 raise ExperimentError(f"{error}; see {', '.join(map(str, logs))}") from error
     if given.json:
-        told = {"scenario": scenario.name, "output": None if kept is None else str(kept)}
-        print_json(outcome.as_json() | told, "run/1")
+        run = {"scenario": scenario.name, "output": None if kept is None else str(kept)}
+        print_json(outcome.as_json() | run, "run/1")
     else:
         console = wide_console()
         print_outcome(outcome, console)
-        said = "not kept; --output DIR keeps the traces" if kept is None else kept
-        console.print(f"output: {said}", highlight=False, soft_wrap=True)
+        written = "not kept; --output DIR keeps the traces" if kept is None else kept
+        console.print(f"output: {written}", highlight=False, soft_wrap=True)
     missed = not outcome.interrupted and outcome.summary.worst_reception < reception_min
     parasites = outcome.parasites and not find_protocol(scenario.protocol).parasitic
     if parasites or missed:

@@ -84,10 +84,10 @@ def _accounts(place: Path, event: str) -> Iterator[Account]:
 
 def _show(explanation: Explanation) -> None:
     when = explanation.published
-    told = "" if when is None else f" at {_time(when)}"
+    published_at = "" if when is None else f" at {_time(when)}"
     print_lines(
         f"event {explanation.event}",
-        f"in {explanation.topic or '?'}, published by {explanation.publisher[:8]}{told}",
+        f"in {explanation.topic or '?'}, published by {explanation.publisher[:8]}{published_at}",
     )
     if explanation.way:
         print_table(

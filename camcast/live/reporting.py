@@ -156,5 +156,5 @@ class Reporter:
         if notice.kind == "peer_gone":
             fields["silent"] = notice.silent
         gateways, silent = ", ".join(notice.addresses), ", silent" if notice.silent else ""
-        said = text.format(topic=topic, notice=notice, gateways=gateways, silent=silent)
-        _log.log(level, "%s", said, extra={"camcast": fields})
+        line = text.format(topic=topic, notice=notice, gateways=gateways, silent=silent)
+        _log.log(level, "%s", line, extra={"camcast": fields})

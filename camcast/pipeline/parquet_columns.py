@@ -20,11 +20,11 @@ from camcast.measures import measure_of
 
 def metadata_of(kind: str, schema_version: int, metrics: Iterable[str]) -> dict[str, str]:
     """Return the metadata of a file with these metrics."""
-    told = {}
+    described = {}
     for metric in sorted(set(metrics)):
         measure = measure_of(metric)
         unit = "share" if measure.is_share else measure.unit or "count"
-        told[metric] = {
+        described[metric] = {
             "title": measure.title,
             "unit": unit,
             "meaning": measure.meaning,
@@ -33,7 +33,7 @@ def metadata_of(kind: str, schema_version: int, metrics: Iterable[str]) -> dict[
     return {
         f"camcast.{kind}": str(schema_version),
         "camcast": __version__,
-        "camcast.measures": json.dumps(told),
+        "camcast.measures": json.dumps(described),
     }
 
 

@@ -110,7 +110,7 @@ def summarise(
     published = {e: p for e, p in reading.published.items() if p.when >= since}
     topics = sorted(scenario.communities, key=lambda t: (t.level, t))
     tallies = _tally(reading, published)
-    found = _measured(reading, [topic.name for topic in topics], tallies)
+    found = measured(reading, [topic.name for topic in topics], tallies)
     views = reading.views(_end(reading))
     alive = [m for m in reading.members.values() if m.crashed == math.inf]
     dead = {m.node for m in reading.members.values() if m.crashed < math.inf}
@@ -150,14 +150,14 @@ def _simulated(scenario: BaseScenario) -> tuple[Protocol, System, Callable[[floa
     return protocol, find_system(scenario.protocol), partial(backend.expected_view, options)
 
 
-def measured(reading: Reading, communities: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """Compute, by community, the fields of `CommunitySummary` that need nothing but the traces."""
-    return _measured(reading, communities, _tally(reading, reading.published))
-
-
-def _measured(
-    reading: Reading, communities: Iterable[str], tallies: Mapping[str, _Tally]
+def measured(
+    reading: Reading, communities: Iterable[str], tallies: Mapping[str, _Tally] | None = None
 ) -> dict[str, dict[str, Any]]:
+    """Compute, by community, the fields of `CommunitySummary` that need nothing but the traces.
+
+    Without `tallies`, those of all events.
+    """
+    tallies = _tally(reading, reading.published) if tallies is None else tallies
     views = reading.views(_end(reading))
     alive = [m for m in reading.members.values() if m.crashed == math.inf]
     parasites: dict[str, int] = defaultdict(int)

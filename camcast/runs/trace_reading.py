@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.trace import TraceRecord
@@ -117,12 +117,10 @@ def take(record: TraceRecord, reading: Reading) -> None:
             reading.members[node] = Member(node, community, record.when, crashed=crashed)
         case "leave" | "crash":
             before = reading.members.get(node, Member(node, community, math.inf))
-            left, crashed = before.left, before.crashed
-            if record.kind == "leave":
-                left = record.when
-            else:
-                crashed = record.when
-            reading.members[node] = Member(node, before.topic, before.joined, left, crashed)
+            leaves, when = record.kind == "leave", record.when
+            reading.members[node] = (
+                evolve(before, left=when) if leaves else evolve(before, crashed=when)
+            )
         case "publish":
             reading.published[record.event] = Published(node, record.when, record.topic)
         case "deliver":

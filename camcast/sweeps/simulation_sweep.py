@@ -192,16 +192,16 @@ def _load(
 
 
 def _wrong_point(file: TomlFile, given: TomlFile, values: Point, error: ValueError) -> ValueError:
-    said = str(error).removeprefix(f"{given.path}: ")
+    fault = str(error).removeprefix(f"{given.path}: ")
     if not values:
-        return TomlError(f"{file.path}: {said}")
+        return TomlError(f"{file.path}: {fault}")
     try:
         _check(file)
     except ValueError as of_the_file:
-        if str(of_the_file).endswith(said):
+        if str(of_the_file).endswith(fault):
             return of_the_file  # with its line: the grid has no part in it
     point = " ".join(f"{key}={shown(value)}" for key, value in values.items())
-    return GridError(f"--grid {point}: {said}")
+    return GridError(f"--grid {point}: {fault}")
 
 
 def _point(

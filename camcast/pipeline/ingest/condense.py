@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 STORY: Final = (*("publish", "deliver", "parasite", "join", "leave", "crash", "learn", "forget"),)
 """Kinds of which each record matters, and when and where it happened."""
 
-_TOLD: Final = ("when", "sequence", "node", "peer", "topic", "hops")
-COLUMNS: Final = ("run", "kind", "community", "event", *_TOLD, "n", "bytes")
+_DETAILS: Final = ("when", "sequence", "node", "peer", "topic", "hops")
+COLUMNS: Final = ("run", "kind", "community", "event", *_DETAILS, "n", "bytes")
 """`n` records that were alike, and their `bytes`. In a row of `STORY` `n` is 1; in one of another
 kind all is null that comes between the event and `n`."""
 
@@ -23,9 +23,9 @@ kind all is null that comes between the event and `n`."""
 def condensed(records: DataFrame, *more: str) -> DataFrame:
     """Condense records, which have the `run` they are of; what has other `more` stays apart."""
     is_story = F.col("kind").isin(*STORY)
-    told = [F.when(is_story, F.col(name)).alias(name) for name in _TOLD]
+    details = [F.when(is_story, F.col(name)).alias(name) for name in _DETAILS]
     keys = ("run", "kind", "community", "event", *more)
-    alike = records.select(*keys, *told, "size").groupBy(*keys, *_TOLD)
+    alike = records.select(*keys, *details, "size").groupBy(*keys, *_DETAILS)
     summed = alike.agg(F.count("*").alias("n"), F.sum("size").alias("bytes"))
     return summed.withColumn("n", F.explode(_numbers(is_story)))
 

@@ -1,7 +1,7 @@
 """Reads any number of run folders, their traces as JSON lines or Parquet, with Spark.
 
-What can be read is read. What cannot is said: a folder that is none in `Runs.problems`, a record
-that is none in `Runs.quarantine`, with its file and line, and both counted.
+What can be read is read. `Runs.problems` names each folder that cannot, and `Runs.quarantine` has
+each record that cannot, with its file and line.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from camcast.pipeline.ingest.run_folder import (
 from camcast.pipeline.ingest.trace_parquet import VERSION_KEY
 
 _JSON_OPTIONS: Final = {"columnNameOfCorruptRecord": "malformed", "allowNonNumericNumbers": "false"}
-_REASONS_TOLD: Final = 3  # chosen: of a run, the most frequent; the table has all
+_REASONS_NAMED: Final = 3  # chosen: of a run, the most frequent; the table has all
 # Spark takes a path for a pattern.
 _PATTERN: Final = str.maketrans({sign: f"\\{sign}" for sign in "\\*?[]{}"})
 
@@ -87,7 +87,7 @@ def read_runs(spark: SparkSession, folders: Sequence[Path]) -> Runs:
     wrong = local_table(spark, [], quarantine.SCHEMA)
     for _, part in parts:
         wrong = wrong.unionByName(part)
-    problems += _told(counts)
+    problems += _problems_of(counts)
     return Runs(records, tuple(counts.values()), wrong, tuple(problems))
 
 
@@ -116,13 +116,13 @@ def _described(folders: Sequence[Path]) -> tuple[list[RunFolder], list[str]]:
     return described, problems
 
 
-def _told(counts: dict[str, ReadRun]) -> Iterator[str]:
+def _problems_of(counts: dict[str, ReadRun]) -> Iterator[str]:
     for run, count in counts.items():
         if count.quarantined:
             reasons = sorted(count.reasons.items(), key=lambda item: (-item[1], item[0]))
-            told = ", ".join(f"{reason} ({n})" for reason, n in reasons[:_REASONS_TOLD])
-            more = ", ..." if len(reasons) > _REASONS_TOLD else ""
-            yield f"{count.quarantined} records of {run} are in quarantine: {told}{more}"
+            frequent = ", ".join(f"{reason} ({n})" for reason, n in reasons[:_REASONS_NAMED])
+            more = ", ..." if len(reasons) > _REASONS_NAMED else ""
+            yield f"{count.quarantined} records of {run} are in quarantine: {frequent}{more}"
         if not count.records:
             yield str(NoTraceError(f"the trace of {run} has no record that can be read"))
 

@@ -89,16 +89,16 @@ def _first_deliveries(story: DataFrame) -> DataFrame:
     key = (*_EVENT, "node")
     delivered = story.where(F.col("kind") == "deliver").select(*key, "when", "sequence", "hops")
     # Nearly all are delivered once. A minimum of structs is found by sorting, which takes several
-    # times as long as sums of numbers; so the few others are told apart first.
-    told = (
+    # times as long as sums of numbers; so the few others are counted apart first.
+    counted = (
         delivered.groupBy(*key)
         .agg(F.count("*").alias("n"), F.min("when").alias("delivered"), F.min("hops").alias("hops"))
         .localCheckpoint()
     )
-    again = delivered.join(told.where(F.col("n") > 1).select(*key), [*key], "left_semi")
+    again = delivered.join(counted.where(F.col("n") > 1).select(*key), [*key], "left_semi")
     first = again.groupBy(*key).agg(F.min(F.struct("when", "sequence", "hops")).alias("first"))
     return (
-        told.where(F.col("n") == 1)
+        counted.where(F.col("n") == 1)
         .drop("n")
         .unionByName(
             first.select(

@@ -155,9 +155,9 @@ class Jvm:
 
         Raises `SparkUnavailableError` when it ends, or takes too long.
         """
-        told = _gateway_file(self.folder)
+        written_by_java = _gateway_file(self.folder)
         latest = monotonic() + _START_SECONDS
-        while not told.exists():
+        while not written_by_java.exists():
             try:
                 self.process.wait(_POLL_SECONDS)
             except subprocess.TimeoutExpired:
@@ -169,14 +169,14 @@ class Jvm:
             raise SparkUnavailableError(
                 f"Spark did not start for the master {self.master}{self._said()}"
             )
-        written = told.read_bytes()
+        written = written_by_java.read_bytes()
         port, length = struct.unpack(">ii", written[:8])
         return port, written[8 : 8 + length].decode()
 
     def _said(self) -> str:
         lines = _log_file(self.folder).read_text(errors="replace").splitlines()
-        told = [line for line in lines if line and not _CHATTER.match(line)]
-        return ": " + ("\n  ".join(told[-_QUOTED_LINES:]) or "Java said nothing")
+        lines_of_interest = [line for line in lines if line and not _CHATTER.match(line)]
+        return ": " + ("\n  ".join(lines_of_interest[-_QUOTED_LINES:]) or "Java said nothing")
 
 
 @contextmanager

@@ -207,11 +207,11 @@ def _pyspark_silent() -> Iterator[None]:
     for log in loud:
         log.setLevel(logging.CRITICAL)
     logging.getLogger().addFilter(_not_of_py4j)
-    told = threading.excepthook
+    excepthook = threading.excepthook
 
     def silent(failed: threading.ExceptHookArgs) -> None:
         if not failed.exc_type.__module__.startswith(("py4j", "pyspark")):
-            told(failed)
+            excepthook(failed)
 
     threading.excepthook = silent
     for server in (AccumulatorTCPServer, AccumulatorUnixServer):
@@ -219,18 +219,18 @@ def _pyspark_silent() -> Iterator[None]:
     try:
         yield
     except Exception:
-        _speak(loud, levels, told)
+        _speak(loud, levels, excepthook)
         raise
-    _speak(loud, levels, told)
+    _speak(loud, levels, excepthook)
 
 
 def _speak(
     loud: Sequence[logging.Logger],
     levels: Sequence[int],
-    told: Callable[[threading.ExceptHookArgs], object],
+    excepthook: Callable[[threading.ExceptHookArgs], object],
 ) -> None:
     logging.getLogger().removeFilter(_not_of_py4j)
-    threading.excepthook = told
+    threading.excepthook = excepthook
     for log, level in zip(loud, levels, strict=True):
         log.setLevel(level)
 
