@@ -1,9 +1,9 @@
 """Interests that travel: their size is bounded, and so is the cost of reading and uniting them.
 
-A process sends its peers what it wants itself, and what the processes want that it stands for
-(002, 4.2.2, "Regroup patterns"). Such an interest travels as its text. An interest that is too
-large is *weakened*: it becomes the topics of its terms or, if these are too many, their
-super-topics. The weaker interest covers the precise one (002, 6.1.1), so nobody misses an event.
+A process sends its peers its own interest, and the union of the interests of the processes that it
+represents (002, 4.2.2, "Regroup patterns"), as text. An interest that is too large is *weakened*:
+it becomes the topics of its terms or, if these are too many, their super-topics. The weaker
+interest covers the precise one (002, 6.1.1), so that no process misses an event.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The grammar of interests: from text to terms, and where a text goes wrong.
+"""The grammar of interests: parses a text into terms, or names the column of the error.
 
 ::
 
@@ -47,7 +47,7 @@ _NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
 class InterestError(CamcastError, ValueError):
-    """A text is not an interest; `column` (from 1) is where it fails; the message points there."""
+    """A text is not an interest; `column` (from 1) is where it fails, as the message shows."""
 
     def __init__(self, text: str, column: int, message: str) -> None:
         super().__init__(text, column, message)
@@ -80,7 +80,7 @@ class _Token(NamedTuple):
 
 
 def parse_terms(text: str, multiplied_max: int = TERMS_MAX) -> list[Term]:
-    """Read an interest as its terms, of which it is the disjunction; raises `InterestError`.
+    """Return the terms whose disjunction is the interest of a text; raises `InterestError`.
 
     Parentheses may be multiplied out to at most `multiplied_max` terms.
     """
@@ -90,7 +90,7 @@ def parse_terms(text: str, multiplied_max: int = TERMS_MAX) -> list[Term]:
 
 
 class _Parser:
-    """Recursive descent, one token ahead."""
+    """A recursive-descent parser that reads one token ahead."""
 
     def __init__(self, text: str, multiplied_max: int) -> None:
         self._text = text

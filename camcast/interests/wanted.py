@@ -1,4 +1,4 @@
-"""What a process wants through one group: topics, and all or some of each topic's events."""
+"""The interest of a process in one group: topics, and all or some of the events of each."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from camcast.vocabulary.topics import Topic
 
 
 class ProcessInterest:
-    """The topics that a process has subscribed to, and what it wants of each; it may change.
+    """The topics that a process has subscribed to in a group, and the events it wants of each.
 
-    In CAMCAST a group is a community, and a process subscribes through it to its topic alone.
+    In CAMCAST a group is a community, and a process subscribes to the community's topic only.
     """
 
     def __init__(self, topic: Topic, where: Interest | None = None) -> None:
@@ -28,18 +28,18 @@ class ProcessInterest:
 
     @property
     def whole(self) -> Interest:
-        """The union of all that is wanted, as peers get it: weakened if it is too large.
+        """The union of the interests in all topics, weakened if it is too large to travel.
 
-        The same object is returned until what is wanted changes.
+        The same object is returned until an interest changes.
         """
         if self._whole is None:
             wanted = [one for topic, where in self._where.items() for one in _of(topic, where)]
-            # If no event of its topics can match, the topics themselves are wanted.
+            # If no event can match, peers get the topics themselves.
             self._whole = union_of(wanted or [Interest([Term(one)]) for one in self._topics])
         return self._whole
 
     def want(self, topic: Topic, where: Interest | None = None) -> None:
-        """Want the events of a topic that match `where`, from now on; None: all of them."""
+        """Subscribe to the events of a topic that match `where`, None for all, from now on."""
         if topic not in self._where:
             self._topics.append(topic)
         elif self._where[topic] == where:
@@ -48,7 +48,7 @@ class ProcessInterest:
         self._whole = None
 
     def drop(self, topic: Topic) -> None:
-        """Want nothing of a topic any more; at least one other topic must be left."""
+        """End the subscription to a topic; at least one other topic must be left."""
         self._topics.remove(topic)
         del self._where[topic]
         self._whole = None

@@ -1,8 +1,7 @@
-"""hpmcast on processes with random addresses, as a setting: who takes part, and the weather.
+"""The setting of one event in hpmcast, on processes with random addresses.
 
 The tree is that of the live addresses (`camcast.protocols.hpmcast.hierarchy`), and not the regular
-one of `camcast.settings.tree`: processes fall into a^(l-1) groups of level 1 as balls
-into urns.
+one of `camcast.settings.tree`: processes fall into a^(l-1) groups of level 1 like balls into urns.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class AddressedOptions(GroupOptions):
 
 @frozen(kw_only=True)
 class AddressedSetting(Group):
-    """A group with addresses as they fall. See `Group` for what is raised."""
+    """A group of processes with random addresses. Raises as `Group`."""
 
     OPTIONS = AddressedOptions
 
@@ -40,7 +39,7 @@ class AddressedSetting(Group):
 
     @classmethod
     def fields(cls, protocol: Protocol, options: Any, group: Mapping[str, Any]) -> dict[str, Any]:
-        """See `Group.fields`; raises `ValueError` for a hierarchy that cannot be."""
+        """See `Group.fields`; raises `ValueError` for options that make no hierarchy."""
         hierarchy = Hierarchy(
             arity=options.arity, depth=options.depth, redundancy=options.redundancy
         )
@@ -66,10 +65,10 @@ class AddressedSetting(Group):
 
     @property
     def others(self) -> int:
-        """All but the publisher: n - 1."""
+        """The number of processes without the publisher, n - 1."""
         return self.processes - 1
 
     @property
     def interested_share(self) -> float:
-        """p_1 of them."""
+        """p_1, the share of the others that is interested."""
         return (self.interested - 1) / max(1, self.others)

@@ -1,8 +1,8 @@
 """The base of all settings: the processes that take part in an event, loss and crashes.
 
-A *setting* is what a population simulator and a model are given of one event: the processes, how
-many of them are interested, and the probabilities that a copy is lost and that a process is dead.
-The other modules of this package extend it, each for one shape of systems.
+A *setting* describes one event to a population simulator and to a model: the number of processes,
+how many of them are interested, and the probabilities that a copy is lost and that a process is
+dead. The other modules of this package extend it, each for one shape of systems.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class SettingError(CamcastError, ValueError):
 
 
 def too_many(processes: str, most: int, remedy: str = "") -> SettingError:
-    """Return the error of a setting for simulators that keep something of each process."""
+    """Return the error for more processes than a simulator of single processes can take."""
     return SettingError(
         f"{processes} are too many to simulate one by one (at most {most:,}){remedy}"
     )
@@ -33,9 +33,9 @@ class Participants:
     """The processes that an event may reach."""
 
     processes: int
-    """n, the publisher among them."""
+    """n, the number of processes, the publisher included."""
     interested: int
-    """How many of them want the event, the publisher among them; any, with equal probability."""
+    """How many processes want the event, the publisher included; the others are drawn uniformly."""
 
     def __attrs_post_init__(self) -> None:
         if not 1 <= self.interested <= self.processes:
@@ -46,7 +46,7 @@ class Participants:
 
 @frozen(kw_only=True, slots=False)
 class Faults:
-    """The probabilities of what goes wrong, as the papers 002 and 003 have them."""
+    """The probabilities of losses and crashes, as the papers 002 and 003 define them."""
 
     loss: float = field(default=0.0, validator=PROBABILITY)
     """ε: the probability that a copy is lost."""
@@ -56,13 +56,14 @@ class Faults:
 
 @frozen(kw_only=True, slots=False)
 class Weather:
-    """The probabilities of what goes wrong, as the CAMCAST paper has them (000, 6.1.1)."""
+    """The probabilities of losses and crashes, as the CAMCAST paper defines them (000, 6.1.1)."""
 
     success: float = field(default=0.85, validator=PROBABILITY)  # [CAMCAST 6.1.1]
     """Probability that a copy arrives."""
     crash: float = field(default=0.0, validator=PROBABILITY)
     """Probability that a process is dead from the beginning or, if `weak`, for one copy."""
     weak: bool = False
+    """Whether each copy meets its receiver crashed anew, and no process is dead for good."""
 
     @property
     def arrival(self) -> float:

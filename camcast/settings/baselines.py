@@ -1,27 +1,28 @@
-"""The settings of the three baselines: who takes part, and whom each process sends to (000, 4.2).
+"""The settings of the three baselines: their groups, tables and fan-outs (000, 4.2).
 
 All three gossip as CAMCAST does within a community, infect and die, and filter on delivery. They
-differ in who is in the group, and whether it is divided:
+differ in the members of the group, and in whether it is divided:
 
 * (a) gossip broadcast: all n processes, each with a table of ln n + c;
-* (b) gossip multicast: the publisher's group, which holds everybody interested in its topic, that
-  is the topic's own community and those of all its super-topics. Nobody else gets a copy. A
-  process is in the group of its topic and in those of all subtopics, and keeps a table for each;
+* (b) gossip multicast: the publisher's group, which holds all processes interested in its topic:
+  those of the topic's own community and of the communities of all its super-topics. Other processes
+  get no copy. A process is in the group of its topic and in those of all subtopics, and keeps a
+  table for each;
 * (c) hierarchical gossip broadcast: all n in C clusters of m, whatever their interests. A process
   sends to ln m + c1 others of its cluster, and to ln C + c2 processes of other clusters.
 
 Fan-outs are whole, ceil(ln N + c), and at most the number of others, as CAMCAST's.
 
-The groups and fan-outs are those of `camcast.protocols`, which runs live; there clusters are drawn
-by a digest and not quite even.
+The groups and fan-outs are those of the live protocols (`camcast.protocols`), where a digest draws
+the clusters, whose sizes differ by more.
 
-Readings. Of (b), Equation 4 adds up N_t (ln N_t + c) over the communities, as if the event were
-gossiped in each by itself, of which the publisher would need a table each; but 4.4.2 has the tables
-of the *subtopics* at a process. It is one group here, which sends more: see
-`camcast.models.camcast.messages`. Of (c), Equation 5 and 4.4.2 give every process both tables, and
-then all use both, `between` = 1; the reliability e^(-C e^-c1 - e^-c2) of 4.5.2 is that of ln C + c2
-copies to other clusters from a *cluster*, which is `between` = 1/m. With 1 it is much better; see
-`camcast.models.baselines`.
+How the paper is read. For (b), Equation 4 adds up N_t (ln N_t + c) over the communities, as if the
+event were gossiped in each community by itself, for which the publisher would need a table each;
+but by 4.4.2 a process keeps the tables of its *subtopics*. So (b) is one group here, which sends
+more: see `camcast.models.camcast.messages`. For (c), Equation 5 and 4.4.2 give every process both
+tables, and all processes use both, `between` = 1; the reliability e^(-C e^-c1 - e^-c2) of 4.5.2
+holds if a *cluster* sends ln C + c2 copies to other clusters, `between` = 1/m. With 1 the
+reliability is much higher; see `camcast.models.baselines`.
 """
 
 from __future__ import annotations
@@ -56,17 +57,17 @@ class BaselineOptions(GroupOptions):
 
 @frozen(kw_only=True)
 class Baseline(Participants, Weather):
-    """A group that gossips; made by `baseline`. Raises `SettingError` for what does not fit."""
+    """The setting of a baseline, made by `baseline`. Raises `SettingError` for wrong values."""
 
     protocol: Protocol
     clusters: int = 1
     """C. The processes are divided evenly, so that clusters differ by one process at most."""
     c: float = 5.0  # [CAMCAST 6.1.1]
-    """Fan-out within the group or, of (c), within a cluster (c1), beyond the logarithm."""
+    """Fan-out within the group or, for (c), within a cluster (c1), beyond the logarithm."""
     c2: float = 5.0  # [CAMCAST 6.1.1] as c
-    """Of (c): fan-out between clusters, beyond ln C."""
+    """For (c): fan-out between clusters, beyond ln C."""
     between: float = field(default=1.0, validator=PROBABILITY)
-    """Of (c): probability that a process sends to an entry of its table of other clusters."""
+    """For (c): probability that a process sends to an entry of its table of other clusters."""
     tables: tuple[int, ...]
     """How many table entries a process keeps, by community."""
 
@@ -82,7 +83,7 @@ class Baseline(Participants, Weather):
 
     @property
     def cluster_size(self) -> int:
-        """m: the processes of a cluster, or one more (`larger_clusters` of them have that)."""
+        """m, the processes of a cluster; `larger_clusters` of the clusters have one more."""
         return self.processes // self.clusters
 
     @property
@@ -101,18 +102,18 @@ class Baseline(Participants, Weather):
 
     @classmethod
     def of(cls, protocol: ShippedProtocol, chain: Setting, given: Mapping[str, object]) -> Baseline:
-        """See `camcast.settings.group.Group.of`; what is not given is left to `baseline`."""
+        """See `camcast.settings.group.Group.of`; `baseline` has the defaults of the options."""
         options = options_of(BaselineOptions, protocol, given)
         chosen = {name: getattr(options, name) for name in given}
         return baseline(cast(Protocol, protocol.name), chain, **chosen)
 
     @classmethod
     def of_json(cls, plain: Mapping[str, Any]) -> Baseline:
-        """Return the setting of which `attrs.asdict` made this."""
+        """Return the setting from its `attrs.asdict`."""
         return cls(**{**plain, "tables": tuple(plain["tables"])})
 
     def in_words(self) -> str:
-        """Say who takes part, for people."""
+        """Describe the group for people."""
         tables = ", ".join(f"{entries:,}" for entries in self.tables)
         divided = f" in {self.clusters:,} clusters" if self.clusters > 1 else ""
         return (
@@ -172,15 +173,15 @@ def whole_fan_out(size: int, c: float) -> int:
 
 
 def fan_out_between(processes: int, clusters: int, c2: float) -> int:
-    """Return how many processes of other clusters one sends to: ceil(ln C + c2), or all of them."""
+    """Return how many processes of other clusters each sends to: ceil(ln C + c2), or all others."""
     outside = processes - -(-processes // clusters)
     return min(Parameters(c=c2).fan_out(clusters), outside)
 
 
 def multicast_tables(communities: Sequence[Community]) -> list[int]:
-    """Return how many entries a process of each community keeps with (b), as whole tables.
+    """Return how many entries a process of each community keeps with (b), in whole numbers.
 
-    One table for each group that it is in: those of its own topic and of all subtopics (4.4.2).
+    It has a table for each of its groups: those of its own topic and of all subtopics (4.4.2).
     """
     entries = [0] * len(communities)
     for topic, community in enumerate(communities):

@@ -1,15 +1,15 @@
-"""The setting of a dissemination experiment, as the paper's simulations have it (000, 6.1.1).
+"""The setting of a dissemination experiment, that of the paper's simulations (000, 6.1.1).
 
-One event is published in the first community. Its publisher is alive, whoever else is. Tables
-are static, uniform and independent: a topic table of min(N-1, ceil(ln N + c)) processes, a
-super-topic table of min(z, N_super). Nobody replaces a crashed process in them. Every copy
-arrives with probability `success`.
+One event is published in the first community, by a process that is alive. Tables are static,
+uniform and independent: a topic table of min(N-1, ceil(ln N + c)) processes, a super-topic table of
+min(z, N_super). Crashed processes in them are not replaced. Every copy arrives with probability
+`success`.
 
 Crashes are *stillborn* (each process is dead from the beginning with probability `crash`,
 Figures 13 to 16) or *weak* (each copy meets its receiver crashed with that probability, while
 other copies find it alive: "a weakly consistent membership algorithm", Figures 17 and 18).
 
-Time runs in synchronous rounds: who receives the event in one round sends it in the next.
+Rounds are synchronous: a process that receives the event in one round sends it in the next.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ class _NoOptions:
 
 @frozen(kw_only=True)
 class Setting(Weather):
-    """Communities, the first of which the event is published in, and the weather.
+    """Communities, in the first of which the event is published, with losses and crashes.
 
-    Raises `SettingError` for supers that do not exist or run in a circle, and `ValueError` for
-    a probability outside [0, 1].
+    Raises `SettingError` without a community, for a super-community that does not exist or is not
+    listed after its sub-community, and `ValueError` for a probability outside [0, 1].
     """
 
     communities: tuple[Community, ...]
@@ -99,7 +99,7 @@ class Setting(Weather):
 
     @classmethod
     def of_json(cls, plain: Mapping[str, Any]) -> Setting:
-        """Return the setting of which `attrs.asdict` made this."""
+        """Return the setting from its `attrs.asdict`."""
         communities = tuple(
             Community(
                 size=community["size"],
@@ -111,7 +111,7 @@ class Setting(Weather):
         return cls(**{**plain, "communities": communities})
 
     def interested(self, published_in: int) -> int:
-        """Return how many processes want the events of a community: its own and those above.
+        """Return how many processes want an event of a community: its own and those above.
 
         Raises `SettingError` if there is no such community.
         """

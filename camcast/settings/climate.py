@@ -1,7 +1,7 @@
 """The climate of a network: latency, loss, duplication and reordering on every link.
 
 A link's latency is constant, drawn from a distribution, or taken from a matrix of measured ones.
-What the climate makes of each frame is decided by `camcast.simulation.weather`.
+`camcast.simulation.weather` draws from the climate what happens to each frame.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from camcast.settings.base import NOT_NEGATIVE, PROBABILITY
 
 
 class Latency(Protocol):
-    """How long a frame is under way, in seconds, between the sites of two processes."""
+    """The time in seconds that a frame takes between the sites of two processes."""
 
     def seconds(self, source: int, target: int, rng: Random, /) -> float:
         """Return or draw the latency from one site to another."""
@@ -26,7 +26,7 @@ class Latency(Protocol):
 
 @frozen
 class Constant:
-    """Every frame is under way for the same time: first sent, first received."""
+    """Every frame takes the same time, so that frames arrive in the order of sending."""
 
     delay_seconds: float = field(default=0.01, validator=NOT_NEGATIVE)
 
@@ -37,7 +37,7 @@ class Constant:
 
 @frozen
 class Uniform:
-    """Every frame is under way for a time drawn uniformly between two bounds."""
+    """Every frame takes a time drawn uniformly between two bounds."""
 
     low_seconds: float = field(default=0.005, validator=NOT_NEGATIVE)
     high_seconds: float = field(default=0.05, validator=NOT_NEGATIVE)
@@ -81,7 +81,7 @@ class Matrix:
     """Measured latencies between sites; processes are spread over the sites in turn."""
 
     rows: Sequence[Sequence[float]] = field(repr=False)
-    """One way, from the site of the row to that of the column; as many columns as rows."""
+    """One-way seconds from the site of the row to that of the column, in a square matrix."""
 
     def seconds(self, source: int, target: int, _rng: Random) -> float:
         """See `Latency`."""
@@ -91,7 +91,7 @@ class Matrix:
 
 @frozen(kw_only=True)
 class Climate:
-    """What every link is like, apart from the cuts of `camcast.simulation.weather`."""
+    """The latency and faults of every link, without the cuts of `camcast.simulation.weather`."""
 
     latency: Latency = field(factory=Constant)
     loss: float = field(default=0.0, validator=PROBABILITY)
@@ -101,4 +101,4 @@ class Climate:
     reordering: float = field(default=0.0, validator=PROBABILITY)
     """Probability that a frame is held back, so that later ones overtake it."""
     hold_seconds_max: float = field(default=0.1, validator=NOT_NEGATIVE)
-    """A frame that is held back waits up to so long, uniformly. chosen: ten default latencies."""
+    """The longest uniform delay of a frame that is held back. chosen: ten default latencies."""

@@ -1,4 +1,4 @@
-"""Flat gossip in rounds (rfpbcast, pmcast) as a setting: who takes part, for how many rounds."""
+"""The setting of one event in flat gossip in rounds (rfpbcast, pmcast)."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ class FlatOptions(GroupOptions):
 
 @frozen(kw_only=True)
 class FlatSetting(Group):
-    """Everybody knows everybody, and whoever has the event chooses others in each round."""
+    """All processes know each other, and each that has the event chooses others in each round."""
 
     OPTIONS = FlatOptions
 
     fan_out: int
-    """F: distinct others that are chosen in a round."""
+    """F: distinct others that a process chooses in a round."""
     rounds: int
-    """T: for how many rounds the event is in the system."""
+    """T: the number of rounds for which the event is gossiped."""
     sender_filters: bool
-    """Whether copies go to the interested alone (pmcast); else to everybody chosen (rfpbcast)."""
+    """Whether copies go to the interested among those chosen (pmcast), not to all (rfpbcast)."""
     infected: int = 1
-    """How many of the interested have the event in the beginning, and are alive."""
+    """How many of the interested are alive and have the event in the beginning."""
 
     def __attrs_post_init__(self) -> None:
         limits = {
@@ -70,11 +70,11 @@ class FlatSetting(Group):
 
     @property
     def audience(self) -> int:
-        """How many processes copies are sent to."""
+        """The number of processes that copies may be sent to."""
         return self.interested if self.sender_filters else self.processes
 
     def in_words(self) -> str:
-        """Say who takes part, for people."""
+        """Describe the group for people."""
         return f"{super().in_words()}; each chooses {self.fan_out} in each of {self.rounds} rounds"
 
 
@@ -83,7 +83,8 @@ def gossip_rounds(
 ) -> int:
     """Return T(n, F) of rfpbcast (Equation 5) or T(n p_1, F p_1) of pmcast (Equation 9), whole.
 
-    `constant` is their c + O(1). All copies are assumed to arrive, as the shipped protocols do.
+    `constant` is the equations' c + O(1). Like the live protocols, this assumes that all copies
+    arrive.
     """
     expected = rounds(processes, interested / processes if sender_filters else 1.0, fan_out)
     return ceil(expected + constant) if expected else 0

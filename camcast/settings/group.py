@@ -1,7 +1,7 @@
-"""One group of everybody as a setting, and how a protocol is described as one.
+"""The base of settings in which an event spreads in one group of all processes.
 
-The options by which a class describes a protocol on the processes of a chain of communities
-(`Group.of`) are what the command line calls ``--protocol-set``.
+`Group.of` makes the setting of a protocol from the processes of a chain of communities and from
+options, which the command line takes as ``--protocol-set``.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ FAN_OUT_MAX: Final = 10**7  # chosen: as many processes as are simulated one by 
 class GroupOptions:
     """The options of a system in which an event spreads in one group.
 
-    An option without a default has that of the shipped protocol.
+    An option without a default here has the default of the live protocol.
     """
 
     published_in: int = field(default=0, validator=validators.ge(0))
-    """The community that the event is of; its processes and those above it are interested."""
+    """The event's community; its processes and those of the communities above are interested."""
 
 
 @frozen(kw_only=True, slots=False)
 class Group(Participants, Faults):
     """One group of all processes. Raises `SettingError`, or `ValueError` for a value out of range.
 
-    `of` is the way from a protocol and a chain of communities to the setting; a subclass says which
-    options there are (`OPTIONS`) and which fields of the setting follow from them (`fields`).
+    A subclass names the class of its options (`OPTIONS`), and `fields` returns the fields of the
+    setting that follow from them.
     """
 
     OPTIONS: ClassVar[type[GroupOptions]] = GroupOptions
@@ -47,8 +47,8 @@ class Group(Participants, Faults):
     def of(cls, protocol: Protocol, chain: Setting, given: Mapping[str, object]) -> Self:
         """Return the setting of a protocol on the processes of a chain of communities.
 
-        `given` are the options that a person chose (`OPTIONS`), as text or as values. Raises
-        `SettingError`, and `OptionError` for an option that there is not, or a value out of range.
+        `given` are options of `OPTIONS`, as text or as values. Raises `SettingError`, and
+        `OptionError` for an unknown option or a value out of range.
         """
         options = options_of(cls.OPTIONS, protocol, given)
         group = {
@@ -61,22 +61,22 @@ class Group(Participants, Faults):
 
     @classmethod
     def fields(cls, protocol: Protocol, options: Any, group: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields that this setting has besides those of a `Group`."""
+        """Return the fields of this setting that a `Group` does not have."""
         del protocol, group
         return attrs.asdict(options, filter=lambda option, _: option.name != "published_in")
 
     @classmethod
     def of_json(cls, plain: Mapping[str, Any]) -> Self:
-        """Return the setting of which `attrs.asdict` made this."""
+        """Return the setting from its `attrs.asdict`."""
         return cls(**plain)
 
     def in_words(self) -> str:
-        """Say who takes part, for people."""
+        """Describe the group for people."""
         return f"{self.processes:,} processes take part, {self.interested:,} interested"
 
 
 def options_of(kind: type[Any], protocol: Protocol, given: Mapping[str, object]) -> Any:
-    """Build a class of options; those without a default have that of the shipped protocol."""
+    """Build a class of options; one without a default has the default of the live protocol."""
     shipped = {
         option.name: getattr(protocol, option.name)
         for option in attrs.fields(kind)

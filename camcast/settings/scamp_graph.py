@@ -1,4 +1,4 @@
-"""Percolation gossip on an overlay of SCAMP, as a setting: who takes part, and the weather."""
+"""The setting of one event of percolation gossip on an overlay of SCAMP."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class ScampOptions(GroupOptions):
 
     gamma: float = field(validator=PROBABILITY)
     c: int = field(default=2, validator=_C)  # [membership.scamp]
-    """Of SCAMP, whose tables are the overlay: a view has (c+1) ln n processes."""
+    """SCAMP's c: a view, whose arcs are the overlay, has (c+1) ln n processes in the mean."""
 
 
 @frozen(kw_only=True)
 class ScampOverlay(Group):
-    """A group on an overlay of SCAMP. See `Group` for what is raised."""
+    """A group on an overlay of SCAMP. Raises as `Group`, and `SettingError` for one process."""
 
     OPTIONS = ScampOptions
 
     gamma: float = field(validator=PROBABILITY)
-    """The probability that a neighbour who is not interested is sent a copy (paper: gamma)."""
+    """The probability that a neighbour that is not interested is sent a copy (paper: gamma)."""
     c: int = field(validator=_C)
-    """Of SCAMP: a view has (c+1) ln n processes in the mean."""
+    """SCAMP's c: a view has (c+1) ln n processes in the mean."""
 
     def __attrs_post_init__(self) -> None:
         if self.processes < 2:
@@ -40,15 +40,15 @@ class ScampOverlay(Group):
         super().__attrs_post_init__()
 
     def in_words(self) -> str:
-        """Say who takes part, for people."""
+        """Describe the group for people."""
         return f"{super().in_words()}, on the overlay of SCAMP with c = {self.c}"
 
     @property
     def holders(self) -> int:
-        """w: how many are to hold a process in their views."""
+        """w, the number of processes that should have a process in their views."""
         return max(1, wanted_holders(self.processes, self.c))
 
 
 def wanted_holders(processes: int, c: int) -> int:
-    """Return the law of SCAMP's views, (c+1) ln n or all others, as a whole number."""
+    """Return the holders that SCAMP's law asks for, (c+1) ln n or all others, rounded."""
     return round(min(processes - 1, (c + 1) * log(processes)))

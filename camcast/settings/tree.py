@@ -1,20 +1,20 @@
-"""The setting of an hpmcast simulation: a regular hierarchy and the weather (002, 5.2).
+"""The setting of an hpmcast simulation: a regular hierarchy with losses and crashes (002, 5.2).
 
 n = a^l processes have all addresses of l digits below a. Each is interested in the event with
 probability p_1, independently ("uniformly distributed over the entire system"). The publisher is
-any of them, and alive. Views are complete and static: of every subsystem the R smallest
-addresses, the dead among them, whom nobody replaces. A process is dead from the beginning with
-probability `crash`; a copy is lost with probability `loss`. Figure 6 is followed by all at the
-same time, period by period.
+any of them, and alive. Views are complete and static: of every subsystem they have the R smallest
+addresses, dead processes included, which are not replaced. A process is dead from the beginning
+with probability `crash`; a copy is lost with probability `loss`. All processes execute Figure 6 at
+the same time, period by period.
 
-How many rounds a level gets depends on the share of interested processes (prob of Figure 6):
+The number of rounds in a level depends on the share of interested processes (prob of Figure 6):
 
-* ``expected``: p_i of Equation 19, from p_1. It is what Figures 7, 8 and 13 go by: "the computed
-  expected number of rounds increases first with a decreasing p1, before decreasing quickly and
-  becoming 0" (5.3.1), which is their dip.
-* ``measured``: what `getprob` counts in the view, as a live process does. In a view with a single
-  interested process the number of rounds is not 0, so that there is no dip; small p_1 take more
-  rounds instead.
+* ``expected``: p_i of Equation 19, from p_1, which Figures 7, 8 and 13 use: "the computed expected
+  number of rounds increases first with a decreasing p1, before decreasing quickly and becoming 0"
+  (5.3.1), so that their curves have a dip.
+* ``measured``: the share that `getprob` counts in the view, as a live process does. In a view with
+  a single interested process the number of rounds is not 0, so that there is no dip; small p_1 take
+  more rounds instead.
 """
 
 from __future__ import annotations
@@ -39,21 +39,22 @@ FAN_OUT: Final = 2  # [hpmcast 5.3, Figures 7, 8]
 
 @frozen(kw_only=True)
 class HpmcastSetting(Faults):
-    """What is simulated. Raises `SettingError` or `ValueError`, which name what is out of range."""
+    """One event in a regular tree. Raises `SettingError` or `ValueError` for wrong values."""
 
     arity: int = ARITY
-    """a: subsystems of a subsystem, and processes of one of level 1."""
+    """a: subsystems of a subsystem, and processes of a subsystem of level 1."""
     depth: int = DEPTH
     """l: levels."""
     redundancy: int = REDUNDANCY
-    """R: delegates of a subsystem; at most a, as a subsystem of level 1 must have so many."""
+    """R: delegates of a subsystem; at most a, the processes of a subsystem of level 1."""
     fan_out: int = FAN_OUT
-    """F: processes chosen in a period, of whom the interested get a copy."""
+    """F: processes chosen in a period, of which the interested get a copy."""
     interested: float = field(default=0.5, validator=PROBABILITY)  # chosen: amid Figure 7
-    """p_1."""
+    """p_1, the probability that a process is interested."""
     threshold: int = 0  # [hpmcast 5.4] "not considered here for simplicity of presentation"
     """D: a smaller audience of a view is made this large (5.4.2)."""
     estimate: Estimate = "expected"
+    """The share of interested processes from which rounds follow; see the module's text."""
 
     def __attrs_post_init__(self) -> None:
         for name, least in (("arity", 2), ("depth", 1), ("redundancy", 1), ("fan_out", 1)):
@@ -80,7 +81,7 @@ class HpmcastSetting(Faults):
 
     @property
     def view(self) -> int:
-        """How many processes each knows, with repetitions: Ra(l-1) + a (Equation 18)."""
+        """How many entries a process has in all views: Ra(l-1) + a (Equation 18)."""
         return sum(map(self.view_of, range(1, self.depth + 1)))
 
     def view_of(self, level: int) -> int:
@@ -100,8 +101,8 @@ class HpmcastSetting(Faults):
     def periods(self, level: int, wanted: int, *, few: bool) -> int:
         """Return for how many periods an event is gossiped in a level.
 
-        `wanted` processes of the view get copies, those that a threshold adds included; `few`
-        says whether it does.
+        `wanted` processes of the view get copies, those that the threshold adds included; `few`
+        says whether the threshold applies.
         """
         size = self.view_of(level)
         if self.estimate == "measured":

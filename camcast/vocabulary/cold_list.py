@@ -48,8 +48,8 @@ class ColdList:
         self.pop(contact.address)
         if len(self._entries) >= COLD_MAX:
             del self._entries[next(iter(self._entries))]
-        whoever = Contact(UNKNOWN_PEER, contact.address)
-        self._entries[contact.address] = Cold(whoever, topic, now)
+        anonymous = Contact(UNKNOWN_PEER, contact.address)
+        self._entries[contact.address] = Cold(anonymous, topic, now)
 
     def get(self, address: str) -> Cold | None:
         """Return the peer at an address, or None if it is not on the list."""

@@ -32,14 +32,14 @@ NoticeKind = Literal[
     "seek",
     "found",
 ]
-"""`joined` and `left` are this process's; `unheard`, before `left`: the last `count` events that it
-published went to nobody; `unanswered`: nobody could tell who is in the community,
-which is asked for again. `peer_seen` and `peer_gone` are changes of the topic table. `isolated`:
-nothing is heard of any peer, until `healed`. `paused`: the process itself did not run for so many
-`seconds`, until now. `linked`: the nearest super-processes known are now
-`count` of `topic`; `unlinked`: there are none. `searching`: super-processes are looked for up to
-`topic`. `gateway_answers` is the first answer of one, `gateway_back` the first after it was lost.
-`seek`: members of `topic` are looked for, of whom `count` were `found`."""
+"""`joined`, `left`: this process joined or left the community. `unheard`, before `left`: the last
+`count` events that it published were sent to no process. `unanswered`: no discovery could name
+members of the community; this process seeks again. `peer_seen`, `peer_gone`: changes of the topic
+table. `isolated`: no peer sends anything, until `healed`. `paused`: this process did not run for
+`seconds`, until now. `linked`: the nearest known super-processes are `count` members of `topic`;
+`unlinked`: there are none. `searching`: this process searches for super-processes up to `topic`.
+`gateway_answers`: the first answer of a gateway; `gateway_back`: the first after `gateway_lost`.
+`seek`: this process seeks members of `topic`; `found`: it found `count` of them."""
 
 NO_GROUP: Final = GroupId(bytes(8))
 """Stands for the group of the parts of a node that serve all groups."""
@@ -51,11 +51,11 @@ class Notice:
 
     kind: NoticeKind
     group: GroupId = NO_GROUP
-    """The group of this process that it is about, if it is about one."""
+    """The group that the notice is about, if it is about one."""
     topic: Topic | None = None
     contact: Contact | None = None
     addresses: tuple[str, ...] = ()
-    """The gateways that it is about."""
+    """The gateways that the notice is about."""
     count: int = 0
     seconds: float = 0.0
     silent: bool = False

@@ -59,7 +59,7 @@ class Deliver(msgspec.Struct, frozen=True, gc=False):  # a Struct, for one is ma
 
 
 class Tell(NamedTuple):
-    """Tell the application's subscribers of this community what they cannot get any more."""
+    """Tell the application's subscribers of this community which events they can no longer get."""
 
     group: GroupId
     missed: Missed
@@ -125,7 +125,7 @@ class Outbox:
 
 
 class ControlOutlet:
-    """Where one part of a node (a membership, the links, a discovery) leaves its wishes.
+    """Writes the wishes of one part of a node (a membership, the links, a discovery) to its outbox.
 
     An outlet knows the part and its community: messages reach the same part at other processes, and
     timers come back to this part. Its methods return nothing; answers are later inputs.

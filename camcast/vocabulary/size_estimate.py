@@ -64,14 +64,14 @@ SAMPLE_PACE: Final = 2
 # have the whole count; for the members ln N is too small by 1 if the crowd is 20 times as large.
 BELIEVED_TIMES: Final = 8.0
 DOUBLING: Final = 3600.0  # chosen: heartbeats; an hour, in which communities seldom double again
-# chosen: heartbeats that what a teller said counts: some eight tellers. Of 15 heartbeats, newcomers
-# among 200 that join at once believed in 60 % of them after ten heartbeats; of 5, and with a liar
-# among ten who says too little, one newcomer in twenty believed it.
+# chosen: heartbeats for which a teller's size counts: some eight tellers. With 15 heartbeats,
+# newcomers among 200 that join at once believed in 60 % of them after ten heartbeats; with 5, and a
+# liar among ten that names too small a size, one newcomer in twenty believed it.
 TOLD_LASTS: Final = 8.0
-# chosen: up to eight times as many are believed in. A newcomer to 10,000 is short by ln 1.25 then,
-# for a heartbeat or two, and a lie makes a view want 30 peers and not 60.
+# chosen: estimates are up to eight times this. For a newcomer to 10,000 ln N is then too small
+# by ln 1.25, for a heartbeat or two, and a lie makes a view want 30 peers and not 60.
 LONE_MAX: Final = 1000.0
-TELLERS_MAX: Final = 64  # chosen: above what the tellers of so many heartbeats are
+TELLERS_MAX: Final = 64  # chosen: more than name a size within `TOLD_LASTS` heartbeats
 # chosen: in one sample of a thousand, more random numbers lie below a bound than are expected by
 # this many standard deviations and this many numbers.
 _DEVIATIONS: Final = 3.0
@@ -92,7 +92,7 @@ class Certified(Protocol):
         """Say whether the number's owner is known by a live record as a member of the community."""
 
     def ask(self, teller: Contact, numbers: Iterable[int]) -> None:
-        """Ask who named these numbers to introduce their owners, as far as that is needed."""
+        """Ask the process that named these numbers to introduce their owners, where needed."""
 
 
 @lru_cache(maxsize=4096)  # chosen: the peers of a process with a hundred topics; 1 MB
@@ -213,7 +213,7 @@ class SizeEstimate:
             del self._told[min(self._told, key=lambda each: self._told[each][1])]
 
     def _told_by_others(self, now: float) -> float:
-        """Return in how many processes a newcomer believes."""
+        """Return the size that a newcomer believes, from its peers and its tellers."""
         oldest = now - TOLD_LASTS * self._heartbeat
         told = sorted(size for size, when in self._told.values() if when >= oldest)
         median = told[(len(told) - 1) // 2] if told else 1.0
@@ -225,7 +225,8 @@ class SizeEstimate:
         """Say whether another process's sample comes from a community that never met this one.
 
         Members of one community hold nearly the same smallest numbers; two communities of the
-        same name, founded apart, have none in common. Who has not begun to join has met nobody.
+        same name, founded apart, have none in common. A process that has not begun to join has not
+        met any community.
         """
         if not _is_sample(encoded):
             return False

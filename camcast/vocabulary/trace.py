@@ -1,4 +1,4 @@
-"""Traces: what happened at a node, as a sequence of records that tests and reports read.
+"""Traces: sequences of records of what happened at a node, which tests and reports read.
 
 Live and simulated nodes write one schema (DESIGN, traces). A node without a trace compares with
 None once an input. A sink that cannot write costs trace records, never events.
@@ -72,7 +72,7 @@ class TraceRecord(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Sink(Protocol):
-    """Where records go."""
+    """Takes the trace records of a node."""
 
     def write(self, record: TraceRecord, /) -> None:
         """Take one record; called in the order of happening.
@@ -94,7 +94,7 @@ class ListSink:
 
 
 class DigestSink:
-    """SHA-256 over the records: equal digests prove a replay."""
+    """Computes the SHA-256 of the records; runs with equal digests are replays of each other."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
