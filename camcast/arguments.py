@@ -6,6 +6,9 @@ names no argument.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from numbers import Integral, Real
+from types import NoneType
 from typing import Any, Final
 
 BYTES: Final = (bytes, bytearray, memoryview)
@@ -18,6 +21,30 @@ def check_type(name: str, given: object, kinds: Any, meant: str) -> None:
         raise TypeError(f"{name} is {meant}, and not {given!r}")
 
 
+def check_optional(name: str, given: object, kind: type, meant: str) -> None:
+    """Raise `TypeError` unless an argument is of this type or None."""
+    check_type(name, given, (kind, NoneType), meant)
+
+
 def check_number(name: str, given: object) -> None:
     """Raise `TypeError` unless an argument is a number."""
-    check_type(name, given, (int, float), "a number")
+    check_type(name, given, Real, "a number")
+
+
+def check_whole(name: str, given: object) -> None:
+    """Raise `TypeError` unless an argument is a whole number."""
+    check_type(name, given, Integral, "a whole number")
+
+
+def check_timeout(given: float | None) -> None:
+    """Raise `TypeError` or `ValueError` unless a timeout is a number of seconds, or None: never."""
+    if given is not None:
+        check_number("timeout", given)
+        if given != given:
+            raise ValueError("timeout is a number of seconds, and not nan")
+
+
+def check_list(name: str, given: object, of: str) -> None:
+    """Raise `TypeError` for a text, of which each character would be one, and for no iterable."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise TypeError(f"{name} is a list of {of}, and not {given!r}")

@@ -31,6 +31,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast
 from camcast import changes
 from camcast import community as asynchronous
 from camcast import subscription as queues
+from camcast.arguments import check_type
 from camcast.changes import Change
 from camcast.community import State, check_not_forked
 from camcast.community_errors import CommunityError
@@ -232,6 +233,7 @@ class Community(_Face[asynchronous.Community[E]], Generic[E]):
 
     def unsubscribe(self, subscription: Subscription[E]) -> None:
         """See `camcast.Community.unsubscribe`."""
+        check_type("subscription", subscription, Subscription, "what `subscribe` has returned")
         subscription.close()
 
     join = _waits(asynchronous.Community[E].join)

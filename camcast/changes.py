@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from attrs import frozen
 
-from camcast.arguments import check_type
+from camcast.arguments import check_whole
 from camcast.feed import Feed
 from camcast.received import Lagged
 from camcast.vocabulary.identity import Contact
@@ -46,7 +46,7 @@ class ChangeQueue:
     """The changes that nobody has taken yet; when there are too many, the oldest are dropped."""
 
     def __init__(self, length: int) -> None:
-        check_type("queue_length", length, int, "a whole number")
+        check_whole("queue_length", length)
         if length < 1:
             raise ValueError(f"a queue of changes holds at least 1, not {length}")
         self._changes: deque[Change] = deque(maxlen=length)

@@ -12,14 +12,20 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from random import Random, SystemRandom
-from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal
 from weakref import WeakKeyDictionary
 
 import attrs
 
 from camcast import typed
-from camcast.arguments import check_number, check_type
+from camcast.arguments import (
+    check_list,
+    check_number,
+    check_optional,
+    check_timeout,
+    check_type,
+    check_whole,
+)
 from camcast.changes import QUEUE_LENGTH as CHANGES_LENGTH
 from camcast.changes import Change, ChangeCallback, Changes
 from camcast.community_errors import CommunityError, GatewayTimeout, NotReady
@@ -151,6 +157,23 @@ class CommunityManager:
         control: Path | None = None,
         rng: Random | None = None,
     ) -> None:
+        for name, path in (("identity", identity), ("remember", remember)):
+            check_optional(name, path, Path, "a pathlib.Path")
+        for name, paths in (
+            ("certificates", certificates),
+            ("trust", trust),
+            ("revocations", revocations),
+        ):
+            if not isinstance(paths, Path):
+                check_list(name, paths, "pathlib.Path")
+        check_optional("parameters", parameters, Parameters, "Parameters(…)")
+        check_optional("options", options, Mapping, "a mapping")
+        check_optional("protocol_options", protocol_options, Mapping, "a mapping")
+        check_list("topics", topics, "topics")
+        check_optional("pipes", pipes, OutputPipes, "what open_pipes returns")
+        check_optional("rng", rng, Random, "a random.Random")
+        if trace is not None and not callable(getattr(trace, "write", None)):
+            raise TypeError(f"trace is a sink, such as JsonLinesSink(path), and not {trace!r}")
         signed = bool(identity or certificates or trust or revocations)
         closed = (
             signed or passphrase is not None or (pipes is not None and pipes.profile is not None)
@@ -394,6 +417,9 @@ class CommunityManager:
         the super-topic that the name implies, or the bases of the class; several are allowed (3.6).
         A second call returns the same object, and raises `CommunityError` for other settings.
         """
+        check_optional("parameters", parameters, Parameters, "Parameters(…)")
+        if super_topics is not None:
+            check_list("super_topics", super_topics, "topics")
         cls = topic if isinstance(topic, type) else None
         resolved = _topic(topic)
         supers = None if super_topics is None else tuple(_topic(t) for t in super_topics)
@@ -484,6 +510,7 @@ class CommunityManager:
 
         Nothing is joined. Gateways, and an overlay's first nodes, have `timeout` seconds to answer.
         """
+        check_timeout(timeout)
         runner = self._open()
         for topic in self._settings.gateways:
             runner.seek(topic)
@@ -620,6 +647,7 @@ class Community(Generic[E]):
         (None: never). After an error, or when the call is cancelled, the process no longer tries to
         join, unless another call or a subscription wants it to.
         """
+        check_timeout(timeout)
         participation = self._take_part()
 
         def settled() -> bool:
@@ -660,6 +688,8 @@ class Community(Generic[E]):
 
         Joins first if need be. Raises `NotReady`, saying what there was, or as `join` does.
         """
+        check_whole("min_peers", min_peers)
+        check_whole("min_links", min_links)
         await self.join(timeout=timeout)
         participation = self._take_part()
 
@@ -727,7 +757,7 @@ class Community(Generic[E]):
             if not since >= 0:
                 raise ValueError(f"since is a number of seconds, 0 or more, not {since}")
         interest = Interest.parse(where) if isinstance(where, str) else where
-        check_type("where", interest, (Interest, NoneType), 'a text such as "mag >= 5"')
+        check_optional("where", interest, Interest, 'a text such as "mag >= 5"')
         self._manager._open()
         subscription = Subscription(
             self._ended,
@@ -780,6 +810,7 @@ class Community(Generic[E]):
 
     def unsubscribe(self, subscription: Subscription[E]) -> None:
         """End one subscription; after the last one, a process that does not publish leaves."""
+        check_type("subscription", subscription, Subscription, "what `subscribe` has returned")
         subscription.close()
 
     # -- publishing --------------------------------------------------------------------------
@@ -804,8 +835,10 @@ class Community(Generic[E]):
         a certificate to publish here, `ValueError` for a probability outside [0, 1],
         `CommunityError` after `leave` or while the manager closes, and what `join` raises.
         """
-        if upward_probability is not None and not 0 <= upward_probability <= 1:
-            raise ValueError(f"upward_probability is in [0, 1], not {upward_probability}")
+        if upward_probability is not None:
+            check_number("upward_probability", upward_probability)
+            if not 0 <= upward_probability <= 1:
+                raise ValueError(f"upward_probability is in [0, 1], not {upward_probability}")
         is_typed = not isinstance(event, bytes | bytearray | memoryview)
         payload = (
             bytes(event)

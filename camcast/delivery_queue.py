@@ -21,7 +21,7 @@ from enum import Enum
 from itertools import accumulate
 from typing import Generic
 
-from camcast.arguments import check_type
+from camcast.arguments import check_type, check_whole
 from camcast.received import Gap, Lagged, Received, ReceivedBatch, batch_of
 from camcast.typed import E
 from camcast.vocabulary.events import Missed
@@ -41,8 +41,8 @@ class DeliveryQueue(Generic[E]):
     """Events and batches in the order of their arrival, within the two bounds."""
 
     def __init__(self, events_max: int, bytes_max: int, overflow: Overflow) -> None:
-        check_type("queue_length", events_max, int, "a whole number")
-        check_type("queue_bytes", bytes_max, int, "a whole number")
+        check_whole("queue_length", events_max)
+        check_whole("queue_bytes", bytes_max)
         check_type("overflow", overflow, Overflow, "an Overflow, such as Overflow.DROP_OLDEST")
         if events_max < 1:
             raise ValueError(f"a subscription's queue holds at least 1 event, not {events_max}")

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic
 import attrs
 import msgspec
 
+from camcast.arguments import check_whole
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.topics import Topic, TopicError
 
@@ -79,6 +80,7 @@ def topic(name: str, *, version: int | None = None) -> Callable[[_Class], _Class
     if declared.super_topic is None:
         raise TopicError("the root is the topic of no class: everybody would have to be in it")
     if version is not None:
+        check_whole("version", version)
         if version < 1:
             raise ValueError(f"versions count from 1, so there is no version {version}")
         declared = declared.child(f"v{version}")
@@ -157,8 +159,11 @@ def encode_for(topic: Topic, event: object) -> bytes:
 
     Raises `TypedEventError` for what is no event, and for one of another community.
     """
-    if isinstance(event, str):
-        raise TypedEventError("publish bytes or an instance of an event class; encode text first")
+    if not (isinstance(event, Sent) or is_event_class(type(event))):
+        raise TypedEventError(
+            f"publish bytes or an instance of an event class, and no {type(event).__name__};"
+            " encode text first"
+        )
     if isinstance(event, Sent):
         what = belongs = event.classes[0]
     else:

@@ -25,6 +25,7 @@ import attrs
 import msgspec
 from attrs import field, frozen
 
+from camcast.arguments import check_type
 from camcast.interests.grammar import InterestError, parse_terms
 from camcast.interests.term import Term
 from camcast.vocabulary.topics import Topic
@@ -75,6 +76,7 @@ class Interest:
     @classmethod
     def parse(cls, text: str) -> Interest:
         """Read an interest; raises `InterestError`, which points at the column."""
+        check_type("an interest", text, str, 'a text such as "mag >= 5"')
         return cls(parse_terms(text))
 
     def matches(self, topic: Topic, attributes: Mapping[str, object]) -> bool:

@@ -36,6 +36,8 @@ def check_passphrase(passphrase: str) -> str:
 
     A letter with an accent counts the same however it was typed (Unicode NFC).
     """
+    if not isinstance(passphrase, str):  # which the message does not show
+        raise TypeError(f"a passphrase is a text, and no {type(passphrase).__name__}")
     normal = unicodedata.normalize("NFC", passphrase)
     if len(normal) < CHARACTERS_MIN:
         raise PassphraseError(

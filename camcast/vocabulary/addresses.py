@@ -18,6 +18,7 @@ from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Final, NamedTuple
 
+from camcast.arguments import check_type
 from camcast.vocabulary.errors import CamcastError
 
 ADDRESS_BYTES_MAX: Final = 255  # chosen: fits one length byte; leaves a host name 240 characters
@@ -92,6 +93,7 @@ def is_numeric(address: str) -> bool:
 # process has pipes to. A bound, because peers feed this table. Errors are not remembered.
 @lru_cache(maxsize=4_096)
 def _parse(text: str) -> _Address:
+    check_type("an address", text, str, "a text such as 'tcp://127.0.0.1:7000'")
     if len(text) > ADDRESS_BYTES_MAX:
         raise AddressError(
             f"address {text[:40]!r}… is longer than {ADDRESS_BYTES_MAX} bytes; {_EXAMPLES}"

@@ -2,22 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import ceil, floor, log
+from numbers import Integral, Real
+from types import NoneType
 from typing import Any, Final, Literal
 
-from attrs import field, frozen, validators
+from attrs import Attribute, field, frozen, validators
 
+from camcast.arguments import check_type
 from camcast.vocabulary.batches import EVENTS_MAX
 
 RETENTION_SECONDS_MAX: Final = 600  # [PROTOCOLS 8] a batch tells its age up to 655 s
 
 
-@frozen(kw_only=True)
+_KINDS: Final[Mapping[str, tuple[Any, str]]] = {
+    "float": (Real, "a number"),
+    "float | None": ((Real, NoneType), "a number or None"),
+    "int": (Integral, "a whole number"),
+    "bool": (bool, "True or False"),
+}
+"""By how a type is written: what is of the type, and how it is called."""
+
+
+def _typed(_class: type, fields: list[Attribute[Any]]) -> list[Attribute[Any]]:
+    """Let every field name its type to who gives a value of another."""
+    return [
+        one.evolve(
+            validator=validators.and_(
+                _of_kind(*_KINDS[str(one.type)]), *filter(None, [one.validator])
+            )
+        )
+        if str(one.type) in _KINDS
+        else one
+        for one in fields
+    ]
+
+
+def _of_kind(kinds: Any, meant: str) -> Callable[[object, Attribute[Any], object], None]:
+    def check(_instance: object, attribute: Attribute[Any], value: object) -> None:
+        check_type(attribute.name, value, kinds, meant)
+
+    return check
+
+
+@frozen(kw_only=True, field_transformer=_typed)
 class Parameters:
     """How a community spreads its events and keeps its links (paper 000, sections 3 and 6.1.1).
 
-    Raises `ValueError` for a value outside its range.
+    Raises `ValueError` for a value outside its range, and `TypeError` for one of another type.
     """
 
     c: float = field(default=5.0, validator=validators.and_(validators.ge(-10), validators.le(100)))
@@ -101,6 +134,7 @@ class Parameters:
 
     @tau.default
     def _tau_default(self) -> int:
+        check_type("z", self.z, *_KINDS["int"])  # before its validator does
         return self.z - 1  # chosen: a single failed link is replaced at the next check
 
     def __attrs_post_init__(self) -> None:

@@ -16,6 +16,7 @@ from typing import Final, NewType
 
 from attrs import field, frozen
 
+from camcast.arguments import check_type
 from camcast.vocabulary.errors import CamcastError
 
 GroupId = NewType("GroupId", bytes)
@@ -40,6 +41,8 @@ def _join(levels: tuple[str, ...]) -> str:
 
 
 def _check_levels(instance: Topic, _attribute: object, levels: tuple[str, ...]) -> None:
+    if not isinstance(levels, tuple):
+        raise TypeError(f"a Topic is made of a tuple of levels; Topic.parse reads {levels!r}")
     name = _join(levels)
     if len(levels) > LEVELS_MAX:
         raise TopicError(f"topic {name!r} has {len(levels)} levels; at most {LEVELS_MAX} fit")
@@ -141,6 +144,7 @@ ROOT: Final = Topic(())
 # parsed once per event of a new topic. A bound, because peers feed this table.
 @lru_cache(maxsize=4096)
 def _parse(name: str) -> Topic:
+    check_type("a topic", name, str, "a text such as '.soccer.italy'")
     if not name.startswith("."):
         raise TopicError(f"topic {name!r} must start with '.', the root; try {'.' + name!r}")
     return ROOT if name == "." else Topic(tuple(name[1:].split(".")))

@@ -4,11 +4,23 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable
+from math import nan
+from typing import Any, cast
 
 import pytest
 import zmq
 
-from camcast import CommunityManager, GatewayError, InsecureError, TopicError, UnknownPlugError
+import camcast
+from camcast import (
+    CommunityManager,
+    GatewayError,
+    InsecureError,
+    Interest,
+    Parameters,
+    Topic,
+    TopicError,
+    UnknownPlugError,
+)
 from camcast.vocabulary.wire import FRAME_HEADER
 from tests.live.communities import Inbox, managers
 from tests.patience import PATIENCE_SECONDS, eventually, live
@@ -72,6 +84,59 @@ def test_wrong_settings_are_refused_in_words(
 ) -> None:
     with pytest.raises(error, match=message):
         make()
+
+
+ROME: Any = ".rome"  # a text where something else is meant
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: CommunityManager(bind=cast("Any", 7000)), "an address is a text .* not 7000"),
+        (lambda: CommunityManager(identity=ROME), "identity is a pathlib.Path, and not '.rome'"),
+        (lambda: CommunityManager(remember=ROME), "remember is a pathlib.Path"),
+        (lambda: CommunityManager(trust=ROME), "trust is a list of pathlib.Path"),
+        (lambda: CommunityManager(topics=ROME), "topics is a list of topics, and not '.rome'"),
+        (lambda: CommunityManager(parameters=ROME), r"parameters is Parameters\(…\)"),
+        (lambda: CommunityManager(options=ROME), "options is a mapping"),
+        (lambda: CommunityManager(protocol_options=ROME), "protocol_options is a mapping"),
+        (lambda: CommunityManager(trace=ROME), "trace is a sink, such as JsonLinesSink"),
+        (lambda: CommunityManager(pipes=ROME), "pipes is what open_pipes returns"),
+        (lambda: CommunityManager(rng=ROME), "rng is a random.Random"),
+        (lambda: CommunityManager(passphrase=cast("Any", b"secret")), "a text, and no bytes$"),
+        (lambda: CommunityManager().community(".a", parameters=ROME), "parameters is Parameters"),
+        (lambda: CommunityManager().community(".a", super_topics=ROME), "super_topics is a list"),
+        (lambda: CommunityManager().community(".a").unsubscribe(ROME), "subscription is what"),
+        (lambda: Parameters(z=ROME), "z is a whole number, and not '.rome'"),
+        (lambda: Topic(ROME), r"a Topic is made of a tuple of levels; Topic.parse reads '\.rome'"),
+        (lambda: Topic.parse(cast("Any", 5)), "a topic is a text such as '.soccer.italy', and not"),
+        (lambda: Interest.parse(cast("Any", 5)), "an interest is a text"),
+        (lambda: camcast.topic(".a", version=ROME), "version is a whole number"),
+    ],
+)
+def test_what_is_of_a_wrong_type_is_named(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        make()
+
+
+@live
+async def test_calls_name_what_is_of_a_wrong_type_and_join_nothing() -> None:
+    async with CommunityManager() as manager:
+        community = manager.community(".a")
+        for call, message in (
+            (community.join(timeout=ROME), "timeout is a number, and not '.rome'"),
+            (community.ready(min_peers=ROME), "min_peers is a whole number"),
+            (community.ready(min_links=cast("Any", 1.5)), "min_links is a whole number"),
+            (community.publish(b"", upward_probability=ROME), "upward_probability is a number"),
+            (community.publish(ROME), "publish bytes or an instance .* and no str; encode text"),
+            (community.publish({}), "publish bytes or an instance .* and no dict"),
+            (manager.ask_gateways(ROME), "timeout is a number"),
+        ):
+            with pytest.raises(TypeError, match=message):
+                await call
+        with pytest.raises(ValueError, match="timeout is a number of seconds, and not nan"):
+            await community.join(timeout=nan)
+        assert community.state == "new"
 
 
 @live
