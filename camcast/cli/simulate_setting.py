@@ -210,13 +210,15 @@ def _predicted(system: System, chosen: Any) -> tuple[dict[str, Any] | None, str]
 
 def _print(chosen: Setting, outcome: Outcome) -> None:
     columns = [MEASURES[name].column for name in OF_COMMUNITIES]
+    head = "processes"
+    sizes = [f"{community.sizes[0]:,}" for community in outcome.communities]
+    width = max(map(len, (head, *sizes)))
     lines = []
-    for community in outcome.communities:
+    for size, community in zip(sizes, outcome.communities, strict=True):
         found = community.measures()
-        figures = [shown(name, found[name]) for name in OF_COMMUNITIES]
-        lines.append((f"{community.sizes[0]:,}", *figures))
+        lines.append((size.rjust(width), *(shown(name, found[name]) for name in OF_COMMUNITIES)))
     console = wide_console()
-    console.print(WideTable(["processes"], columns, lines))
+    console.print(WideTable([head], columns, lines))
     crashed = "no crashes"
     if chosen.crash:
         crashed = f"{chosen.crash:.0%} crashed" + (" for one copy" if chosen.weak else "")
