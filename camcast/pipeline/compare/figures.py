@@ -205,7 +205,9 @@ def _domain(measure: Measure, points: Sequence[dict[str, Any]]) -> tuple[float, 
     span = (most - least) or min(high - low, abs(most)) or abs(most) or 1.0
     low, high = max(low, least - _REACH * span), min(high, most + _REACH * span)
     margin = _MARGIN * ((high - low) or span)
-    return max(measure.least - margin, low - margin), min(measure.most + margin, high + margin)
+    # an axis about one value ends so near the bounds that no tick says 105 %
+    beyond = margin if low < high else margin / 4
+    return max(measure.least - beyond, low - margin), min(measure.most + beyond, high + margin)
 
 
 def _by_who(

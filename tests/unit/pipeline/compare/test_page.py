@@ -14,7 +14,7 @@ from camcast.pipeline.compare.findings import Findings, Quarantined, Source
 from camcast.pipeline.compare.page import html
 from camcast.pipeline.compare.regressions import changes_of
 from camcast.pipeline.compare.words import amount, at_a_glance
-from camcast.report.drawing import Drawing
+from camcast.report.drawing import Drawing, render
 from tests.narrow_page import PHONE_PIXELS, laid_out
 from tests.unit.pipeline.compare.rows import findings, row
 
@@ -55,6 +55,15 @@ def test_the_page_opens_with_the_verdict() -> None:
     assert text.index("dht is best, 10 s: 9.55 to 10.5 s below scamp") < text.index("<nav>")
     assert text.index("<nav>") < text.index("<table>")
     assert "nobody to compare" in page(findings(rows[:1]))
+
+
+def test_no_tick_of_an_axis_stands_beyond_what_a_share_can_be() -> None:
+    """Runs without a loss, the commonest, had an axis from 95 to 105 %."""
+    equal = findings([row("reception", [1.0] * 3, b, "") for b in ("dht", "scamp")])
+    [figure] = [one for one in figures_of(equal) if one.name == "reception"]
+    drawn = render(figure.spec).svg
+    assert "100%" in drawn
+    assert "105%" not in drawn
 
 
 def test_on_a_phone_tables_scroll_in_their_own_box_and_begin_with_values(tmp_path: Path) -> None:
