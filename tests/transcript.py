@@ -59,7 +59,6 @@ class Transcript:
         self, network: World, topics: Iterable[str] = (".",), membership: type[Membership] = Scamp
     ) -> None:
         self.exchanges: list[Exchange] = []
-        self.frames: list[tuple[str, bytes]] = []
         self._network = network
         self._decoders = {**DECODERS, Kind.MEMBERSHIP: membership.decoder}
         self._topics = {Topic.parse(name).group: name for name in topics}
@@ -95,7 +94,6 @@ class Transcript:
         return walks
 
     def _take(self, source: str, target: str, record: bytes) -> None:
-        self.frames.append((target, wire.FRAME_HEADER + record))
         group: GroupId
         content: Any
         if record[4] == Kind.EVENT:

@@ -7,23 +7,17 @@ Over SCAMP's tables the deviation from it is measured and bounded.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from functools import partial
 from math import comb, exp, log, sqrt
 from random import Random
 from statistics import mean, stdev
-from typing import ClassVar
 
 import pytest
+from attrs import evolve
 
-from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.engine.node import Node
-from camcast.engine.settings import Settings
-from camcast.protocols.camcast import CamcastProtocol
 from camcast.simulation.dealt_table import dealt_tables
 from camcast.testing.world import World
 from camcast.vocabulary.events import EventId
-from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from tests.laws.communities import TOPIC, grow
@@ -55,52 +49,20 @@ def reached_distribution(size: int, fan_out: int) -> list[float]:
     return ended
 
 
-class Directory(Discovery):
-    """Knows all members, and draws from them."""
-
-    members: ClassVar[dict[Topic, list[Contact]]] = {}
-
-    def __init__(self, context: DiscoveryContext) -> None:
-        self._context = context
-
-    def announce(self, topic: Topic, now: float) -> None: ...
-    def withdraw(self, topic: Topic, now: float) -> None: ...
-    def wake(self, name: tuple[Hashable, ...], now: float) -> None: ...
-
-    def seek(self, topic: Topic, wanted: int, now: float) -> None:
-        known = self.members.get(topic, [])
-        drawn = self._context.rng.sample(known, min(wanted, len(known)))
-        self._context.outlet.found(topic, drawn)
-
-
-def join(topic: Topic, node: Node, now: float) -> None:
-    node.join(topic, now)
-
-
 def uniform(net: World, sizes: dict[Topic, int], parameters: Parameters) -> list[Node]:
     """Make the communities, super-topics first; the members of the last one are returned.
 
     Everybody's topic table is dealt all others, and N is exact: the model's assumption.
     """
-    Directory.members.clear()
     nodes = list[Node]()
-    settings = Settings(
-        dealt_tables(sizes), Directory, parameters=parameters, protocol=CamcastProtocol()
-    )
+    net.settings = evolve(net.settings, backend=dealt_tables(sizes), parameters=parameters)
     for topic, size in sizes.items():
-        nodes = []
-        members = Directory.members[topic] = []
-        for _ in range(size):
-            node = net.start(settings)
-            members.append(node.me)
-            net.do(node, partial(join, topic))
-            nodes.append(node)
+        nodes = [net.join(topic, gap=0.0) for _ in range(size)]
         for node in nodes:
-            participation = node.participation(topic)
-            assert participation is not None
-            for contact in members:
-                if contact is not node.me:
-                    participation.membership.peers().add(contact)
+            (participation,) = node.participations
+            for other in nodes:
+                if other is not node:
+                    participation.membership.peers().add(other.me)
     net.run(0.5)
     return nodes
 

@@ -37,7 +37,6 @@ from camcast.engine.liveness_messages import (
 )
 from camcast.engine.questions import QUESTIONS_MAX
 from camcast.testing.lone_process import LoneProcess
-from camcast.testing.world import World
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message, encode
 from camcast.vocabulary.topics import GroupId, Topic
@@ -743,24 +742,6 @@ def test_a_probe_to_an_address_that_is_none_is_malformed() -> None:
     body = encode(Probe(Process(1).me, 1.0)).replace(b"10.0.0.1", b"example.")
     with pytest.raises(MalformedError):
         liveness_messages.DECODER.decode(body)
-
-
-def heartbeats(topics: int, size: int = 10, seconds: float = 60.0) -> int:
-    """Count the heartbeats and answers of processes that are all in the same communities."""
-    world = World(membership="scamp")
-    names = [Topic.parse(f".t{number}") for number in range(topics)]
-    for _ in range(size):
-        world.join(*names)
-    world.run(30.0)
-    kinds: list[int] = []
-    world.virtual.on_send = lambda _source, _target, record: kinds.append(record[4])
-    world.run(seconds)
-    return kinds.count(Kind.LIVENESS)
-
-
-def test_four_topics_with_the_same_peers_cost_little_more_than_one() -> None:
-    """A process then has more different peers, but no peer gets more than one heartbeat."""
-    assert heartbeats(4) <= 1.2 * heartbeats(1)
 
 
 def test_a_part_learns_that_its_own_peers_are_all_silent_though_other_parts_hear_theirs() -> None:
