@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
 from heapq import heappop, heappush
 from itertools import combinations
 from math import sqrt
@@ -19,11 +18,10 @@ from random import Random
 
 import numpy as np
 import pytest
+from attrs import evolve
 
 from camcast.doors.plugs import find_protocol
 from camcast.doors.protocol import Protocol
-from camcast.engine.node import Node
-from camcast.engine.settings import Settings
 from camcast.models.pmcast_law import new_infected_law
 from camcast.models.rfpbcast import pittel_rounds, whole_rounds
 from camcast.population.baselines import simulate
@@ -33,9 +31,9 @@ from camcast.protocols.hierarchical import cluster_of
 from camcast.settings.baselines import Baseline, baseline
 from camcast.settings.chain import Community, Setting
 from camcast.settings.climate import Climate, Constant
-from camcast.simulation.census import Census
 from camcast.simulation.dealt_table import dealt_tables
 from camcast.simulation.network import Process, VirtualNetwork
+from camcast.testing.world import World
 from camcast.vocabulary.identity import PeerId, new_peer_id
 from camcast.vocabulary.outbox import Deliver, Wake
 from camcast.vocabulary.parameters import Parameters
@@ -47,10 +45,6 @@ from tests.protocol_fleet import A, X, fleet
 
 Z_999 = 3.29  # two-sided 99.9 %
 DELAY_SECONDS = 0.01  # of every copy, also in a `World`
-
-
-def join(topic: Topic, node: Node, now: float) -> None:
-    node.join(topic, now)
 
 
 class InStep(list[Wake]):
@@ -70,7 +64,7 @@ class InStep(list[Wake]):
         super().append(wake)
 
 
-class Dealt:
+class Dealt(World):
     """Processes with dealt tables; every event is counted by itself."""
 
     def __init__(
@@ -86,24 +80,25 @@ class Dealt:
         seed: int = 1,
     ) -> None:
         dice = stream(seed, "workload", "dealt")
-        self.network = VirtualNetwork(seed, Climate(latency=Constant(DELAY_SECONDS), loss=loss))
+        climate = Climate(latency=Constant(DELAY_SECONDS), loss=loss)
+        super().__init__(virtual=VirtualNetwork(seed, climate))
         peers = peers or [new_peer_id(dice.randbytes) for _ in interests]
         groups = [
             [group.topic for group in protocol.groups(interest, topics, peer)]
             for interest, peer in zip(interests, peers, strict=True)
         ]
         sizes = Counter(topic for one in groups for topic in one)
-        settings = Settings(
+        self.settings = evolve(
+            self.settings,
             backend=dealt_tables(sizes),
-            discovery=Census(dice).discovery,
             parameters=parameters or Parameters(),
             protocol=protocol,
             topics=tuple(topics),
         )
-        self.processes = [self.network.start(settings, peer=peer) for peer in peers]
         self.interests = interests
-        for process, interest in zip(self.processes, interests, strict=True):
-            self.network.do(process, partial(join, interest))
+        for peer, interest in zip(peers, interests, strict=True):
+            self.join(interest, peer=peer, gap=0.0)
+        self.processes = list(self.virtual)
         pairs = combinations(range(len(peers)), 2) if links is None else links
         for one, other in pairs:
             for mine, theirs in ((one, other), (other, one)):
@@ -111,19 +106,18 @@ class Dealt:
                     if participation.topic in groups[theirs]:
                         participation.membership.peers().add(self.processes[theirs].me)
         self.receivers: list[tuple[Process, Deliver]] = []
-        self.network.on_delivery = lambda process, delivery: self.receivers.append(
-            (process, delivery)
-        )
 
-    def publish(self, number: int, seconds: float = 1.0) -> None:
+    def _on_delivery(self, process: Process, delivery: Deliver) -> None:
+        self.receivers.append((process, delivery))
+
+    def say(self, number: int, seconds: float = 1.0) -> None:
         """Publish as this process, and let the event spread."""
         topic, self.receivers = self.interests[number], []
         for process in self.processes:
             counters = process.node.counters
             counters.events = counters.parasites = counters.duplicates = 0
             counters.event_copies_sent = 0
-        self.network.do(self.processes[number], lambda node, now: node.publish(topic, b"", now))
-        self.network.run(seconds)
+        self.publish(self.nodes[number], topic, b"", seconds)
 
     @property
     def reached(self) -> int:
@@ -207,7 +201,7 @@ def test_one_group_is_the_chain_of_infect_and_die(name: str, size: int) -> None:
     fan_out = Parameters(c=-1.7).fan_out(size)
     counts = []
     for event in range(EVENTS):
-        dealt.publish(event % 30)
+        dealt.say(event % 30)
         counts.append(dealt.reached)
         assert dealt.copies == dealt.reached * fan_out
         assert {delivery.group for _, delivery in dealt.receivers} <= {A.group, ROOT.group}
@@ -222,7 +216,7 @@ def test_the_baselines_are_their_kernels(name: str, c: float) -> None:
     dealt, setting = dealt_baseline(name, c)
     delivered, messages, parasites = [], [], []
     for event in range(EVENTS):
-        dealt.publish(event % 30)
+        dealt.say(event % 30)
         delivered.append(len(dealt.receivers))
         messages.append(dealt.copies)
         parasites.append(dealt.parasite_copies(A))
@@ -241,7 +235,7 @@ def test_a_hierarchical_process_sends_once_to_each_of_its_tables() -> None:
     """Equation 5: ceil(ln m + c) copies in the cluster and ceil(ln C + c) to others, of everybody
     that has the event; with ceil(ln m + c) >= m - 1 everybody has it."""
     dealt, _ = dealt_baseline("hierarchical", c=17.0)
-    dealt.publish(0)
+    dealt.say(0)
     assert dealt.reached == 60
     assert dealt.copies == 60 * (19 + Parameters(c=17.0).fan_out(3))
 
@@ -251,7 +245,7 @@ def test_one_cluster_is_broadcast() -> None:
     dealt, _ = dealt_baseline("hierarchical", c=-1.7, clusters=1)
     counts = []
     for event in range(EVENTS):
-        dealt.publish(event % 30)
+        dealt.say(event % 30)
         counts.append(dealt.reached)
     assert near(counts, *moments(reached_distribution(60, 3)))
 
@@ -270,7 +264,7 @@ def test_rfpbcast_is_the_exact_chain(fan_out: int, loss: float) -> None:
     rounds = whole_rounds(float(pittel_rounds(40, fan_out)))
     counts = []
     for event in range(EVENTS):
-        dealt.publish(event % 25, seconds=rounds + 2.0)
+        dealt.say(event % 25, seconds=rounds + 2.0)
         counts.append(dealt.reached)
     law = [0.0, *new_infected_law(39, 39, fan_out, rounds, arrival=1 - loss)]
     assert near(counts, *moments(law))
@@ -283,7 +277,7 @@ def test_rfpbcast_gossips_for_the_rounds_that_are_left() -> None:
     options = {"fan_out": 39, "period_seconds": 1.0, "constant": 0.0}
     dealt = Dealt(find_protocol("rfpbcast", options), [A] * 40, (A,))
     rounds = whole_rounds(float(pittel_rounds(40, 39)))
-    dealt.publish(0, seconds=rounds + 2.0)
+    dealt.say(0, seconds=rounds + 2.0)
     assert dealt.reached == 40
     assert dealt.copies == 39 * (rounds + 39 * (rounds - 1))
 
@@ -315,7 +309,7 @@ def test_rfpbcast_out_of_step_is_its_twin_and_reaches_fewer() -> None:
     rounds, rng = whole_rounds(float(pittel_rounds(40, 2))), Random(6)
     counts = []
     for event in range(2 * EVENTS):
-        dealt.publish(event % 40, seconds=2.0 * rounds)
+        dealt.say(event % 40, seconds=2.0 * rounds)
         counts.append(dealt.reached)
     twins = [out_of_step(40, 2, rounds, rng) for _ in range(1000)]
     assert alike(counts, twins)
@@ -368,7 +362,7 @@ def percolating(
     interests = [A if rng.random() < sigma else X for _ in range(NODES)]
     protocol = find_protocol("percolation", {"gamma": gamma, "ttl": ttl})
     dealt = Dealt(protocol, interests, (A, X), links=links, seed=seed)
-    dealt.network.run(1.0)  # a tick: tables were dealt after the nodes had told nobody
+    dealt.run(1.0)  # a tick: tables were dealt after the nodes had told nobody
     graph = graph_of(NODES, np.array(links))
     subscribes = np.array([interest == A for interest in interests])
     return dealt, Percolation(graph, subscribes, Gossip(sigma=sigma, gamma=gamma, ttl=ttl))
@@ -383,7 +377,7 @@ def test_percolation_without_chance_is_the_simulators(gamma: float, ttl: int, me
     publishers = [number for number, mine in enumerate(dealt.interests) if mine == A]
     seen = set[int]()
     for publisher in publishers:
-        dealt.publish(publisher)
+        dealt.say(publisher)
         expected = kernel.spread(publisher, Random(1)).tolist()
         # hops are seen where an event is delivered; the kernel's are of relays as well
         assert measured(dealt)[:HOPS] == expected[:HOPS]
@@ -401,7 +395,7 @@ def test_percolation_by_chance_is_the_simulators(gamma: float, mean: float) -> N
     publisher = dealt.interests.index(A)
     shipped = []
     for _ in range(250):
-        dealt.publish(publisher, seconds=0.3)
+        dealt.say(publisher, seconds=0.3)
         shipped.append(measured(dealt))
     chances = stream(1, "protocol", "law")
     kernels = [kernel.spread(publisher, chances).tolist() for _ in range(3000)]

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import attrs
 import pytest
 
-from camcast.doors.plugs import find_backend, find_discovery
-from camcast.engine.settings import Settings
-from camcast.protocols.camcast import CamcastProtocol
-from camcast.simulation.network import VirtualNetwork
+from camcast.testing.world import World
 from camcast.vocabulary.topics import ROOT
 from camcast.vocabulary.trace import ListSink
 
@@ -16,21 +12,15 @@ from camcast.vocabulary.trace import ListSink
 @pytest.mark.parametrize("membership", ["scamp", "hybrid", "dht"])
 def test_the_trace_has_every_byte_of_control_traffic(membership: str) -> None:
     sink = ListSink()
-    network = VirtualNetwork(sink=sink)
-    backend = find_backend(membership)
-    settings = Settings(
-        backend=backend,
-        discovery=find_discovery(backend.discovery),
-        options=backend.parse_options({}),
-        protocol=CamcastProtocol(),
-    )
-    first = network.start(settings)
-    settings = attrs.evolve(settings, gateways={ROOT: (first.me.address,)})
+    world = World(sink=sink)
+    first = world.add(backend=membership)
     for _ in range(4):
-        network.do(network.start(settings), lambda node, now: node.join(ROOT, now))
-    network.run(12.0)
-    for process in network:
-        process.node.recorder.record_control(network.now)
+        node = world.add((first.me.address,), backend=membership)
+        world.do(node, lambda node, now: node.join(ROOT, now))
+    world.run(12.0)
+    for node in world.nodes:
+        node.recorder.record_control(world.now)
     traced = sum(record.size for record in sink.records if record.kind == "control")
-    assert traced == network.bytes + network.datagrams.sent_bytes
-    assert (network.datagrams.sent_bytes > 4_000) is (membership != "scamp")
+    datagrams = world.virtual.datagrams.sent_bytes
+    assert traced == world.virtual.bytes + datagrams
+    assert (datagrams > 4_000) is (membership != "scamp")
