@@ -67,8 +67,8 @@ def predict_baseline(setting: Baseline) -> BaselinePrediction:
     k, k_between = _fan_out(setting), float(setting.fan_out_between) * setting.between
     group = _group(setting)
     alive = 1 + (n - 1) * (1 - setting.stillborn)
-    if setting.clusters == 1:
-        others = _of_others(group.reception, alive)
+    if setting.clusters == 1:  # others: the share of the living that receive, not the publisher
+        others = 1.0 if alive <= 1 else max(0.0, (group.reception * alive - 1) / (alive - 1))
         reliability = group.reliability ** ((n_1 - 1) / max(1, n - 1))
     else:
         others, reliability = _two_levels(setting, k)
@@ -110,11 +110,6 @@ def _group(setting: Baseline) -> Prediction:
             weak=setting.weak,
         )
     )[0]
-
-
-def _of_others(reception: float, alive: float) -> float:
-    """Return the share of the living that have the event, without the publisher."""
-    return 1.0 if alive <= 1 else max(0.0, (reception * alive - 1) / (alive - 1))
 
 
 def _two_levels(setting: Baseline, k: float) -> tuple[float, float]:

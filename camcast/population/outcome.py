@@ -113,12 +113,11 @@ class Outcome:
     @property
     def communities(self) -> list[Outcome]:
         """The outcome in every community, in the setting's order."""
-        return [self.community(index) for index in range(len(self.sizes))]
-
-    def community(self, index: int) -> Outcome:
-        """Return the outcome in one community."""
-        columns = {name: counts[:, index] for name, counts in self._columns().items()}
-        return Outcome((self.sizes[index],), **columns)
+        columns = self._columns()
+        return [
+            Outcome((size,), **{name: counts[:, index] for name, counts in columns.items()})
+            for index, size in enumerate(self.sizes)
+        ]
 
     @property
     def reception(self) -> Interval:

@@ -136,11 +136,6 @@ class Revocations:
         known = self._lists.get(issuer)
         return known is not None and serial in known.serials
 
-    def latest(self, issuer: bytes) -> bytes | None:
-        """Return the latest signed list of an issuer, in the bytes received; None if unknown."""
-        known = self._lists.get(issuer)
-        return None if known is None else known.data
-
     def overdue(self, now: float) -> list[bytes]:
         """Return the issuers whose next list is overdue."""
         return [
@@ -150,7 +145,7 @@ class Revocations:
         ]
 
     def all(self) -> list[bytes]:
-        """Return the latest signed list of each issuer, by the issuers' keys."""
+        """Return the latest signed list of each issuer, in the order of the issuers' keys."""
         return [self._lists[issuer].data for issuer in sorted(self._lists)]
 
     def hash(self) -> SealHash:

@@ -24,31 +24,26 @@ PAYLOAD_BYTES_MAX: Final = 4096
 _log = logging.getLogger(__name__)
 
 
-def load_usenet(path: Path, payload_bytes_max: int = PAYLOAD_BYTES_MAX) -> list[Publication]:
+def load_usenet(path: Path) -> list[Publication]:
     """Read posts; each is one publication, on all its groups, by its author.
 
     The group comp.lang.c is the topic ``.comp.lang.c``, and a group named twice by one post counts
     once. A ``/`` in a group is read as ``.`` and logged as a warning: news servers spool
     comp.lang.c in comp/lang/c, and two authors of 1993 wrote such a slash. The first post is at
     0 s. The payload begins with the post's id and is as long as the post was, at most
-    `payload_bytes_max` bytes.
+    `PAYLOAD_BYTES_MAX` bytes.
 
-    Raises `WorkloadError` for a file, a row or a field that does not fit POST_COLUMNS, and
-    `ValueError` when `payload_bytes_max` is negative.
+    Raises `WorkloadError` for a file, a row or a field that does not fit POST_COLUMNS.
     """
-    if payload_bytes_max < 0:
-        raise ValueError(f"payload_bytes_max is {payload_bytes_max}; give 0 or more bytes")
     try:
         found = path.stat()
     except OSError:  # reading the file raises the error with its reason
-        return list(_posts(path, payload_bytes_max, 0, 0))
-    return list(_posts(path, payload_bytes_max, found.st_mtime_ns, found.st_size))
+        return list(_posts(path, 0, 0))
+    return list(_posts(path, found.st_mtime_ns, found.st_size))
 
 
 @lru_cache(maxsize=2)  # chosen: comparisons run one file many times; 19,463 posts take 30 MB
-def _posts(
-    path: Path, payload_bytes_max: int, _changed: int, _size: int
-) -> tuple[Publication, ...]:
+def _posts(path: Path, _changed: int, _size: int) -> tuple[Publication, ...]:
     """Read the posts of a file; a changed file has another time or size, and is read again."""
     rows = sorted(read_rows(path, POST_COLUMNS), key=lambda row: row.read("utc", moment))
     start = rows[0].read("utc", moment)
@@ -57,7 +52,7 @@ def _posts(
             at_seconds=(row.read("utc", moment) - start).total_seconds(),
             topics=_topics(row),
             payload=opaque_payload(
-                row.read("id", text), min(row.read("bytes", count), payload_bytes_max)
+                row.read("id", text), min(row.read("bytes", count), PAYLOAD_BYTES_MAX)
             ),
             publisher=row.read("author", text),
         )

@@ -49,7 +49,7 @@ def test_4_3_1_upward_messages_are_g_times_a_whatever_the_size() -> None:
     upward = messages.upward_messages(sizes, 5 / sizes, 1 / 3, 3, 0.85)
     assert_allclose(upward, 5 * 1 * 0.85)
     spread = simulate(Setting(communities=chain(SIZES)), 2000, 1)
-    _, low, high = bounds(spread.community(0).measures()["upward_messages"])
+    _, low, high = bounds(spread.communities[0].measures()["upward_messages"])
     assert low - 0.05 < 5 < high + 0.05  # copies sent: without p_succ
 
 
@@ -171,7 +171,7 @@ def test_4_5_1_loss_and_crashes_count_against_the_fan_out() -> None:
     """4.5.1 leaves p_succ out of e^-e^-c. In simulation at half crashed, all of Π_2 receive in 1
     of 19 runs and not in 99.3 %."""
     setting = Setting(communities=chain((1000,)), crash=0.5)
-    measured = simulate(setting, 2000, 3).community(0).reliability
+    measured = simulate(setting, 2000, 3).communities[0].reliability
     assert measured.high is not None
     assert measured.high < 0.08
     assert predict(setting)[0].reliability == pytest.approx(measured.mean, abs=0.02)
@@ -358,7 +358,7 @@ def test_4_6_1_best_average_worst() -> None:
 def test_4_6_1_the_measured_latency_lies_between_best_and_worst() -> None:
     measured = (
         simulate(Setting(communities=chain(SIZES), success=1.0), 1000, 8)
-        .community(2)
+        .communities[2]
         .measures()["rounds"]
     )
     assert measured.mean is not None

@@ -145,8 +145,9 @@ class _Search:
         while best is None:  # together they may need more than each alone
             fan_outs = [min(k + 1, most) for k, most in zip(fan_outs, self.most, strict=True)]
             best = self._solve(fan_outs)
-        best = self._try_larger_fan_outs(best)
-        return self._plan(self._lower(best, fan_outs_too=True))
+        best = self._lower(self._try_larger_fan_outs(best), fan_outs_too=True)
+        setting = self._setting(best)
+        return Plan(setting, tuple(predict(setting)))
 
     def _check_feasible(self) -> None:
         choices = self._choices(self.most, None)
@@ -326,10 +327,6 @@ class _Search:
             for community, choice in zip(self.setting.communities, choices, strict=True)
         )
         return attrs.evolve(self.setting, communities=communities)
-
-    def _plan(self, choices: tuple[Choice, ...]) -> Plan:
-        setting = self._setting(choices)
-        return Plan(setting, tuple(predict(setting)))
 
     @staticmethod
     def _least_that(holds: Callable[[int], bool], low: int, high: int) -> int:

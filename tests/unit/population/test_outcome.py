@@ -56,11 +56,11 @@ def spread(received: list[list[int]]) -> Outcome:
 
 
 def test_a_community_that_nobody_is_alive_in_says_nothing() -> None:
-    root = spread([[4, 2], [2, 0], [4, 0]]).community(1)
+    root = spread([[4, 2], [2, 0], [4, 0]]).communities[1]
     assert root.reception.mean == 0.5  # of the two runs in which somebody was alive
     assert root.reliability.mean == 0.5
     assert root.measures()["rounds"].mean == 3  # of the one run in which the event got there
-    bottom = spread([[4, 2], [2, 0], [4, 0]]).community(0)
+    bottom = spread([[4, 2], [2, 0], [4, 0]]).communities[0]
     assert bottom.reception.mean == pytest.approx((1 + 0.5 + 1) / 3)
     assert bottom.reliability.mean == pytest.approx(2 / 3)
 

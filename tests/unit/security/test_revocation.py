@@ -55,8 +55,7 @@ def test_a_list_says_what_is_revoked() -> None:
     assert known.take(signed(1, 5, 7), NOW, anybody)
     assert [known.revoked(ROOT.public.raw, serial(n)) for n in (5, 6, 7)] == [True, False, True]
     assert not known.revoked(CLUB.public.raw, serial(5))
-    assert known.latest(ROOT.public.raw) == signed(1, 5, 7)
-    assert known.latest(CLUB.public.raw) is None
+    assert known.all() == [signed(1, 5, 7)]
 
 
 def test_the_highest_number_wins_in_any_order() -> None:

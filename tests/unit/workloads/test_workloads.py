@@ -113,18 +113,12 @@ def test_posts_are_in_order_of_time_and_a_cross_post_has_each_topic_once(tmp_pat
     ]
 
 
-@pytest.mark.parametrize("limit", [0, 1, 10, 8999, 9000, 100_000])
 def test_a_payload_begins_with_the_id_and_is_as_long_as_the_post_up_to_the_limit(
-    tmp_path: Path, limit: int
+    tmp_path: Path,
 ) -> None:
-    payloads = [post.payload for post in load_usenet(written(tmp_path, POSTS), limit)]
-    assert [len(payload) for payload in payloads] == [min(n, limit) for n in (9000, 10, 1)]
-    assert [payload[:1] for payload in payloads] == [i[: min(1, limit)] for i in (b"8", b"7", b"9")]
-
-
-def test_a_negative_limit_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="payload_bytes_max is -1"):
-        load_usenet(written(tmp_path, POSTS), -1)
+    payloads = [post.payload for post in load_usenet(written(tmp_path, POSTS))]
+    assert [len(payload) for payload in payloads] == [4096, 10, 1]
+    assert [payload[:1] for payload in payloads] == [b"8", b"7", b"9"]
 
 
 def test_a_slash_in_a_group_is_read_as_a_dot_and_said_so(
