@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.camcast_command import Capture, refusal
+from tests.camcast_command import Capture, answer, refusal
+from tests.camcast_command import camcast as in_process
 from tests.live.communities import free_address
 from tests.live.running_command import COMMAND, Running, camcast
 from tests.patience import PATIENCE_SECONDS
@@ -66,7 +67,7 @@ def test_events_travel_between_processes_through_a_gateway(gateway: str) -> None
 
 
 @pytest.mark.parametrize("membership", ["hybrid", "dht"])
-def test_events_travel_through_an_overlay(membership: str) -> None:
+def test_events_travel_through_an_overlay(membership: str, capfd: Capture) -> None:
     """One bootstrap node of no community for everybody; it may go once they know each other."""
     with ExitStack() as stack:
         bootstrap = stack.enter_context(
@@ -81,10 +82,8 @@ def test_events_travel_through_an_overlay(membership: str) -> None:
         ]
         for reader in readers:
             reader.read()
-        publish = ("publish", ".travel.soccer", "Hi", "--gateway", address, "--json")
-        code, out, err = camcast(*publish, "-m", membership)
-        assert (code, err) == (0, "")
-        receipt = checked(json.loads(out))
+        publish = ("publish", ".travel.soccer", "Hi", "--gateway", address)
+        receipt = answer(capfd, *publish, "-m", membership)
         assert (receipt["peers"], receipt["links"]) == (1, 1)
         for reader in readers:
             assert reader.read()["payload"] == "Hi"
@@ -157,7 +156,7 @@ def test_a_big_file_arrives_whole(gateway: str) -> None:
 def test_who_names_no_gateway_is_one(gateway: str) -> None:
     with Running("subscribe", ".own", "--json") as founder:
         address = founder.read()["address"]
-        assert camcast("publish", ".own", "x", "--gateway", address)[0] == 0
+        assert in_process("publish", ".own", "x", "--gateway", address) == 0
         assert founder.read()["payload"] == "x"
         code, err = founder.end(signal.SIGINT)
         assert (code, err) == (0, f"camcast: joined .own at {address}\n")
@@ -168,7 +167,7 @@ def test_a_gateway_file_names_gateways_by_topic(gateway: str, tmp_path: Path) ->
     file.write_text(f'[gateways]\n"." = ["{free_address()}"]\n".file" = ["{gateway}"]\n')
     with Running("subscribe", ".file", "--gateways", file, "--json", *QUICK) as running:
         running.read()
-        assert camcast("publish", ".file", "x", "--gateways", file)[0] == 0
+        assert in_process("publish", ".file", "x", "--gateways", file) == 0
         assert running.read()["payload"] == "x"
 
 
@@ -199,7 +198,7 @@ def test_a_closed_stdout_ends_a_subscriber_quietly(gateway: str) -> None:
         running.read()
         assert running.process.stdout is not None
         running.process.stdout.close()
-        camcast("publish", ".pipe", "x", "--gateway", gateway)
+        assert in_process("publish", ".pipe", "x", "--gateway", gateway) == 0
         code, err = running.end()
         assert code == 0
         assert "Traceback" not in err
@@ -238,7 +237,7 @@ def test_in_the_background_ctrl_c_is_for_others(gateway: str) -> None:
     with Running(*arguments, **ignoring) as running:
         running.read()
         running.process.send_signal(signal.SIGINT)
-        assert camcast("publish", ".background", "x", "--gateway", gateway)[0] == 0
+        assert in_process("publish", ".background", "x", "--gateway", gateway) == 0
         assert running.read()["payload"] == "x"
         assert running.end(signal.SIGTERM)[0] == 0
 
