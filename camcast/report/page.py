@@ -104,11 +104,11 @@ def in_script(text: str) -> str:
     return re.sub(r"</(?=script)", r"<\\/", text, flags=re.IGNORECASE)
 
 
-def grid(heads: Sequence[str], rows: Iterable[str], kind: str = "") -> str:
+def grid(heads: Sequence[str], rows: Iterable[str]) -> str:
     """Return a table of rows in HTML, which a narrow screen scrolls."""
     row = "".join(f"<th>{escape(head)}</th>" for head in heads)
     return (
-        f'<div class="scroll"><table class="{kind}"><thead><tr>{row}</tr></thead><tbody>'
+        f'<div class="scroll"><table><thead><tr>{row}</tr></thead><tbody>'
         + "".join(rows)
         + "</tbody></table></div>"
     )

@@ -1,7 +1,7 @@
 """What was simulated for a plan, found again by the cell that it was simulated of.
 
-Which cells there are, nobody lists: tables, figures and evidence are put together from examples
-first, and what they ask for is simulated (`reproduce_by_cells`).
+There is no list of the cells. Tables, figures and evidence are put together from examples first;
+the cells that they ask for are then simulated (`camcast.reproduction.paper.ByCells`).
 """
 
 from __future__ import annotations
@@ -41,4 +41,4 @@ class CellResults(ABC, Generic[P]):
 
     @abstractmethod
     def turn(self, cell: Cell) -> Any:
-        """Return what cells are sorted by: what is to be simulated first is least."""
+        """Return the key that cells are sorted by before they are simulated."""

@@ -9,7 +9,7 @@ from attrs import frozen
 
 @frozen(kw_only=True)
 class Point:
-    """A row of a figure, at one x of one series; None is what there is not."""
+    """A row of a figure, at one x of one series; None where there is no such number."""
 
     series: str
     x: float

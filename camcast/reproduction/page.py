@@ -22,14 +22,6 @@ _EVIDENCE: Final = "What the paper says, and what was found"
 _ITEMS_MAX: Final = 12  # chosen: items of a verdict that fit a line or two
 
 
-def _figures_alone(found: Any) -> Mapping[str, Sequence[Figure]]:
-    return {"Figures": found.figures}
-
-
-def _nothing(_found: Any) -> Mapping[str, str]:
-    return {}
-
-
 @frozen(kw_only=True)
 class PageText:
     """What a page says; what it shows is the reproduction's."""
@@ -37,9 +29,11 @@ class PageText:
     title: str
     introduction: Callable[[Any], str]
     """Of what was found, as HTML."""
-    tables: Callable[[Any], Mapping[str, str]] = _nothing
+    tables: Callable[[Any], Mapping[str, str]] = lambda _found: {}
     """Of what was found: tables as HTML by their headings, before the figures."""
-    sections: Callable[[Any], Mapping[str, Sequence[Figure]]] = _figures_alone
+    sections: Callable[[Any], Mapping[str, Sequence[Figure]]] = lambda found: {
+        "Figures": found.figures
+    }
     """Of what was found: the figures by the headings that they stand under."""
     made: Callable[[Any], str]
     """Of the plan: what was given."""

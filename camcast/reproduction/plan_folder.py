@@ -7,8 +7,8 @@
 * ``evidence.csv`` and ``.json``: a row for all that the paper says, with ours and a verdict;
 * ``index.html``: all of it.
 
-Which protocols are chosen is no matter of the folder's: every choice finds the cells of the others,
-and writes its own. What another has written besides, a figure say, stays; it is of the same plan.
+The chosen protocols are not part of the plan that a folder is for: a run with other protocols finds
+the cells that are there, and adds its own. Figures of an earlier choice stay.
 """
 
 from __future__ import annotations

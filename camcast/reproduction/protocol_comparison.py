@@ -46,7 +46,7 @@ _PARAMETERS: Final = ("c", "a")
 
 @frozen(kw_only=True)
 class Comparison:
-    """All that determines a comparison. Raises `ValueError` or `LookupError` for what cannot be."""
+    """All that determines a comparison. Raises `ValueError`, or `LookupError` for a name."""
 
     workload: Workload
     target: float = field(default=TARGET, validator=[validators.gt(0), validators.le(1)])

@@ -21,7 +21,6 @@ def needed_rounds(
     depth: int,
     redundancy: int,
     fan_out: float,
-    arrival: float = 1.0,
     *,
     of_all: bool = False,
 ) -> float:
@@ -34,5 +33,5 @@ def needed_rounds(
     for level in range(depth, 0, -1):
         view, begin = level_view(arity, redundancy, level), 1 if level == depth else redundancy
         groups = arity ** (depth - level) if of_all else 1
-        rounds += completion_rounds(view, fan_out, arrival, begin, groups)
+        rounds += completion_rounds(view, fan_out, 1.0, begin, groups)
     return rounds

@@ -60,8 +60,8 @@ class Line:
 
 
 COMPLETE: Final = 4
-"""Where in what comes of an event: living interested processes, those of them that have it, copies
-sent, copies to the uninterested, and whether all living interested ones have it."""
+"""What comes of an event is five numbers: living interested processes, those of them that have it,
+copies sent, copies to the uninterested, and, at this index, whether all the interested have it."""
 
 
 @frozen(eq=False)
@@ -69,9 +69,11 @@ class Lines:
     """The subsystems of one level, as lines of the views above."""
 
     chances: Mapping[tuple[int, bool], float]
-    """Of a number of delegates, and whether somebody is interested, without the publisher."""
+    """By a line's number of delegates, and whether somebody of it is interested: the probability,
+    of a line without the publisher."""
     his: Mapping[int, tuple[float, float]]
-    """Of a number of delegates, where the publisher is; and that he is one, if so."""
+    """By number of delegates: the probability that the publisher's line has so many, and then that
+    the publisher is one of them."""
     uninterested: float
     """The share of the delegates of interested lines who are not interested themselves."""
     outcomes: Mapping[Line, Law]

@@ -113,7 +113,8 @@ class ReportFolder(ResultsFolder):
         self._write_table(_MAIN, {"command": findings.command}, rows)
         self._write_table("pairs", {}, [_flat(pair) for pair in findings.pairs])
         about = {"baseline": findings.baseline, "threshold": findings.threshold}
-        self._write_table("verdict", {"choice": choice(findings.verdicts)}, _verdicts(findings))
+        verdicts = [each.as_json() | {"sentence": sentence(each)} for each in findings.verdicts]
+        self._write_table("verdict", {"choice": choice(findings.verdicts)}, verdicts)
         changes = [change.as_json() for change in findings.changes or ()]
         self._write_table("regressions", about, changes)
 
@@ -137,20 +138,11 @@ class ReportFolder(ResultsFolder):
             return
         self.write_rows(name, about, rows)
         columns = {column: [row[column] for row in rows] for column in rows[0]}
+        kinds = dict.fromkeys(_TEXT, pa.string()) | dict.fromkeys(_WHOLE, pa.int64())
         table = pa.table(
-            {name: pa.array(values, _arrow_type(name)) for name, values in columns.items()}
+            {name: pa.array(of, kinds.get(name, pa.float64())) for name, of in columns.items()}
         )
         self._write_parquet(name, table, columns.get("metric", ()))
-
-
-def _verdicts(findings: Findings) -> list[dict[str, Any]]:
-    return [each.as_json() | {"sentence": sentence(each)} for each in findings.verdicts]
-
-
-def _arrow_type(column: str) -> pa.DataType:
-    if column in _TEXT:
-        return pa.string()
-    return pa.int64() if column in _WHOLE else pa.float64()
 
 
 def _flat(pair: Pair) -> dict[str, Any]:

@@ -10,23 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from camcast.measures import Measure, measure_of
+from camcast.pipeline.compare import words
 from camcast.pipeline.compare.comparison import Pair, Place, Row, Variant
 from camcast.pipeline.compare.differences import SIGNIFICANT, effect_in_words
 from camcast.pipeline.compare.figures import GROUPS, Figure
 from camcast.pipeline.compare.findings import Findings, Source, place_name
-from camcast.pipeline.compare.words import (
-    amount,
-    at_a_glance,
-    change_in_words,
-    choice,
-    line_of_measure,
-    line_of_place,
-    metric_name,
-    p_value,
-    pivot,
-    reach,
-    sentence,
-)
+from camcast.pipeline.compare.words import amount, metric_name
 from camcast.report.drawing import Drawing
 from camcast.report.page import NOTHING, document, picture, versions
 from camcast.report.template import fill
@@ -63,7 +52,7 @@ def html(findings: Findings, figures: Sequence[Figure], drawings: Mapping[str, D
     names, verdicts = findings.names, findings.verdicts
     runs = [row for row in findings.rows if not measure_of(row.metric).benchmark]
     benches = [row for row in findings.rows if measure_of(row.metric).benchmark]
-    whole, measures = at_a_glance(findings.rows)
+    whole, measures = words.at_a_glance(findings.rows)
     pictures: defaultdict[str, str] = defaultdict(str)
     for one in figures:
         pictures[one.group] += picture(one.name, one.title, one.notes, drawings[one.name])
@@ -73,9 +62,9 @@ def html(findings: Findings, figures: Sequence[Figure], drawings: Mapping[str, D
         findings=findings,
         kinds=Counter(source.kind for source in findings.sources if not source.baseline),
         who=[name for variant, name in names.items() if variant.backend] or ["no backend"],
-        choice=choice(verdicts),
-        sentences=list(map(sentence, verdicts)),
-        worse=list(map(change_in_words, findings.regressions)),
+        choice=words.choice(verdicts),
+        sentences=list(map(words.sentence, verdicts)),
+        worse=list(map(words.change_in_words, findings.regressions)),
         changed=_changed(findings),
         groups=[
             (anchor, title, pictures[anchor])
@@ -83,17 +72,17 @@ def html(findings: Findings, figures: Sequence[Figure], drawings: Mapping[str, D
             if anchor in pictures
         ],
         glance=[
-            (title, _table(rows, names, line_of_measure))
+            (title, _table(rows, names, words.line_of_measure))
             for title, rows in (("Whole runs", whole), ("Benchmarks", measures))
             if rows
         ],
         folded=list(_by_metric(runs, names)) if len(whole) < len(runs) else [],
         everything=(
-            _table(benches, names, line_of_measure) if len(measures) < len(benches) else None
+            _table(benches, names, words.line_of_measure) if len(measures) < len(benches) else None
         ),
         best=_best(findings),
         amount=lambda row: amount(row.sample.mean, measure_of(row.metric)),
-        reach=reach,
+        reach=words.reach,
         pairs=[_pair(p, names) for p in findings.pairs if measure_of(p.first.metric).headline],
         sources=list(_sources(findings)),
         made_with=versions(("pyspark", "pyarrow")),
@@ -106,20 +95,20 @@ def html(findings: Findings, figures: Sequence[Figure], drawings: Mapping[str, D
 def _changed(findings: Findings) -> str:
     """Say what became of all measures that did not become worse since the baseline."""
     verdicts = Counter(change.verdict for change in findings.changes or ())
-    words = {
+    said = {
         "improved": "improved",
         "changed": "changed without being better or worse",
         "same": "as before",
         "untested": "untested, for want of a second run",
     }
-    told = (f"{verdicts[name]} {text}" for name, text in words.items() if verdicts[name])
+    told = (f"{verdicts[name]} {text}" for name, text in said.items() if verdicts[name])
     return ", ".join(told) or "nothing else to compare"
 
 
 def _table(
     rows: Sequence[Row], names: Mapping[Variant, str], line: Callable[[Row], tuple[str, str]]
 ) -> dict[str, Any]:
-    columns, lines = pivot(rows, names, line)
+    columns, lines = words.pivot(rows, names, line)
     return {"columns": columns, "lines": lines}
 
 
@@ -130,7 +119,7 @@ def _by_metric(
     for row in rows:
         by_metric[row.metric].append(row)
     for metric, here in by_metric.items():
-        yield metric_name(metric), _table(here, names, line_of_place)
+        yield metric_name(metric), _table(here, names, words.line_of_place)
 
 
 def _best(findings: Findings) -> set[Place]:
@@ -163,7 +152,7 @@ def _pair(pair: Pair, names: Mapping[Variant, str]) -> dict[str, str]:
         ),
         "effect": NOTHING if found.effect is None else f"{found.effect:+.2f}",
         "word": "" if found.effect is None else effect_in_words(found.effect),
-        "p": p_value(pair.adjusted_p),
+        "p": words.p_value(pair.adjusted_p),
     }
 
 

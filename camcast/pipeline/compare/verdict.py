@@ -143,7 +143,8 @@ def verdicts_of(rows: Iterable[Row], names: Mapping[Variant, str]) -> list[Verdi
     order = {metric: at for at, metric in enumerate(_OF_RUNS)}
     verdicts = []
     for metric in sorted(asked, key=lambda metric: order.get(metric, len(order))):
-        if metric not in _IF_ANY or _any(asked[metric].values()):
+        found = (row.sample.largest for of in asked[metric].values() for row in of.values())
+        if metric not in _IF_ANY or any(found):
             for where, variants in _contests([v for v in asked[metric] if v.backend]):
                 of_variants = {
                     names[variant]: {p: row.sample for p, row in asked[metric][variant].items()}
@@ -168,10 +169,6 @@ def _question(measure: Measure) -> str:
     if measure.benchmark and measure.headline and measure.better != "neither":
         return f"{measure.title} of {measure.benchmark}"
     return _OF_RUNS.get(measure.name, "")
-
-
-def _any(rows: Iterable[Mapping[float | None, Row]]) -> bool:
-    return any(row.sample.largest for of_variant in rows for row in of_variant.values())
 
 
 def _contests(variants: Sequence[Variant]) -> Iterator[tuple[str, list[Variant]]]:

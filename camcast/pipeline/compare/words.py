@@ -83,7 +83,8 @@ def choice(verdicts: Sequence[Verdict]) -> str:
 
 def sentence(verdict: Verdict) -> str:
     """Say who is best in one question, by how much, and what is not known."""
-    return " ".join([f"{_capital(_at_end(verdict.question, verdict.where))}:", *_told(verdict)])
+    asked = _at_end(verdict.question, verdict.where)
+    return " ".join([f"{asked[:1].upper()}{asked[1:]}:", *_told(verdict)])
 
 
 def _told(verdict: Verdict) -> Iterator[str]:
@@ -145,10 +146,6 @@ def _at_end(question: str, where: str) -> str:
 def _listed(names: Sequence[str]) -> str:
     *before, last = names or [""]
     return f"{', '.join(before)} and {last}" if before else last
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _apart(difference: float, measure: Measure) -> str:

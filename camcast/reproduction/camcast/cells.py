@@ -12,18 +12,8 @@ import attrs
 from camcast.models.camcast.prediction import Prediction, predict
 from camcast.population import baselines
 from camcast.population.outcome import Interval, mean_interval
-from camcast.reproduction.camcast.plan import (
-    CAMCAST,
-    DIVIDED,
-    ENGINES,
-    PARAMETERS,
-    RUNS,
-    SIZES,
-    SUCCESS,
-    Plan,
-    group_of,
-    setting_of,
-)
+from camcast.reproduction.camcast import plan
+from camcast.reproduction.camcast.plan import PARAMETERS, RUNS, SIZES, SUCCESS, Plan
 from camcast.reproduction.camcast.pmcast_rows import multicast
 from camcast.reproduction.cell_results import CellResults
 from camcast.settings.baselines import baseline
@@ -52,7 +42,7 @@ def compute(cell: Cell) -> JSON:
 
 def _spread(given: Mapping[str, Any]) -> JSON:
     parameters = Parameters(**given["parameters"]) if "parameters" in given else PARAMETERS
-    setting = setting_of(
+    setting = plan.setting_of(
         given["sizes"], given["crash"], given["weak"], parameters, given.get("success", SUCCESS)
     )
     simulate = resolve_name(SYSTEMS[SYSTEM].simulators[given["engine"]].simulate)
@@ -69,14 +59,14 @@ def _spread(given: Mapping[str, Any]) -> JSON:
 
 
 def _parasites(given: Mapping[str, Any]) -> JSON:
-    """Return the copies that uninterested processes received, run by run.
+    """Return, run by run, how many copies uninterested processes received.
 
-    Of CAMCAST, of one event of every topic each.
+    With CAMCAST one event of every topic is published, and their copies are added up.
     """
     sizes, runs, seed = given["sizes"], range(given["runs"]), given["seed"]
     # ceil(x - 1) is floor(x), but for whole x, which ln n + 5 is for no n
     c = PARAMETERS.c - (1 if given["fan_out"] == "floor" else 0)
-    setting = setting_of(sizes, parameters=attrs.evolve(PARAMETERS, c=c))
+    setting = plan.setting_of(sizes, parameters=attrs.evolve(PARAMETERS, c=c))
     if given["interested"] is not None:
         return [copies_outside(setting, 0, given["interested"], seed, run) for run in runs]
     everywhere = range(len(sizes))
@@ -119,7 +109,7 @@ def _multicast(given: Mapping[str, Any]) -> JSON:
 
 def _baseline(given: Mapping[str, Any]) -> JSON:
     """Return what became of an event each run, measure by measure."""
-    setting = baseline(given["protocol"], setting_of(given["sizes"]), given["published_in"])
+    setting = baseline(given["protocol"], plan.setting_of(given["sizes"]), given["published_in"])
     spread = baselines.simulate(setting, given["runs"], given["seed"])
     return {"rounds": spread.rounds.tolist(), "parasites": spread.parasite_copies.tolist()}
 
@@ -155,7 +145,7 @@ class Results(CellResults[Plan]):
         engine: str | None = None,
         runs: int | None = None,
     ) -> Any:
-        """Return that of an event's spread in a setting, as `setting_of` is given it.
+        """Return what became of an event in a setting, which is given as to `setting_of`.
 
         Engine and runs are the plan's if not given.
         """
@@ -180,18 +170,18 @@ class Results(CellResults[Plan]):
         return [Interval(**community[measure]) for community in communities]
 
     def parasites(self, approach: str, sizes: Sequence[int], fan_out: str) -> Any:
-        """Return that of the copies the uninterested get by an approach, in one topology."""
-        ours = approach == CAMCAST
+        """Return, run by run, the copies that the uninterested get with an approach."""
+        ours = approach == plan.CAMCAST
         return self.of(
             "parasites",
-            sizes=list(sizes if ours else group_of(sizes)),
+            sizes=list(sizes if ours else plan.group_of(sizes)),
             interested=None if ours else sizes[-1],
             fan_out=fan_out,
             runs=min(self.plan.runs, RUNS_PARASITES_MAX),
         )
 
     def multicast(self, processes: int, interested: int, fan_out: int) -> Any:
-        """Return that of an event which hpmcast, for PMcast, brings to so many interested."""
+        """Return what became of an event of hpmcast, which stands for PMcast (`pmcast_rows`)."""
         return self.of(
             "multicast",
             processes=processes,
@@ -201,21 +191,23 @@ class Results(CellResults[Plan]):
         )
 
     def baseline(self, approach: str, sizes: Sequence[int], *, root: bool) -> Any:
-        """Return that of a baseline: an event of the bottom-most topic, or of the root's."""
+        """Return what a baseline made of an event, of the bottom-most topic or of the root's."""
         at = len(sizes) - 1 if root else 0
-        return self.of("baseline", protocol=DIVIDED[approach], sizes=list(sizes), published_in=at)
+        return self.of(
+            "baseline", protocol=plan.DIVIDED[approach], sizes=list(sizes), published_in=at
+        )
 
 
 @cache
 def model(**setting: Any) -> list[Prediction]:
     """Return the model's predictions of a setting, as `setting_of` is given it, by community."""
-    return predict(setting_of(**setting))
+    return predict(plan.setting_of(**setting))
 
 
-def compared(plan: Plan) -> dict[str, int]:
+def compared(given: Plan) -> dict[str, int]:
     """Return how many runs each simulator makes of the cell in which they are compared."""
-    most = {"population": plan.runs, "chain": RUNS_CHAIN_MAX, "virtual": RUNS_VIRTUAL_MAX}
+    most = {"population": given.runs, "chain": RUNS_CHAIN_MAX, "virtual": RUNS_VIRTUAL_MAX}
     return {
-        engine: plan.runs if engine == plan.engine else min(plan.runs, most[engine])
-        for engine in ENGINES
+        engine: given.runs if engine == given.engine else min(given.runs, most[engine])
+        for engine in plan.ENGINES
     }

@@ -7,17 +7,10 @@ from html import escape
 from typing import Final
 
 from camcast.report.page import NOTHING, grid, interval_cell, notes_list, number
+from camcast.reproduction.camcast import plan
 from camcast.reproduction.camcast.evidence import EXPERIMENTS
 from camcast.reproduction.camcast.paper import Agreement, Reproduction, reproduce
-from camcast.reproduction.camcast.plan import (
-    COMMUNITIES,
-    CRASHED_COMPARED,
-    PARAMETERS,
-    SIZES,
-    SUCCESS,
-    TOPOLOGIES,
-    Plan,
-)
+from camcast.reproduction.camcast.plan import Plan
 from camcast.reproduction.camcast.tables import Entry, Table
 from camcast.reproduction.page import PageText
 from camcast.reproduction.paper import Paper
@@ -25,12 +18,13 @@ from camcast.systems import CAMCAST
 
 _ROUNDED: Final = 0.005  # chosen: smaller deviations are told to 0.001 %
 _CHAIN: Final = "a hierarchy of three topics, the root a, then d, then g;"
-_P: Final = PARAMETERS
+_P: Final = plan.PARAMETERS
 SETTINGS: Final = (
     (
         None,
-        f"Communities of {', '.join(f'{size:,}' for size in SIZES)}; c = {_P.c:g}, g = {_P.g:g},"
-        f" a = {_P.a:g}, z = {_P.z}; a copy arrives with probability {SUCCESS} (000, 6.1.1).",
+        f"Communities of {', '.join(f'{size:,}' for size in plan.SIZES)}; c = {_P.c:g}, g ="
+        f" {_P.g:g}, a = {_P.a:g}, z = {_P.z}; a copy arrives with probability {plan.SUCCESS} (000,"
+        " 6.1.1).",
     ),
     (
         CAMCAST,
@@ -64,7 +58,9 @@ SETTINGS: Final = (
 
 def introduction(found: Reproduction) -> str:
     """Say what was computed again, and how often."""
-    sizes = ", ".join(f"{size:,} in {name}" for name, size in zip(COMMUNITIES, SIZES, strict=True))
+    sizes = ", ".join(
+        f"{size:,} in {name}" for name, size in zip(plan.COMMUNITIES, plan.SIZES, strict=True)
+    )
     return (
         "Tables 1 and 2 and Figures 13 to 18 of S. Baehni, P. Th. Eugster, R. Guerraoui,"
         f" <cite>CAMCAST</cite>, simulated again in the setting of its section 6.1.1: {_CHAIN}"
@@ -74,9 +70,9 @@ def introduction(found: Reproduction) -> str:
     )
 
 
-def made(plan: Plan) -> str:
+def made(given: Plan) -> str:
     """Say what was given."""
-    return f"Seed {plan.seed}, {plan.runs:,} runs, simulator {plan.engine}."
+    return f"Seed {given.seed}, {given.runs:,} runs, simulator {given.engine}."
 
 
 def tables(found: Reproduction) -> dict[str, str]:
@@ -95,7 +91,7 @@ def _table(table: Table) -> str:
         cells = "".join(f"<td>{shown(entry)}</td>" for entry in entries)
         named = f'<td>{escape(approach)}</td><td class="how">{escape(how)}</td>'
         body.append(f"{row}{named}{cells}</tr>")
-    heads = ["", "", *TOPOLOGIES]
+    heads = ["", "", *plan.TOPOLOGIES]
     return grid(heads, body) + notes_list(table.notes)
 
 
@@ -129,10 +125,9 @@ def _agreement(agreement: Sequence[Agreement], runs: Mapping[str, int]) -> str:
     ]
     heads = ["", "", *(f"{name} ({count:,} runs)" for name, count in runs.items()), "model"]
     return (
-        f"<p>Beyond the paper: the same cell, {CRASHED_COMPARED:.0%} of the processes dead from the"
-        " beginning, in all three simulators and in the model, which simulates nothing.</p>"
-        + grid(heads, rows)
-        + notes_list(f"{name}: {what[name]}." for name in runs)
+        f"<p>Beyond the paper: the same cell, {plan.CRASHED_COMPARED:.0%} of the processes dead"
+        " from the beginning, in all three simulators and in the model, which simulates"
+        " nothing.</p>" + grid(heads, rows) + notes_list(f"{name}: {what[name]}." for name in runs)
     )
 
 

@@ -59,7 +59,7 @@ def _together(simulated: Results) -> Reproduction:
 
 
 reproduce: Final = ByCells(compute, Results, _together)
-"""Simulate all cells of a plan, or those that a file does not have yet; see `Reproduce`."""
+"""Simulate all cells of a plan, or those that a file does not have yet."""
 
 
 def _agreement(results: Results) -> tuple[Agreement, ...]:

@@ -33,7 +33,7 @@ MEASURES: Final = ("reception", "rounds", "messages", "parasites", "parasite_cop
 
 
 def infections(protocol: str) -> list[tuple[int, int]]:
-    """Return of how many interested processes, and of which F, rfpbcast or pmcast is shown."""
+    """Return the curves of rfpbcast or pmcast: how many processes are interested, and F."""
     if protocol == RFPBCAST:  # which sends to everybody, whoever is interested
         return [(FLAT_PROCESSES, fan_out) for fan_out in FAN_OUTS_FLAT]
     return [(interested, FAN_OUT) for interested in INTERESTED_FLAT]
@@ -57,7 +57,7 @@ def deep(depth: int) -> dict[str, Any]:
 
 
 def flat_interested() -> tuple[int, ...]:
-    """Return of how many interested processes Figure 9 is measured."""
+    """Return the numbers of interested processes that Figure 9 is measured for."""
     return (*range(1, 10), *range(10, FLAT_PROCESSES + 1, 5))
 
 
@@ -139,11 +139,11 @@ class Results(CellResults[Plan]):
         return self.of("tree", **attrs.asdict(HpmcastSetting(**setting)))
 
     def flat(self, interested: int) -> Any:
-        """Return that of pmcast among the processes of Figure 9, of whom some are interested."""
+        """Return the rounds that pmcast takes among Figure 9's processes, some interested."""
         return self.of("flat", interested=interested)
 
     def infection(self, protocol: str, interested: int, fan_out: int) -> Any:
-        """Return that of rfpbcast or pmcast, round by round, among the processes of Figure 9."""
+        """Return whom rfpbcast or pmcast reaches round by round, among Figure 9's processes."""
         flat = {"interested": interested, "fan_out": fan_out, "rounds": ROUNDS_FLAT[protocol]}
         return self.of("infection", protocol=protocol, **flat)
 

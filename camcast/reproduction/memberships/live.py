@@ -13,12 +13,7 @@ import attrs
 
 from camcast.experiment.by_p_sel import read_apart
 from camcast.experiment.run import run_experiment
-from camcast.reproduction.memberships.plan import (
-    COMMUNITIES,
-    options_of,
-    parameters_of,
-    seed_of,
-)
+from camcast.reproduction.memberships import plan
 from camcast.runs.folder import OutputFolder
 from camcast.runs.summary import CommunitySummary, Summary, summarise
 from camcast.runs.trace_reading import Reading
@@ -32,7 +27,7 @@ JOIN_SECONDS_MAX: Final = 120.0  # chosen: a wave; look-ups of a busy machine ti
 SETTLE_SECONDS_MAX: Final = 15.0  # chosen: as `Scenario`
 PROCESSES: Final = 2  # chosen: as many as the smallest machine has cores
 _BOTTOM: Final = Topic(("d", "g"))
-_NAMES: Final = dict(zip((".d.g", ".d", "."), COMMUNITIES, strict=True))
+_NAMES: Final = dict(zip((".d.g", ".d", "."), plan.COMMUNITIES, strict=True))
 
 
 def run_live(given: Mapping[str, Any]) -> JSON:
@@ -42,9 +37,9 @@ def run_live(given: Mapping[str, Any]) -> JSON:
         name="memberships",
         communities=chain(given["sizes"], ["d", "g"]),
         membership=given["backend"],
-        options=options_of(given),
-        seed=seed_of(given),
-        parameters=parameters_of(given),
+        options=plan.options_of(given),
+        seed=plan.seed_of(given),
+        parameters=plan.parameters_of(given),
         workload=Workload(topic=_BOTTOM, events=given["events"] * len(values), rate=RATE),
         processes=PROCESSES,
         repair=False,

@@ -58,14 +58,12 @@ def chances_of(worlds: Iterable[Results]) -> Iterator[Chance]:
                 )
 
 
-def ranked_so(
-    events: Mapping[tuple[str, str, float], NDArray[np.float64]], seed: int = _SEED
-) -> float:
+def ranked_so(events: Mapping[tuple[str, str, float], NDArray[np.float64]]) -> float:
     """Return the share of drawn experiments in the paper's order, without ties.
 
     `events` has the reception of each event by membership, community and p_sel.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(_SEED)
     means = dict.fromkeys(VARIANTS, np.zeros(DRAWN))
     for (backend, _, _), of_point in events.items():
         drawn = rng.choice(of_point, size=(DRAWN, PRINTED_EVENTS[backend]))

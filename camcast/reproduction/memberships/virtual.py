@@ -17,12 +17,7 @@ from camcast.doors.plugs import find_backend, find_discovery
 from camcast.engine.node import Node
 from camcast.engine.settings import Settings
 from camcast.protocols.camcast import CamcastProtocol
-from camcast.reproduction.memberships.plan import (
-    COMMUNITIES,
-    options_of,
-    parameters_of,
-    seed_of,
-)
+from camcast.reproduction.memberships import plan
 from camcast.scenarios.live import chain
 from camcast.settings.climate import Climate, LogNormal
 from camcast.simulation.gc_paused import collector_off
@@ -64,13 +59,13 @@ class _Run:
         self._given = given
         self._communities = chain(given["sizes"], ["d", "g"])
         self._bottom = max(self._communities, key=lambda topic: topic.level)
-        self._network = VirtualNetwork(seed_of(given), Climate(latency=LogNormal()))
+        self._network = VirtualNetwork(plan.seed_of(given), Climate(latency=LogNormal()))
         backend = find_backend(given["backend"])
         self._settings = Settings(
             backend=backend,
             discovery=find_discovery(backend.discovery),
-            options=backend.parse_options(options_of(given)),
-            parameters=parameters_of(given),
+            options=backend.parse_options(plan.options_of(given)),
+            parameters=plan.parameters_of(given),
             protocol=CamcastProtocol(),
         )
         self._first = self._start(())
@@ -264,7 +259,7 @@ class _Run:
         topics = sorted(self._communities, key=lambda topic: -topic.level)
         before = {topic: self._counts(topic) for topic in topics}
         published = self._publish(self._given["events"], p_sel)
-        for name, topic in zip(COMMUNITIES, topics, strict=True):
+        for name, topic in zip(plan.COMMUNITIES, topics, strict=True):
             # a publisher has its own event, with 0 hops, which is no reception
             expected = self._communities[topic] - (topic == self._bottom)
             hops = [

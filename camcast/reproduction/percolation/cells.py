@@ -11,14 +11,8 @@ import attrs
 import numpy as np
 from attrs import frozen
 
-from camcast.models.percolation.reach import (
-    Coverage,
-    Degrees,
-    coverage,
-    degrees_of,
-    mean_subscribers_of_the_paper,
-    poisson_degrees,
-)
+from camcast.models.percolation import reach
+from camcast.models.percolation.reach import Coverage
 from camcast.population.graphs import Graph, Overlay, Poisson, PowerLaw
 from camcast.population.outcome import Interval, mean_interval
 from camcast.population.percolation import OF_NODES, Gossip, join, simulate_network
@@ -134,7 +128,7 @@ class Results(CellResults[Plan]):
 def model(setting: Setting) -> Coverage:
     """Return what the model says of a point."""
     degrees, nodes = _degrees(setting.overlay)
-    return coverage(degrees, nodes, setting.sigma, setting.gamma)
+    return reach.coverage(degrees, nodes, setting.sigma, setting.gamma)
 
 
 def paper(setting: Setting, measure: str) -> float | None:
@@ -144,13 +138,13 @@ def paper(setting: Setting, measure: str) -> float | None:
         return None
     if measure == "receivers":
         return predicted.receivers_infinite
-    return mean_subscribers_of_the_paper(setting.sigma, predicted.receivers_infinite)
+    return reach.mean_subscribers_of_the_paper(setting.sigma, predicted.receivers_infinite)
 
 
 @lru_cache
-def _degrees(overlay: tuple[str, float, float]) -> tuple[Degrees, int]:
+def _degrees(overlay: tuple[str, float, float]) -> tuple[reach.Degrees, int]:
     kind, first, second = overlay
     if kind == "poisson":
-        return poisson_degrees(first), int(second)
+        return reach.poisson_degrees(first), int(second)
     power_law = PowerLaw(first, second)
-    return degrees_of(power_law.degrees), power_law.nodes
+    return reach.degrees_of(power_law.degrees), power_law.nodes

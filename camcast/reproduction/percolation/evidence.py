@@ -9,13 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from camcast.models.percolation.reach import (
-    Degrees,
-    mean_subscribers_of_the_paper,
-    other_threshold,
-    poisson_degrees,
-    power_law_degrees,
-)
+from camcast.models.percolation import reach
 from camcast.population.outcome import Interval
 from camcast.report.evidence import Evidence, between, drawing, exact, exceeds, statement, value
 from camcast.reproduction.percolation import plan
@@ -68,12 +62,12 @@ def evidence(results: Results) -> tuple[Evidence, ...]:
 
 
 def _transitions() -> Iterator[Evidence]:
-    degrees: Mapping[int, Degrees] = {
-        1: poisson_degrees(plan.MEAN_DEGREE),
-        2: power_law_degrees(plan.EXPONENT),
+    degrees: Mapping[int, reach.Degrees] = {
+        1: reach.poisson_degrees(plan.MEAN_DEGREE),
+        2: reach.power_law_degrees(plan.EXPONENT),
     }
     for figure, of in degrees.items():
-        ends = {gamma: other_threshold(of, gamma) for gamma in plan.GAMMAS_MODELLED[figure]}
+        ends = {gamma: reach.other_threshold(of, gamma) for gamma in plan.GAMMAS_MODELLED[figure]}
         listed = ", ".join(
             f"{end or 0.0:.3f} at {GAMMA} = {gamma:g}" for gamma, end in ends.items()
         )
@@ -93,7 +87,7 @@ def _below(results: Results) -> Iterator[Evidence]:
     models = [model(setting) for setting in points]
     measured = [results.at(setting).interval("subscribers") for setting in points]
     printed = [
-        mean_subscribers_of_the_paper(setting.sigma, of.receivers_infinite)
+        reach.mean_subscribers_of_the_paper(setting.sigma, of.receivers_infinite)
         for setting, of in zip(points, models, strict=True)
     ]
     shares = [one / (found.mean or 1) for one, found in zip(printed, measured, strict=True)]

@@ -7,16 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from camcast.models.percolation.reach import (
-    Degrees,
-    forwarding,
-    mean_receivers,
-    mean_subscribers,
-    mean_subscribers_of_the_paper,
-    other_threshold,
-    poisson_degrees,
-    power_law_degrees,
-)
+from camcast.models.percolation import reach
 from camcast.reproduction.figure import Figure, Point
 from camcast.reproduction.percolation import plan
 from camcast.reproduction.percolation.cells import (
@@ -52,12 +43,11 @@ def figures(results: Results) -> tuple[Figure, ...]:
 def _modelled(number: int) -> Figure:
     """Return Figure 1 or 2, which nothing is simulated for."""
     if number == 1:
-        degrees, title = poisson_degrees(plan.MEAN_DEGREE), f"Poisson, mean {plan.MEAN_DEGREE:g}"
+        degrees = reach.poisson_degrees(plan.MEAN_DEGREE)
+        title = f"Poisson, mean {plan.MEAN_DEGREE:g}"
     else:
-        degrees, title = (
-            power_law_degrees(plan.EXPONENT),
-            f"Scale-free, exponent -{plan.EXPONENT:g}",
-        )
+        degrees = reach.power_law_degrees(plan.EXPONENT)
+        title = f"Scale-free, exponent -{plan.EXPONENT:g}"
     return Figure(
         name=f"figure{number}",
         title=title,
@@ -73,12 +63,12 @@ def _modelled(number: int) -> Figure:
     )
 
 
-def _curve(degrees: Degrees, gamma: float) -> Iterator[Point]:
-    end = other_threshold(degrees, gamma)
+def _curve(degrees: reach.Degrees, gamma: float) -> Iterator[Point]:
+    end = reach.other_threshold(degrees, gamma)
     assert end, "the curves of Figures 1 and 2 are below the threshold, and end at it"
     series = f"{GAMMA} = {gamma:g}"
     for sigma in np.linspace(0, end, _STEPS, endpoint=False).tolist():
-        receivers = mean_receivers(degrees, forwarding(sigma, gamma))
+        receivers = reach.mean_receivers(degrees, reach.forwarding(sigma, gamma))
         if receivers > _RECEIVERS_MAX:
             break
         yield Point(series=series, x=sigma, panel="receivers", formula=receivers)
@@ -86,8 +76,8 @@ def _curve(degrees: Degrees, gamma: float) -> Iterator[Point]:
             series=series,
             x=sigma,
             panel="subscribers among them",
-            model=mean_subscribers(sigma, gamma, receivers),
-            formula=mean_subscribers_of_the_paper(sigma, receivers),
+            model=reach.mean_subscribers(sigma, gamma, receivers),
+            formula=reach.mean_subscribers_of_the_paper(sigma, receivers),
         )
 
 

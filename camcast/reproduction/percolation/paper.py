@@ -12,18 +12,11 @@ from typing import Final
 
 from camcast.reproduction.page import PageText
 from camcast.reproduction.paper import ByCells, Paper, Reproduction
+from camcast.reproduction.percolation import plan
 from camcast.reproduction.percolation.cells import Results, compute
 from camcast.reproduction.percolation.evidence import evidence
 from camcast.reproduction.percolation.figures import figures
-from camcast.reproduction.percolation.plan import (
-    GAMMA,
-    HELD,
-    POISSON_NODES,
-    POISSON_NODES_VARIED,
-    SIGMA,
-    SIGMA_BELOW,
-    Plan,
-)
+from camcast.reproduction.percolation.plan import GAMMA, SIGMA, Plan
 
 
 def _together(found: Results) -> Reproduction[Plan]:
@@ -39,11 +32,12 @@ _PARTS: Final[Mapping[str, range]] = {
     "Scale-free networks": range(6, 19),
 }
 """The numbers of the figures by what they are about."""
-_SIZES: Final = ", ".join(f"{nodes:,}" for nodes in POISSON_NODES_VARIED)
+_SIZES: Final = ", ".join(f"{nodes:,}" for nodes in plan.POISSON_NODES_VARIED)
 _SETTINGS: Final = (
-    f"Chosen, as the paper does not say: in Figure 3 {SIGMA} = {SIGMA_BELOW:g} and {_SIZES} nodes;"
-    f" in Figures 4 and 5 {POISSON_NODES:,} nodes; the {GAMMA} of Figures 1 and 2; the three"
-    f" overlays of Figure 6. The probability that is not varied is {HELD:g} (V-B1, V-B2).",
+    f"Chosen, as the paper does not say: in Figure 3 {SIGMA} = {plan.SIGMA_BELOW:g} and {_SIZES}"
+    f" nodes; in Figures 4 and 5 {plan.POISSON_NODES:,} nodes; the {GAMMA} of Figures 1 and 2; the"
+    f" three overlays of Figure 6. The probability that is not varied is {plan.HELD:g} (V-B1,"
+    " V-B2).",
     "Networks: the configuration model. A link of a node to itself or a repeated one is"
     " switched with a random other link, which keeps all degrees; neighbours are a set in the"
     " paper's algorithms. Left in, or left out, they change no mean by more than its interval"
@@ -72,7 +66,7 @@ TEXT: Final = PageText(
     sections=lambda found: {
         part: [found.figures[number - 1] for number in numbers] for part, numbers in _PARTS.items()
     },
-    made=lambda plan: f"Seed {plan.seed}.",
+    made=lambda given: f"Seed {given.seed}.",
     conventions=[(None, words) for words in _SETTINGS],
 )
 PAPER: Final = Paper("percolation", Plan, reproduce, TEXT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from math import comb
 from pathlib import Path
 from random import Random
@@ -21,6 +22,7 @@ from camcast.reproduction.memberships.plan import (
     COMMUNITIES,
     VARIANTS,
     Plan,
+    World,
     options_of,
     parameters_of,
 )
@@ -201,26 +203,31 @@ def test_the_preset_paper_is_in_the_cells_and_turns_off_what_was_added(backend: 
 # -- the conclusions, from made-up results --------------------------------------------------------
 
 
+def results_of(
+    plan: Plan, worlds: Sequence[World], mean_of: Callable[[Any], float]
+) -> list[tuple[Cell, JSON]]:
+    """Return cells, and a result of each in which every share and cost is `mean_of` the cell."""
+    found: list[tuple[Cell, JSON]] = []
+    for cell in (cell for world in worlds for cell in plan.cells(world)):
+        given: Any = cell
+        mean = mean_of(given)
+        rows = [
+            {"p_sel": value, "community": community, "hops_mean": 3.0 / value, "upward": value}
+            | dict.fromkeys(("reception", "reliability", "efficiency"), mean)
+            | {"predicted": None, "by_event": [mean]}
+            for value in given["p_sel"]
+            for community in COMMUNITIES
+        ]
+        whole = dict.fromkeys((*UPKEEP, "table_to_law", "unlisted"), mean)
+        found.append((cell, {"rows": rows, **whole, "parasites": 0}))
+    return found
+
+
 def made_up(reception: dict[str, float]) -> Memberships:
     plan = Plan(memberships=tuple(VARIANTS), runs=3, p_sel=(0.01, 1.0), virtual_p_sel=(0.1, 1.0))
-    found: list[tuple[Cell, JSON]] = []
-    for cell in (*plan.cells("live"), *plan.cells("virtual")):
-        given: Any = cell
-        values = given["p_sel"]
-        mean = reception[given["backend"]] + 0.001 * given["run"]
-        result: Any = {
-            "rows": [
-                {"p_sel": value, "community": community, "reliability": mean, "efficiency": mean}
-                | {"reception": mean, "hops_mean": 3.0 / value, "upward": value, "predicted": None}
-                | {"by_event": [mean]}
-                for value in values
-                for community in COMMUNITIES
-            ],
-            "table_to_law": 1.0,
-            "parasites": 0,
-        }
-        found.append((cell, result))
-    return together(plan, found)
+    worlds: tuple[World, ...] = ("live", "virtual")
+    of = results_of(plan, worlds, lambda cell: reception[cell["backend"]] + 0.001 * cell["run"])
+    return together(plan, of)
 
 
 def verdict(found: Memberships, item: str) -> str:
@@ -258,24 +265,7 @@ def test_a_ranking_is_recognised(reception: dict[str, float], expected: tuple[st
 
 def runs_of(plan: Plan, rng: Random, truth: dict[str, float]) -> list[tuple[Cell, JSON]]:
     """Ten runs of each in which everything is `truth` by backend, and scatters by 0.01."""
-    found: list[tuple[Cell, JSON]] = []
-    for cell in plan.cells("virtual"):
-        given: Any = cell
-        draw = rng.gauss(truth[given["backend"]], 0.01)
-        row = {
-            **dict.fromkeys(("reception", "reliability", "efficiency", "hops_mean"), draw),
-            "upward": 1.0,
-            "predicted": None,
-            "by_event": [draw],
-        }
-        rows = [
-            {"p_sel": p_sel, "community": community, **row}
-            for p_sel in given["p_sel"]
-            for community in COMMUNITIES
-        ]
-        whole = dict.fromkeys((*UPKEEP, "table_to_law", "unlisted"), draw)
-        found.append((cell, {"rows": rows, **whole, "parasites": 0}))
-    return found
+    return results_of(plan, ("virtual",), lambda cell: rng.gauss(truth[cell["backend"]], 0.01))
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.005, 0.1])
