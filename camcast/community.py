@@ -259,6 +259,7 @@ class CommunityManager:
         With a passphrase or an identity, the process first connects to its own input as a stranger:
         `InsecureError` if the stranger gets in.
         """
+        self._forget_closed_loop()
         while (under_way := self._closing or self._starting) is not None:
             await asyncio.shield(under_way)  # of another task
         if self._runner is not None:
@@ -351,6 +352,8 @@ class CommunityManager:
         if self._runner is not None:
             if os.getpid() != self._process:
                 return
+            self._forget_closed_loop()
+        if self._runner is not None:
             self._check_loop()
         while self._starting is not None:
             await asyncio.shield(self._starting)  # of another task
@@ -552,12 +555,25 @@ class CommunityManager:
         self._check_loop()
         return runner
 
+    def _forget_closed_loop(self) -> None:
+        """End what ran in a loop that was closed before the manager; only say no goodbyes."""
+        if self._loop is None or not self._loop.is_closed():
+            return
+        self._loop = self._runner = self._pipes = self._starting = self._closing = None
+        self._conditions = Conditions()
+        for community in self._communities.values():
+            community._participation = None
+            community._left = True
+            community._leave()  # which is local now
+            for changes in list(community._changes):
+                changes.close()
+
     def _check_loop(self) -> None:
         """Raise `CommunityError` in any event loop but the one in which the manager was started."""
         if running_loop() is not self._loop and self._loop is not None:
             if self._loop.is_closed():
                 raise CommunityError(
-                    "the event loop of the manager was closed before the manager; make a new one"
+                    "the event loop of the manager was closed before the manager; start it again"
                 )
             raise CommunityError(
                 "the manager was started in another event loop: call it there (with"

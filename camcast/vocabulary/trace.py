@@ -6,6 +6,7 @@ None once an input. A sink that cannot write costs trace records, never events.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from collections.abc import Callable
 from io import FileIO
@@ -135,6 +136,8 @@ class JsonLinesSink:
     def flush(self) -> None:
         """Hand everything written so far to the operating system."""
         held, self._held = self._held, []
+        if self._file.closed:  # whose own error is a ValueError
+            raise OSError(errno.EBADF, "the file of the trace has been closed")
         rest = memoryview(self._encoder.encode_lines(held))
         while rest:  # a full disk takes a part first
             rest = rest[self._file.write(rest) :]

@@ -20,6 +20,7 @@ from camcast import (
     NotReady,
     Parameters,
     Received,
+    Subscription,
     open_pipes,
 )
 from camcast.simulation.gc_paused import collector_off
@@ -360,6 +361,35 @@ async def test_a_manager_serves_the_loop_that_started_it() -> None:
         with pytest.raises(CommunityError, match="started in another event loop"):
             await asyncio.to_thread(community.subscribe)  # in a thread without a loop
         assert state_of(community) == "alone"
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # of the sockets that nobody closed
+def test_a_manager_whose_loop_was_closed_can_be_closed_and_started_again() -> None:
+    manager = CommunityManager()
+    old: list[Subscription] = []
+
+    async def use() -> bytes:
+        await manager.start()
+        community = await manager.join(".a")
+        events = community.subscribe()
+        old.append(events)
+        await community.publish(b"x")
+        event = await anext(events)
+        assert isinstance(event, Received)
+        return event.payload
+
+    async def close_and_look() -> None:
+        with pytest.raises(CommunityError, match="loop of the manager was closed before"):
+            await manager.community(".a").join()
+        await manager.close()
+        assert manager.community(".a").state == "left"
+        assert all(events.closed for events in old)
+
+    for _ in range(2):
+        for _ in range(2):
+            assert asyncio.run(use()) == b"x"
+        asyncio.run(close_and_look())
+    gc.collect()
 
 
 @live

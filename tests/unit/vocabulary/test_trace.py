@@ -133,3 +133,11 @@ def test_a_file_is_flushed_and_closed_when_the_run_fails(tmp_path: Path) -> None
     with pytest.raises(RuntimeError):
         failing_run()
     assert len((tmp_path / "trace.jsonl").read_bytes().splitlines()) == 1
+
+
+def test_a_closed_file_is_an_os_error_as_a_full_disk_is(tmp_path: Path) -> None:
+    """Which the node counts, while it goes on."""
+    with JsonLinesSink(tmp_path / "trace.jsonl") as sink:
+        pass
+    with pytest.raises(OSError, match="the file of the trace has been closed"):
+        write_some(sink, 1000)
