@@ -157,7 +157,7 @@ class Percolation:
         self._ttl = gossip.ttl
         self._events = 0
         self._heard = np.zeros(graph.nodes, np.int64)
-        # one place more than nodes: the kernel writes every copy's target there, also duplicates'
+        # one place more than nodes: the kernel writes each neighbour here, and counts new ones
         self._order = np.zeros(graph.nodes + 1, np.int32)
         self._senders = np.zeros(graph.nodes + 1, np.int32)
 

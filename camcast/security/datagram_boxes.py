@@ -145,7 +145,7 @@ class DatagramBoxes:
         one = self._correspondents.get(sender)
         certified = self._known.admits(peer_of_key(sender), now)
         if len(datagram) < (OVERHEAD if certified else STRANGERS_BYTES_MIN):
-            raise UnknownSenderError("it is of nobody who is known, and shows no certificate")
+            raise UnknownSenderError("its sender is unknown, and shows no certificate")
         if sender == self._key:
             raise DatagramError("it says that this process has sent it")
         try:
@@ -154,23 +154,23 @@ class DatagramBoxes:
                 self._keep(sender, one)
             nonce = datagram[KEY_BYTES : KEY_BYTES + NONCE_BYTES]
             box = datagram[KEY_BYTES + NONCE_BYTES :]
-            said = bindings.crypto_secretbox_open_easy(box, nonce, one.receiving)
+            content = bindings.crypto_secretbox_open_easy(box, nonce, one.receiving)
         except (CryptoError, InvalidKeyError):
             raise DatagramError("its sender has not the key that it names") from None
-        flags, shown, padding = _HEAD.unpack_from(said, STAMP_BYTES)
+        flags, shown, padding = _HEAD.unpack_from(content, STAMP_BYTES)
         begin = STAMP_BYTES + _HEAD.size
-        if flags > INTRODUCED | LACKING or begin + shown + padding > len(said):
+        if flags > INTRODUCED | LACKING or begin + shown + padding > len(content):
             raise DatagramError("it does not follow the format")
         if flags & LACKING and len(datagram) < LACKING_BYTES:
             raise DatagramError("it asks for more than three times its bytes")
         if flags & INTRODUCED:
-            self._learn(sender, said[begin : begin + shown], now)
+            self._learn(sender, content[begin : begin + shown], now)
         if not self._known.admits(peer_of_key(sender), now):
             raise DatagramError("its sender shows no certificate that is valid here")
-        self._taken.check(nonce, said, now)
+        self._taken.check(nonce, content, now)
         self._keep(sender, one)
         one.has_ours, one.unheard, one.just_shown = not flags & LACKING, 0, False
-        return sender, said[begin + shown + padding :]
+        return sender, content[begin + shown + padding :]
 
     def _learn(self, sender: bytes, shown: bytes, now: float) -> None:
         try:
@@ -222,7 +222,7 @@ class DatagramBoxes:
         padding = 0
         if flags & LACKING:
             padding = max(0, LACKING_BYTES - OVERHEAD - len(introduction) - len(data))
-        said = b"".join(
+        content = b"".join(
             (
                 stamp(now),
                 _HEAD.pack(flags, len(introduction), padding),
@@ -231,7 +231,7 @@ class DatagramBoxes:
                 data,
             )
         )
-        return self._key + nonce + bindings.crypto_secretbox_easy(said, nonce, one.sending)
+        return self._key + nonce + bindings.crypto_secretbox_easy(content, nonce, one.sending)
 
 
 def _direction(common: bytes, sender: bytes, receiver: bytes) -> bytes:

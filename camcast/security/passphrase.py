@@ -53,7 +53,7 @@ def group_key(passphrase: str) -> SecretKey:
 
     Takes about 0.1 s and 64 MiB of memory; raises as `check_passphrase`.
     """
-    # Imported when used: who has no passphrase is spared PyNaCl, a tenth of `import camcast`.
+    # Imported when used: PyNaCl takes a tenth of `import camcast`, and few processes need it.
     from nacl import bindings
 
     from camcast.security.keys import KEY_BYTES, SecretKey

@@ -51,7 +51,7 @@ class AddressedSetting(Group):
         return cls(**{**plain, "hierarchy": Hierarchy(**plain["hierarchy"])})
 
     def in_words(self) -> str:
-        """Say who takes part, for people."""
+        """Describe the group for people."""
         tree = self.hierarchy
         return (
             f"{super().in_words()}; by their identities they fall into"

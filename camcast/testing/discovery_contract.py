@@ -78,7 +78,7 @@ class DiscoveryContract:
         """Return a new town of this discovery."""
         return Town(self.discovery)
 
-    # -- who is found ------------------------------------------------------------------------------
+    # -- members that are found --------------------------------------------------------------------
 
     @in_town
     def test_an_empty_community_has_nobody_and_that_is_an_answer(self, town: Town) -> None:
@@ -190,7 +190,7 @@ class DiscoveryContract:
         assert found(town.seek(seeker, wanted=20)) == addresses(*members)
         assert town.seek(seeker, wanted=0).contacts == ()
 
-    # -- who is not found any more -----------------------------------------------------------------
+    # -- members that are no longer found ----------------------------------------------------------
 
     @in_town
     def test_who_withdraws_is_not_found(self, town: Town) -> None:
@@ -200,7 +200,7 @@ class DiscoveryContract:
         town.run(LEASE)
         seeker = town.add()
         assert town.seek(seeker).contacts == (stays.me,)
-        assert town.seek(member).contacts == (stays.me,)  # who has left still finds
+        assert town.seek(member).contacts == (stays.me,)  # a process that has left can still seek
         town.withdraw(stays)
         town.withdraw(stays)  # twice does no harm
         town.run(LEASE)

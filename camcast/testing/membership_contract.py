@@ -178,7 +178,7 @@ class MembershipContract:
         assert views == sorted(views)
         assert all(view <= size - 1 for view, size in zip(views, SIZES, strict=True))
 
-    # -- members who go ------------------------------------------------------------------------
+    # -- members that leave or crash -----------------------------------------------------------
 
     def test_who_leaves_is_dropped_by_the_others(self) -> None:
         world = self.grown()

@@ -73,7 +73,7 @@ class ProtocolContract:
         kind: Any = type(self.found)
         return attrs.fields_dict(kind)
 
-    # -- who gets what -------------------------------------------------------------------------
+    # -- deliveries ----------------------------------------------------------------------------
 
     def test_whoever_is_interested_gets_every_event_once(self) -> None:
         world = self.world()
@@ -193,9 +193,9 @@ class ProtocolContract:
         assert refusal(self.protocol, {"colour": 1}) == wanted
         for name in self.fields:
             for value in ("much", True, -1):
-                told = refusal(self.protocol, {name: value})
-                assert name in told
-                assert repr(self.protocol) in told
+                message = refusal(self.protocol, {name: value})
+                assert name in message
+                assert repr(self.protocol) in message
 
     def test_options_have_their_defaults_as_text_as_well(self) -> None:
         texts = {name: str(f.default) for name, f in self.fields.items()}

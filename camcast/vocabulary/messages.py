@@ -29,7 +29,7 @@ class Right(Enum):
     JOIN = "join"
     """To be a member of the community of the message's field `topic`."""
     LINK = "link"
-    """To send events to that community, and to ask who is in it."""
+    """To send events to that community, and to ask for its members."""
     SERVE = "serve"
     """To be a gateway of that topic."""
 

@@ -90,7 +90,7 @@ class Finding(NamedTuple):
 
     @property
     def unknown(self) -> bool:
-        """Whether the discovery could not find out who is in the community."""
+        """Whether the discovery could not find out the members of the community."""
         return bool(self.unreachable or self.ignorant)
 
 

@@ -22,11 +22,11 @@ _KINDS: Final[Mapping[str, tuple[Any, str]]] = {
     "int": (Integral, "a whole number"),
     "bool": (bool, "True or False"),
 }
-"""By how a type is written: what is of the type, and how it is called."""
+"""By the annotation of a field: the classes of its values, and their name for error messages."""
 
 
 def _typed(_class: type, fields: list[Attribute[Any]]) -> list[Attribute[Any]]:
-    """Let every field name its type to who gives a value of another."""
+    """Return the fields with validators that refuse values of other types, naming the type."""
     return [
         one.evolve(
             validator=validators.and_(

@@ -124,7 +124,7 @@ def _shorten(pool: list[Contact], kept: int, k: int, rng: Random) -> list[Contac
     if k >= size:
         return pool
     random = rng.random
-    if 2 * (k - kept) > size - kept:  # fewer draws to choose who is left out
+    if 2 * (k - kept) > size - kept:  # fewer draws to choose those left out
         for last in range(size - 1, k - 1, -1):
             pool[kept + int(random() * (last + 1 - kept))] = pool[last]
     else:

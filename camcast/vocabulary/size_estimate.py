@@ -16,10 +16,10 @@ smallest takes its place. The estimate therefore follows a crash after `AGE_MAX`
 
 *Hostile peers, where processes have keys.* A number counts only while the process that it belongs
 to is known by a live record, with a certificate for the community (`Certified`). Numbers of unknown
-processes wait, and whoever named them is asked to introduce those processes. So an invented number
-never counts and is never passed on, and a member adds as many numbers as it has certified keys.
-The records of a sample have 25 kB, too many to send along; asked for once, and once more before one
-expires, they are 10 bytes a second.
+processes wait, and the peer that named them is asked to introduce those processes. So an invented
+number never counts and is never passed on, and a member adds as many numbers as it has certified
+keys. The records of a sample have 25 kB, too many to send along; asked for once, and once more
+before one expires, they are 10 bytes a second.
 
 *Hostile peers, where there are no keys.* A liar can send numbers that belong to no process, the
 smallest there are. Each process therefore has a *believed* size, which follows a larger count by a

@@ -174,9 +174,9 @@ def read_event_head(frame: bytes, start: int) -> tuple[int, int, float]:
 
 
 def version_1_sender(frame: bytes) -> PeerId | None:
-    """Return who sent a frame of version 1, of which the first record says so; None if it is cut.
+    """Return the sender of a version 1 frame, from its first record; None if the frame is cut.
 
-    An event of that version had its sender after 20 bytes, a control record after 16.
+    In that version the sender of an event stood after 20 bytes, that of a control record after 16.
     """
     start = len(FRAME_HEADER) + (16 if frame[len(FRAME_HEADER) + 4 :][:1].strip(b"\0") else 20)
     sender = frame[start : start + PEER_ID_BYTES]
@@ -184,7 +184,7 @@ def version_1_sender(frame: bytes) -> PeerId | None:
 
 
 def event_sender(frame: bytes, start: int) -> PeerId:
-    """Return who sent an event record."""
+    """Return the sender of an event record."""
     return PeerId(frame[start + _EVENT_HEAD.size - PEER_ID_BYTES : start + _EVENT_HEAD.size])
 
 
