@@ -289,13 +289,14 @@ class CommunityManager:
             if self._passphrase is not None:  # which takes a while, but only once a process
                 await asyncio.to_thread(group_key, self._passphrase)
             pipes = transports.open_pipes(self._transport, passphrase=self._passphrase)
+        store = _stores.setdefault(asyncio.get_running_loop(), Store()) if self._repair else None
         runner: Runner | None = None
         try:
             runner = Runner(
                 attrs.evolve(
                     settings,
                     gateways=gateways,
-                    store=_store_of_loop() if self._repair else None,
+                    store=store,
                     signatures=self._signatures,
                     admission=admission,
                 ),
@@ -984,11 +985,7 @@ class Community(Generic[E]):
 
 
 _stores: WeakKeyDictionary[asyncio.AbstractEventLoop, Store] = WeakKeyDictionary()
-
-
-def _store_of_loop() -> Store:
-    """Return the store that all managers of the running loop share."""
-    return _stores.setdefault(asyncio.get_running_loop(), Store())
+"""The store that all managers of a loop share."""
 
 
 def check_not_forked(process: int) -> None:

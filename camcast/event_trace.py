@@ -196,10 +196,11 @@ class _Case:
         names = [one.topic for one in account.communities]
         names += [one.community for one in account.life if one.kind == "leave"]
         distinct = dict.fromkeys(name for name in names if name)
-        return [name for name in distinct if self._is_above(name) or account.has(name)]
-
-    def _is_above(self, community: str) -> bool:
-        return bool(self.topic) and _includes(community, self.topic)
+        return [
+            name
+            for name in distinct
+            if (self.topic and _includes(name, self.topic)) or account.has(name)
+        ]
 
     def _after(self, when: float) -> float | None:
         return None if self.published is None else when - self.published
@@ -264,7 +265,11 @@ class _Case:
 
     def _lost(self, account: Account) -> tuple[Reason, str]:
         """Say why no copy came to a process that was a member and ran."""
-        holders = [one for one in self.accounts if one.peer and any(map(one.has, _topics(one)))]
+        holders = [
+            one
+            for one in self.accounts
+            if one.peer and any(one.has(of.topic) for of in one.communities)
+        ]
         near = [one for one in holders if one.peer in account.known or account.peer in one.known]
         if holders and not near:
             return "partitioned", "none of those who have it is in its tables, nor has it in theirs"
@@ -325,10 +330,6 @@ class _Case:
 
 def _includes(above: str, topic: str) -> bool:
     return Topic.parse(above).includes(Topic.parse(topic))
-
-
-def _topics(account: Account) -> list[str]:
-    return [one.topic for one in account.communities]
 
 
 def _last(life: Iterable[Moment], *kinds: str) -> Moment | None:

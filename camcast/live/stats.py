@@ -20,7 +20,6 @@ from camcast.doors.transport import OutputPipes
 from camcast.engine.links import SuperLinks
 from camcast.engine.liveness import Entry
 from camcast.engine.participation import Participation
-from camcast.engine.store import Store
 from camcast.live.counters import Counters
 from camcast.live.deliveries import Deliveries
 from camcast.live.runner import Runner
@@ -212,7 +211,7 @@ def take_stats(
 ) -> Stats:
     """Take a snapshot of a running process, given those of its communities."""
     node, now = runner.node, asyncio.get_running_loop().time()
-    liveness = node.liveness
+    liveness, store = node.liveness, runner.store
     return Stats(
         taken=time.time(),
         up_seconds=now - runner.started,
@@ -248,7 +247,11 @@ def take_stats(
                 for one in node.discovery.first_contacts()
             ),
         ),
-        store=_store_stats(runner.store),
+        store=None
+        if store is None
+        else StoreStats(
+            bytes=store.bytes, bytes_max=store.bytes_max, let_go_early=store.let_go_early
+        ),
         communities=tuple(communities),
     )
 
@@ -341,12 +344,6 @@ def take_community_stats(
             missed=repair.told_missed,
         ),
     )
-
-
-def _store_stats(store: Store | None) -> StoreStats | None:
-    if store is None:
-        return None
-    return StoreStats(bytes=store.bytes, bytes_max=store.bytes_max, let_go_early=store.let_go_early)
 
 
 def _link_stats(link: SuperLinks) -> LinkStats:

@@ -25,6 +25,8 @@ from camcast.vocabulary.errors import CamcastError
 
 _JAVA_VERSION: Final = 17  # [Spark 4.3, "Downloading"] the oldest that runs it
 _VECTOR: Final = "jdk.incubator.vector"
+_LOG: Final = "java.log"  # in the folder of the JVM, as the next
+_GATEWAY: Final = "gateway"
 _HEAP_MIB: Final = 4096  # chosen: half of the 8 GB that 50 million records may take
 _MINIMAL_HEAP_MIB: Final = 1024  # chosen: Spark itself refuses less than about 450 MiB
 _START_SECONDS: Final = 120.0  # chosen: 2 s is usual; on a machine ten times busier, 30 s
@@ -155,7 +157,7 @@ class Jvm:
 
         Raises `SparkUnavailableError` when it ends, or takes too long.
         """
-        written_by_java = _gateway_file(self.folder)
+        written_by_java = self.folder / _GATEWAY
         latest = monotonic() + _START_SECONDS
         while not written_by_java.exists():
             try:
@@ -174,7 +176,7 @@ class Jvm:
         return port, written[8 : 8 + length].decode()
 
     def _said(self) -> str:
-        lines = _log_file(self.folder).read_text(errors="replace").splitlines()
+        lines = (self.folder / _LOG).read_text(errors="replace").splitlines()
         lines_of_interest = [line for line in lines if line and not _CHATTER.match(line)]
         return ": " + ("\n  ".join(lines_of_interest[-_QUOTED_LINES:]) or "Java said nothing")
 
@@ -197,12 +199,12 @@ def start_jvm(
     environment |= {
         "SPARK_HOME": str(spark_home),
         "SPARK_CONNECT_MODE": "0",
-        "_PYSPARK_DRIVER_CONN_INFO_PATH": str(_gateway_file(folder)),
+        "_PYSPARK_DRIVER_CONN_INFO_PATH": str(folder / _GATEWAY),
     }
     environment.setdefault("PYSPARK_PYTHON", sys.executable)
     if is_local(master):
         environment["SPARK_LOCAL_IP"] = "127.0.0.1"  # the machine's name may have no address
-    with _log_file(folder).open("wb") as log:
+    with (folder / _LOG).open("wb") as log:
         process = subprocess.Popen(
             _command(java, spark_home, folder, master, settings, _LIGHT if light else _HEAVY),
             stdin=subprocess.PIPE,
@@ -254,11 +256,3 @@ def _command(
         *(part for key, value in settings.items() for part in ("--conf", f"{key}={value}")),
         "pyspark-shell",
     ]
-
-
-def _log_file(folder: Path) -> Path:
-    return folder / "java.log"
-
-
-def _gateway_file(folder: Path) -> Path:
-    return folder / "gateway"

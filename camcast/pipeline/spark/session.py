@@ -9,8 +9,8 @@ import socket
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -203,36 +203,28 @@ def _pyspark_silent() -> Iterator[None]:
     from pyspark.logger import PySparkLogger
 
     loud = [logging.getLogger("py4j"), *map(PySparkLogger.getLogger, _PYSPARK_LOGGERS)]
-    levels = [log.level for log in loud]
-    for log in loud:
-        log.setLevel(logging.CRITICAL)
-    logging.getLogger().addFilter(_not_of_py4j)
     excepthook = threading.excepthook
 
     def silent(failed: threading.ExceptHookArgs) -> None:
         if not failed.exc_type.__module__.startswith(("py4j", "pyspark")):
             excepthook(failed)
 
-    threading.excepthook = silent
-    for server in (AccumulatorTCPServer, AccumulatorUnixServer):
-        server.handle_error = lambda *_: None  # type: ignore[method-assign] # it prints
-    try:
-        yield
-    except Exception:
-        _speak(loud, levels, excepthook)
-        raise
-    _speak(loud, levels, excepthook)
-
-
-def _speak(
-    loud: Sequence[logging.Logger],
-    levels: Sequence[int],
-    excepthook: Callable[[threading.ExceptHookArgs], object],
-) -> None:
-    logging.getLogger().removeFilter(_not_of_py4j)
-    threading.excepthook = excepthook
-    for log, level in zip(loud, levels, strict=True):
-        log.setLevel(level)
+    with ExitStack() as undo:
+        for log in loud:
+            undo.callback(log.setLevel, log.level)
+            log.setLevel(logging.CRITICAL)
+        undo.callback(logging.getLogger().removeFilter, _not_of_py4j)
+        logging.getLogger().addFilter(_not_of_py4j)
+        undo.callback(setattr, threading, "excepthook", excepthook)
+        threading.excepthook = silent
+        for server in (AccumulatorTCPServer, AccumulatorUnixServer):
+            server.handle_error = lambda *_: None  # type: ignore[method-assign] # it prints
+        try:
+            yield
+        except BaseException as error:
+            if not isinstance(error, Exception):
+                undo.pop_all()
+            raise
 
 
 def _not_of_py4j(record: logging.LogRecord) -> bool:
