@@ -45,10 +45,7 @@ def compare_protocols(
         ),
     ] = None,
     reliability: Annotated[
-        float | None,
-        probability_option(
-            "--reliability", "Share of expected deliveries to reach; default: 0.99."
-        ),
+        float | None, probability_option("Share of expected deliveries to reach; default: 0.99.")
     ] = None,
     protocols: Annotated[str | None, typer.Option(metavar="A,B,...", help="Default: all.")] = None,
     membership: Annotated[
@@ -58,7 +55,7 @@ def compare_protocols(
         ),
     ] = None,
     loss: Annotated[
-        float | None, probability_option("--loss", "Share of copies that get lost; default: 0.05.")
+        float | None, probability_option("Share of copies that get lost; default: 0.05.")
     ] = None,
     members_max: Annotated[
         int | None, typer.Option(help="Processes of one community; default: 6.")

@@ -28,9 +28,7 @@ class ParameterOptions:
         None
     )
     z: Annotated[int | None, typer.Option(help="Size of a super-topic table (paper: z).")] = None
-    p_sel: Annotated[float | None, probability_option("--p-sel", "Fixed p_sel instead of g/N.")] = (
-        None
-    )
+    p_sel: Annotated[float | None, probability_option("Fixed p_sel instead of g/N.")] = None
     preset: Annotated[
         str | None,
         typer.Option(

@@ -7,9 +7,9 @@ from typing import Any
 import typer
 
 
-def probability_option(name: str, meaning: str) -> Any:
-    """Return the annotation of an option of this name."""
-    return typer.Option(name, parser=_probability, metavar="SHARE", help=meaning)
+def probability_option(meaning: str) -> Any:
+    """Return the annotation of an option that is named as its parameter."""
+    return typer.Option(parser=_probability, metavar="SHARE", help=meaning)
 
 
 def _probability(given: str | float) -> float:

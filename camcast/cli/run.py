@@ -68,8 +68,7 @@ def run(
     parameters: ParameterOptions = PARAMETERS,
     tau: Annotated[int | None, typer.Option(help="Live links that trigger a search (τ).")] = None,
     kill: Annotated[
-        float | None,
-        probability_option("--kill", "Kill this share of the processes half-way (kill -9)."),
+        float | None, probability_option("Kill this share of the processes half-way (kill -9).")
     ] = None,
     experiment: ExperimentOptions = EXPERIMENT,
 ) -> None:

@@ -42,11 +42,9 @@ class WeatherOptions:
     """What happens to copies: loss and crashes."""
 
     success: Annotated[
-        float, probability_option("--success", "Probability that a copy arrives (paper: 0.85).")
+        float, probability_option("Probability that a copy arrives (paper: 0.85).")
     ] = 0.85  # [CAMCAST 6.1.1]
-    crash: Annotated[
-        float, probability_option("--crash", "Probability that a process is crashed.")
-    ] = 0.0
+    crash: Annotated[float, probability_option("Probability that a process is crashed.")] = 0.0
     weak: Annotated[
         bool, typer.Option("--weak", help="Draw the crash for each copy, not for each process.")
     ] = False

@@ -41,14 +41,13 @@ class TreeOptions:
         _DEFAULT.fan_out
     )
     interested: Annotated[
-        float, probability_option("--interested", "p_1: probability that a process is interested.")
+        float, probability_option("p_1: probability that a process is interested.")
     ] = _DEFAULT.interested
-    loss: Annotated[float, probability_option("--loss", "Probability that a copy is lost.")] = (
+    loss: Annotated[float, probability_option("Probability that a copy is lost.")] = (
         _DEFAULT.loss
     )  # [hpmcast 5.3] the captions name none
     crash: Annotated[
-        float,
-        probability_option("--crash", "Probability that a process is dead from the beginning."),
+        float, probability_option("Probability that a process is dead from the beginning.")
     ] = _DEFAULT.crash  # [hpmcast 5.3] the captions name none
     threshold: Annotated[
         int, typer.Option(help="D: a smaller audience of a view is made so large.")

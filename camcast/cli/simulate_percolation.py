@@ -39,12 +39,10 @@ def percolation(
             " file:EDGES, two node numbers a line.",
         ),
     ],
-    sigma: Annotated[float, probability_option("--sigma", "Probability that a node subscribes.")],
+    sigma: Annotated[float, probability_option("Probability that a node subscribes.")],
     gamma: Annotated[
         float,
-        probability_option(
-            "--gamma", "Probability that a neighbour without a subscription is sent a copy."
-        ),
+        probability_option("Probability that a neighbour without a subscription is sent a copy."),
     ],
     ttl: Annotated[
         int | None, typer.Option(min=0, help="Hops from the publisher at most; default: no limit.")
