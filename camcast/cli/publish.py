@@ -155,7 +155,8 @@ async def _not_alone(community: Community, wait_seconds: float, *, retry: bool) 
             ]
             try:
                 done, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-                done |= (await asyncio.wait(ways[1:], timeout=_upward_seconds(community)))[0]
+                upward_seconds = Parameters().search_seconds * community.topic.level  # to the root
+                done |= (await asyncio.wait(ways[1:], timeout=upward_seconds))[0]
                 for way in done:
                     way.result()
             finally:
@@ -168,11 +169,6 @@ async def _not_alone(community: Community, wait_seconds: float, *, retry: bool) 
             f"nobody else was found in {community.topic} or above it within {wait_seconds:g} s,"
             " and nothing was published; start a subscriber, check --gateway, or --wait longer"
         ) from None
-
-
-def _upward_seconds(community: Community) -> float:
-    """Return how long a search for super-processes takes to reach the root."""
-    return Parameters().search_seconds * community.topic.level
 
 
 def _show(receipt: Receipt, topic: Topic) -> bool:

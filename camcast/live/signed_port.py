@@ -72,7 +72,8 @@ class SignedPort(DatagramPort):
 
     def send(self, port: int, target: Endpoint, data: bytes, to: bytes = b"") -> None:
         """See `DatagramPort`."""
-        key = to or self._links.given_key(_address(target)) or self._pinned.get(target)
+        address = f"tcp://{target[0]}:{target[1]}"
+        key = to or self._links.given_key(address) or self._pinned.get(target)
         if key is not None:
             nonces = self._random_bytes(NONCE_BYTES), self._random_bytes(NONCE_BYTES)
             for datagram in self._boxes.seal(data, key, nonces, self._links.now()):
@@ -117,7 +118,3 @@ class SignedPort(DatagramPort):
 
 def _is_on_loopback(endpoint: Endpoint) -> bool:
     return endpoint[0].startswith("127.")
-
-
-def _address(endpoint: Endpoint) -> str:
-    return f"tcp://{endpoint[0]}:{endpoint[1]}"

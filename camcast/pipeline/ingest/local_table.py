@@ -20,11 +20,7 @@ def local_table(spark: SparkSession, rows: Iterable[Sequence[object]], schema: s
     fields = to_arrow_schema(cast(StructType, StructType.fromDDL(schema)))
     columns = zip(*rows, strict=True)
     arrays = [
-        pa.array([_plain(value) for value in column], type_)
+        pa.array([list(v.items()) if isinstance(v, dict) else v for v in column], type_)
         for column, type_ in zip(columns, fields.types, strict=False)  # no rows, no columns
     ]
     return spark.createDataFrame(pa.table(arrays, fields) if arrays else fields.empty_table())
-
-
-def _plain(value: object) -> object:
-    return list(value.items()) if isinstance(value, dict) else value

@@ -47,11 +47,13 @@ def write_sweep(folder: Path, grid: Sequence[GridPoint], results: Sequence[Seque
         folders = [f"{name}={quote(getattr(point, name), '')}" for name in PARTITIONS]
         partitions.setdefault(unfinished.joinpath(*folders), []).append(number)
     grid_columns = spread_out("grid", [point.values for point in grid])
+    found = zip(grid, results, strict=True)
+    metrics = (row.metric for point, of_cells in found for row in point.rows(of_cells))
     # one type in all files: what a key is at one point may be a number, at another a word
     schema = pa.schema(
         [pa.field(name, column.type) for name, column in grid_columns.items()]
         + [pa.field(name, type_, nullable=False) for name, type_ in COLUMNS.items()],
-        metadata=metadata_of("sweep", SCHEMA_VERSION, _metrics(grid, results)),
+        metadata=metadata_of("sweep", SCHEMA_VERSION, metrics),
     )
     total = 0
     for place, numbers in partitions.items():
@@ -72,12 +74,6 @@ def write_sweep(folder: Path, grid: Sequence[GridPoint], results: Sequence[Seque
         shutil.rmtree(folder)
     unfinished.rename(folder)
     return total
-
-
-def _metrics(grid: Sequence[GridPoint], results: Sequence[Sequence[JSON]]) -> set[str]:
-    return {
-        row.metric for point, found in zip(grid, results, strict=True) for row in point.rows(found)
-    }
 
 
 def _tables(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterable[pa.Table]:
