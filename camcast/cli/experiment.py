@@ -61,8 +61,13 @@ class ExperimentOptions:
     ] = None
     json: options.Json = False
 
-    def over(self, scenario: Scenario, protocol: ProtocolOptions = PROTOCOL) -> Scenario:
-        """Return a scenario with what these options change; raises as `ProtocolOptions.changes`."""
+    def over(
+        self, scenario: Scenario, protocol: ProtocolOptions = PROTOCOL, kill: float | None = None
+    ) -> Scenario:
+        """Return a scenario with what these options and the other two change, all at once.
+
+        Raises `ScenarioError`, and as `ProtocolOptions.changes`.
+        """
         return attrs.evolve(
             scenario,
             parameters=attrs.evolve(scenario.parameters, **options.given(spread=self.spread)),
@@ -72,6 +77,7 @@ class ExperimentOptions:
                 repair=self.repair,
                 processes=self.processes,
                 seed=self.seed,
+                kill=kill,
             ),
         )
 

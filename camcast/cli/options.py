@@ -1,4 +1,8 @@
-"""The options that several commands share, and the functions that read their values."""
+"""The options that several commands share, and the functions that read their values.
+
+An option of a command or a group is named as its parameter, which is what typer does, unless it
+says another name. A flag always says its name: typer would add a ``--no-`` form.
+"""
 
 from __future__ import annotations
 

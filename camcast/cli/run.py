@@ -94,9 +94,8 @@ def run(
             chosen,
             parameters=parameters.parameters(chosen.parameters, tau),
             workload=_merged(chosen, workload_given, kill),
-            **options.given(kill=kill),
         )
-        chosen = parameters.with_preset(experiment.over(chosen, protocol))
+        chosen = parameters.with_preset(experiment.over(chosen, protocol, kill))
         chosen.publications()  # a wrong workload is found before anything starts
     carry_out(chosen, experiment, dated_folder(chosen.name))
 
