@@ -14,7 +14,6 @@ from rich.text import Text
 from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import clear_failures, complain
-from camcast.cli.main import EXIT_INTERRUPTED
 from camcast.cli.output import TERMINAL_WIDTH, print_json, say, wide_console
 from camcast.cli.wide_table import WideTable
 from camcast.doors.plugs import find_protocol
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
 
 _ITEM: Final = 22  # chosen: characters; room for "cannot be judged", and most items in two lines
 ALL: Final = "all"
+EXIT_INTERRUPTED: Final = 130  # [shell convention: 128 + SIGINT]
 
 
 def reproduce(
