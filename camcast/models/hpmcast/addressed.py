@@ -38,27 +38,9 @@ import numpy as np
 from attrs import frozen
 
 from camcast.models.event_prediction import EventPrediction
-from camcast.models.hpmcast.counts import (
-    NEGLIGIBLE,
-    between,
-    gossiped,
-    grouped,
-    likely_hits,
-    mean_most,
-)
-from camcast.models.hpmcast.urns import (
-    COMPLETE,
-    Case,
-    Line,
-    Lines,
-    Means,
-    Publisher,
-    View,
-    cases,
-    check,
-    lines_of,
-    views,
-)
+from camcast.models.hpmcast import counts, urns
+from camcast.models.hpmcast.counts import NEGLIGIBLE
+from camcast.models.hpmcast.urns import Case, Line, Lines, Means, Publisher, View
 from camcast.models.pmcast_law import SUSCEPTIBLE_MAX
 from camcast.models.rfpbcast import Law
 from camcast.protocols.hpmcast.law import known_on_average
@@ -87,7 +69,7 @@ def predict_addressed(setting: AddressedSetting) -> AddressedPrediction:
     thousand; with three levels or more, crashes, and a part of them interested, up to a minute.
     Raises `SettingError` for larger groups, and for views of more than `VIEW_MAX`.
     """
-    check(setting)
+    urns.check(setting)
     tree = setting.hierarchy
     if tree.depth == 1:
         n, n_1 = setting.processes, setting.interested
@@ -98,7 +80,7 @@ def predict_addressed(setting: AddressedSetting) -> AddressedPrediction:
         lines = _groups(setting)
         for level in range(2, tree.depth):
             lines, latest = _subsystems(setting, level, lines)
-            periods += mean_most(latest, tree.arity ** (tree.depth - level))
+            periods += counts.mean_most(latest, tree.arity ** (tree.depth - level))
         whole, topmost = _top(setting, lines)
         periods += topmost
     asked, delivered, messages, parasites, complete = map(float, whole)
@@ -120,9 +102,11 @@ def _groups(setting: AddressedSetting) -> Lines:
     R, means = setting.hierarchy.redundancy, Means()
     large = setting.interested * setting.share(1) > SUSCEPTIBLE_MAX
     least = _LEAST_OF_LARGE if large else _LEAST
-    law = likely_hits(setting.others, setting.share(1))
-    for others, p_size in grouped(law, R, least):
-        for wanting, p_wanting in grouped(likely_hits(others, setting.interested_share), 1, least):
+    law = counts.likely_hits(setting.others, setting.share(1))
+    for others, p_size in counts.grouped(law, R, least):
+        for wanting, p_wanting in counts.grouped(
+            counts.likely_hits(others, setting.interested_share), 1, least
+        ):
             p = p_size * p_wanting
             if wanting:
                 _add_group(setting, means, p, others, wanting, "elsewhere")
@@ -130,7 +114,7 @@ def _groups(setting: AddressedSetting) -> Lines:
             _add_group(setting, means, p * delegate, others + 1, wanting + 1, "delegate")
             if delegate < 1:
                 _add_group(setting, means, p * (1 - delegate), others + 1, wanting + 1, "member")
-    return lines_of(setting, 1, means.all())
+    return urns.lines_of(setting, 1, means.all())
 
 
 def _add_group(
@@ -142,7 +126,7 @@ def _add_group(
     publisher: Publisher,
 ) -> None:
     lasts = _periods(size, interested / size, setting)
-    for line in cases(setting, min(setting.hierarchy.redundancy, size), publisher):
+    for line in urns.cases(setting, min(setting.hierarchy.redundancy, size), publisher):
         means.add(line, p, _group(setting, size, interested, lasts, line))
 
 
@@ -155,7 +139,7 @@ def _group(setting: AddressedSetting, size: int, interested: int, periods: int, 
     living = share * (line.delegates - line.have - line.dead)
     found = np.zeros(5)
     for susceptible, p in _living(share * (size - line.delegates - member), living, setting):
-        law, sending = gossiped(
+        law, sending = counts.gossiped(
             max(1, size - 1), susceptible, setting.fan_out, periods, 1 - setting.loss, senders
         )
         new = float(law @ np.arange(susceptible + 1))
@@ -180,7 +164,7 @@ def _longest_of_groups(setting: AddressedSetting) -> float:
     found = [
         (size, _periods(size, wanting / size, setting) if wanting else 0, p)
         for size in sizes
-        for wanting, p in likely_hits(size, p_1)
+        for wanting, p in counts.likely_hits(size, p_1)
     ]
     most = max(periods for _, periods, _ in found)
     lasting = np.zeros((most + 1, len(sizes)))  # P(a group of a size needs so many periods)
@@ -203,7 +187,7 @@ def _longest_of_groups(setting: AddressedSetting) -> float:
 def _top(setting: AddressedSetting, below: Lines) -> tuple[Law, float]:
     """Return what comes of an event, and the mean rounds in the topmost view."""
     total, periods, whole = np.zeros(5), 0.0, 0.0
-    for case in views(setting, below, publisher=True):
+    for case in urns.views(setting, below, publisher=True):
         lasts = _periods_above(case.view, setting)
         periods += case.chance * lasts
         whole += case.chance
@@ -222,12 +206,12 @@ def _subsystems(
 ) -> tuple[Lines, dict[int, float]]:
     """Return the subsystems of a level from 2 to l - 1, and the law of the rounds in one."""
     periods: dict[int, float] = defaultdict(float)
-    means, of_level, R = Means(), lines_of(setting, level, {}), setting.hierarchy.redundancy
-    for case in views(setting, below, publisher=False):
+    means, of_level, R = Means(), urns.lines_of(setting, level, {}), setting.hierarchy.redundancy
+    for case in urns.views(setting, below, publisher=False):
         lasts = _periods_above(case.view, setting)
         periods[lasts] += case.chance
         _add_view(setting, means, below, case, "elsewhere", case.chance, inside=False)
-    for case in views(setting, below, publisher=True):
+    for case in urns.views(setting, below, publisher=True):
         is_one = case.is_delegate
         if case.view.delegates > R:
             is_one = min(is_one, of_level.his[min(R, max(of_level.his))][1])
@@ -237,7 +221,7 @@ def _subsystems(
             if p > NEGLIGIBLE:
                 _add_view(setting, means, below, case, "member", case.chance * p, inside=inside)
     periods[0] += max(0.0, 1 - sum(periods.values()))
-    return lines_of(setting, level, means.all()), periods
+    return urns.lines_of(setting, level, means.all()), periods
 
 
 def _add_view(
@@ -255,11 +239,11 @@ def _add_view(
     # of all delegates but the publisher
     share = (view.wanted - inside) / max(1, view.delegates - inside)
     extra = int(inside and publisher == "member")
-    for line in cases(setting, r, publisher):
+    for line in urns.cases(setting, r, publisher):
         brought = line.have + extra  # by those in the view
         living = share * (r - line.have - line.dead)
         mortal = share * (view.delegates - r - extra)
-        for wanting, p_wanting in between(inside + share * (brought - inside)):
+        for wanting, p_wanting in counts.between(inside + share * (brought - inside)):
             for susceptible, p_living in _living(mortal, living, setting):
                 most = view.wanted - wanting  # the rest is dead, not lost in rounding
                 susceptible = min(susceptible, most) if setting.crash else most
@@ -290,7 +274,7 @@ def _spread(
     alone = outside == senders  # he chooses among all of the view
     choices = max(1, view.delegates - 1)
     arrival = 1 - setting.loss
-    law, sending = gossiped(
+    law, sending = counts.gossiped(
         choices, susceptible, setting.fan_out, periods, arrival, senders, alone=alone
     )
     meets = (periods * wanting + sending) * (view.wanted - 1) + periods * others * view.wanted
@@ -309,13 +293,13 @@ def _spread(
         for r, lines in case.each.items():
             if lines:
                 one = below.further(r, *given, "elsewhere")
-                total[:COMPLETE] += p * lines * one[:COMPLETE]
-                complete *= float(one[COMPLETE]) ** lines
+                total[: urns.COMPLETE] += p * lines * one[: urns.COMPLETE]
+                complete *= float(one[urns.COMPLETE]) ** lines
         if case.his:
             one = below.further(case.his, *given, "delegate" if inside else "member")
-            total[:COMPLETE] += p * one[:COMPLETE]
-            complete *= float(one[COMPLETE])
-        total[COMPLETE] += p * complete
+            total[: urns.COMPLETE] += p * one[: urns.COMPLETE]
+            complete *= float(one[urns.COMPLETE])
+        total[urns.COMPLETE] += p * complete
     return total
 
 
@@ -333,7 +317,9 @@ def _periods_above(view: View, setting: AddressedSetting) -> int:
 
 def _living(mortal: float, living: float, setting: AddressedSetting) -> Iterator[tuple[int, float]]:
     """Yield how many of so many processes live, with some that do for certain."""
-    for count, p in between(mortal):
-        for alive, p_alive in grouped(likely_hits(count, 1 - setting.crash), 0, _LEAST):
-            for whole, p_whole in between(alive + living):
+    for count, p in counts.between(mortal):
+        for alive, p_alive in counts.grouped(
+            counts.likely_hits(count, 1 - setting.crash), 0, _LEAST
+        ):
+            for whole, p_whole in counts.between(alive + living):
                 yield whole, p * p_alive * p_whole

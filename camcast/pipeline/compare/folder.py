@@ -16,6 +16,7 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Any, Final
 
+import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
@@ -159,10 +160,6 @@ def _flat(pair: Pair) -> dict[str, Any]:
         "second_runs": pair.second.sample.runs,
         "first_mean": pair.first.sample.mean,
         "second_mean": pair.second.sample.mean,
-        "difference": pair.found.difference,
-        "low": pair.found.low,
-        "high": pair.found.high,
-        "effect": pair.found.effect,
-        "p": pair.found.p,
+        **attrs.asdict(pair.found),
         "adjusted_p": pair.adjusted_p,
     }

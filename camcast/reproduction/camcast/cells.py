@@ -36,8 +36,13 @@ _MEASURES = ("reception", "reliability", "rounds", "messages", "upward_messages"
 def compute(cell: Cell) -> JSON:
     """Simulate one cell; the task of the sweep."""
     given = cast(Mapping[str, Any], cell)
-    kinds = {"spread": _spread, "parasites": _parasites, "multicast": _multicast}
-    return kinds.get(given["kind"], _baseline)(given)
+    computed_by = {
+        "spread": _spread,
+        "parasites": _parasites,
+        "multicast": _multicast,
+        "baseline": _baseline,
+    }
+    return computed_by[given["kind"]](given)
 
 
 def _spread(given: Mapping[str, Any]) -> JSON:

@@ -11,7 +11,7 @@ from typing import Final
 import attrs
 from attrs import frozen
 
-from camcast.report.evidence import Evidence, drawing
+from camcast.report.evidence import drawing
 from camcast.reproduction.camcast import figures, page, plan
 from camcast.reproduction.camcast.cells import Results, compute
 from camcast.reproduction.camcast.evidence import (
@@ -21,7 +21,8 @@ from camcast.reproduction.camcast.evidence import (
     table_rows,
 )
 from camcast.reproduction.camcast.paper import Reproduction
-from camcast.reproduction.camcast.tables import Table, tables
+from camcast.reproduction.camcast.tables import tables
+from camcast.reproduction.figure import Figure
 from camcast.reproduction.page import PageText
 from camcast.reproduction.paper import ByCells, Paper
 
@@ -42,24 +43,10 @@ class Plan(plan.Plan):
 
 
 def _together(results: Results) -> Reproduction:
-    found, ours = tables(results), results.plan.about("camcast")
-    return Reproduction(
-        plan=results.plan,
-        tables=found,
-        figures=tuple(
-            attrs.evolve(figure, name=_FIGURES[figure.name])
-            for figure in (figures.figures(results) if ours else ())
-            if figure.name in _FIGURES
-        ),
-        agreement=(),
-        runs_compared={},
-        evidence=_evidence(results, found),
-    )
-
-
-def _evidence(results: Results, found: tuple[Table, ...]) -> tuple[Evidence, ...]:
-    rows = [*table_rows("001", found)]
+    found = tables(results)
+    rows, drawn = [*table_rows("001", found)], tuple[Figure, ...]()
     if results.plan.about("camcast"):
+        drawn = figures.figures(results)
         rows += [drawing("001", item, *shown) for item, shown in _DRAWINGS.items()]
         rows += [
             less_memory(
@@ -77,7 +64,18 @@ def _evidence(results: Results, found: tuple[Table, ...]) -> tuple[Evidence, ...
             ),
             much_better(results, "001", "Figure 5", "reception"),
         ]
-    return tuple(rows)
+    return Reproduction(
+        plan=results.plan,
+        tables=found,
+        figures=tuple(
+            attrs.evolve(figure, name=_FIGURES[figure.name])
+            for figure in drawn
+            if figure.name in _FIGURES
+        ),
+        agreement=(),
+        runs_compared={},
+        evidence=tuple(rows),
+    )
 
 
 reproduce: Final = ByCells(compute, Results, _together)

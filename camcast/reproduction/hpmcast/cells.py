@@ -14,17 +14,8 @@ from camcast.population import flat as pmcast
 from camcast.population.hpmcast import reception, simulate
 from camcast.population.outcome import mean_interval
 from camcast.reproduction.cell_results import CellResults
-from camcast.reproduction.hpmcast.plan import (
-    DEPTH_PROCESSES,
-    FAN_OUTS_FLAT,
-    FLAT_PROCESSES,
-    FLAT_ROUNDS,
-    INTERESTED_FLAT,
-    PMCAST,
-    RFPBCAST,
-    ROUNDS_FLAT,
-    Plan,
-)
+from camcast.reproduction.hpmcast import plan
+from camcast.reproduction.hpmcast.plan import FLAT_PROCESSES, PMCAST, ROUNDS_FLAT, Plan
 from camcast.settings.flat import FlatSetting
 from camcast.settings.tree import FAN_OUT, HpmcastSetting
 from camcast.sweeps import JSON, Cell
@@ -34,9 +25,9 @@ MEASURES: Final = ("reception", "rounds", "messages", "parasites", "parasite_cop
 
 def infections(protocol: str) -> list[tuple[int, int]]:
     """Return the curves of rfpbcast or pmcast: how many processes are interested, and F."""
-    if protocol == RFPBCAST:  # which sends to everybody, whoever is interested
-        return [(FLAT_PROCESSES, fan_out) for fan_out in FAN_OUTS_FLAT]
-    return [(interested, FAN_OUT) for interested in INTERESTED_FLAT]
+    if protocol == plan.RFPBCAST:  # which sends to everybody, whoever is interested
+        return [(FLAT_PROCESSES, fan_out) for fan_out in plan.FAN_OUTS_FLAT]
+    return [(interested, FAN_OUT) for interested in plan.INTERESTED_FLAT]
 
 
 def scaled(arity: int, interested: float) -> dict[str, Any]:
@@ -53,7 +44,7 @@ def scaled(arity: int, interested: float) -> dict[str, Any]:
 
 def deep(depth: int) -> dict[str, Any]:
     """Return a setting of 6.2: a broadcast through so many levels."""
-    return {"arity": round(DEPTH_PROCESSES ** (1 / depth)), "depth": depth, "interested": 1.0}
+    return {"arity": round(plan.DEPTH_PROCESSES ** (1 / depth)), "depth": depth, "interested": 1.0}
 
 
 def flat_interested() -> tuple[int, ...]:
@@ -84,7 +75,7 @@ def _compute_flat(given: Mapping[str, Any]) -> JSON:
         processes=FLAT_PROCESSES,
         interested=given["interested"],
         fan_out=FAN_OUT,
-        rounds=FLAT_ROUNDS,
+        rounds=plan.FLAT_ROUNDS,
         sender_filters=True,
     )
     completed = pmcast.simulate(setting, given["runs"], given["seed"]).completion
@@ -146,7 +137,3 @@ class Results(CellResults[Plan]):
         """Return whom rfpbcast or pmcast reaches round by round, among Figure 9's processes."""
         flat = {"interested": interested, "fan_out": fan_out, "rounds": ROUNDS_FLAT[protocol]}
         return self.of("infection", protocol=protocol, **flat)
-
-    def mean(self, measure: str, **setting: Any) -> float:
-        """Return the mean of a measure."""
-        return float(self.hierarchy(**setting)[measure]["mean"])

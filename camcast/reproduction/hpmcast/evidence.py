@@ -74,10 +74,6 @@ def _reception(results: Results, **setting: Any) -> Interval:
     return Interval(**results.hierarchy(**setting)["reception"])
 
 
-def _rounds(results: Results, **setting: Any) -> Interval:
-    return Interval(**results.hierarchy(**setting)["rounds"])
-
-
 def _least(of: Mapping[X, Interval]) -> X:
     """Return where the mean is smallest."""
     return min(of, key=lambda at: of[at].mean or 0.0)
@@ -164,7 +160,7 @@ def _interest(results: Results) -> Iterator[Evidence]:
 
 def _fan_out(results: Results) -> Iterator[Evidence]:
     rows = {
-        p: [_rounds(results, fan_out=F, interested=p) for F in plan.FAN_OUTS]
+        p: [Interval(**results.hierarchy(fan_out=F, interested=p)["rounds"]) for F in plan.FAN_OUTS]
         for p in plan.SHARES_COMPARED
     }
     half = ", ".join(f"{interval.mean:.0f}" for interval in rows[0.5])
@@ -254,7 +250,7 @@ def _broadcast(results: Results) -> Iterator[Evidence]:
         f" that the levels need are {', '.join(f'{needed_rounds(*one):.1f}' for one in given)}:"
         " each adds a constant that the asymptote leaves out.",
     )
-    gossiped = [_rounds(results, **deep(depth)) for depth in DEPTHS]
+    gossiped = [Interval(**results.hierarchy(**deep(depth))["rounds"]) for depth in DEPTHS]
     yield _statement(
         "6.2, as Figure 6 gossips",
         quote,

@@ -124,23 +124,22 @@ class Plan:
 
     def cells(self, world: World) -> list[Cell]:
         """Return the runs in a world, by repetition: one that is stopped has some of each."""
-        runs, preset = self.virtual_runs, {} if self.preset is None else {"preset": self.preset}
-        of_world: dict[str, Any] = {
-            "p_sel": list(self.virtual_p_sel),
-            "events": min(self.events, VIRTUAL_EVENTS_MAX),
-        }
+        events = min(self.events, VIRTUAL_EVENTS_MAX)
+        runs, p_sel = self.virtual_runs, self.virtual_p_sel
+        more: dict[str, Any] = {} if self.preset is None else {"preset": self.preset}
         if world == "live":
-            runs, of_world = self.runs, {"p_sel": list(self.p_sel), "events": self.events}
-            of_world["rest_seconds"] = self.rest_seconds
+            runs, events, p_sel = self.runs, self.events, self.p_sel
+            more["rest_seconds"] = self.rest_seconds
         return [
             {
                 "kind": world,
                 **attrs.asdict(contender),
                 "sizes": list(self.sizes_of(contender.backend)),
+                "p_sel": list(p_sel),
+                "events": events,
                 "seed": self.seed,
                 "run": run,
-                **preset,
-                **of_world,
+                **more,
             }
             for run in range(runs)
             for contender in self.contenders(world)

@@ -12,27 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from camcast.models import rfpbcast
+from camcast.models.hpmcast import equations, membership
 from camcast.models.hpmcast.depth import needed_rounds
-from camcast.models.hpmcast.equations import (
-    entities_law,
-    entity_infected,
-    expected_infected,
-    level_rounds,
-    reliability,
-    shortened_rounds,
-    total_rounds,
-)
-from camcast.models.hpmcast.membership import (
-    average_informed,
-    average_level,
-    average_level_printed,
-    best_depth,
-    interest_share,
-    level_view,
-    processes_of_level,
-    view_size,
-    view_slope,
-)
 from camcast.models.hpmcast.parasites import covered_share, uninterested_delegates, vain_copies
 from camcast.models.hpmcast.prediction import predict
 from camcast.models.pmcast import pmcast_law, pmcast_rounds
@@ -220,13 +201,13 @@ def test_equations_12_17_18_count_the_tables() -> None:
     for owner in ((0, 0, 0), (1, 2, 0), (2, 2, 2)):
         known = tables(owner, MEMBERS, R, any)
         sizes = [len(processes_of(known[level])) for level in (1, 2, 3)]
-        assert sizes == [level_view(A, R, level) for level in (1, 2, 3)]
-        assert sum(sizes) == view_size(A, L, R)
+        assert sizes == [membership.level_view(A, R, level) for level in (1, 2, 3)]
+        assert sum(sizes) == membership.view_size(A, L, R)
         assert sum(sizes) == len(known[1]) + R * (len(known[2]) + len(known[3]))
     setting = HpmcastSetting(arity=A, depth=L, redundancy=R)
-    assert setting.view == view_size(A, L, R)
+    assert setting.view == membership.view_size(A, L, R)
     with pytest.raises(ValueError, match="redundancy"):
-        view_size(3, 2, 4)
+        membership.view_size(3, 2, 4)
 
 
 def test_equations_33_to_36_count_the_processes() -> None:
@@ -240,13 +221,14 @@ def test_equations_33_to_36_count_the_processes() -> None:
                     knowing.setdefault(one, {})[owner] = None
     for level in (1, 2, 3):
         of_level = [x for x, top in highest.items() if top == level]
-        assert processes_of_level(A, L, R, level) == len(of_level)
+        assert membership.processes_of_level(A, L, R, level) == len(of_level)
         assert all(len(knowing[x]) == A**level - 1 for x in of_level)
     n = A**L
-    assert average_informed(A, L, R) == pytest.approx(sum(map(len, knowing.values())) / n)
-    assert average_level(A, L, R) == pytest.approx(sum(highest.values()) / n)
+    informed = sum(map(len, knowing.values())) / n
+    assert membership.average_informed(A, L, R) == pytest.approx(informed)
+    assert membership.average_level(A, L, R) == pytest.approx(sum(highest.values()) / n)
     with pytest.raises(ValueError, match="level 4"):
-        processes_of_level(A, L, R, 4)
+        membership.processes_of_level(A, L, R, 4)
 
 
 def test_equation_14_and_19() -> None:
@@ -257,12 +239,12 @@ def test_equation_14_and_19() -> None:
         for case in product((0, 1), repeat=4)
         if any(case)
     )
-    assert interest_share(p, 4) == pytest.approx(some)
+    assert membership.interest_share(p, 4) == pytest.approx(some)
     assert HpmcastSetting(arity=2, depth=3, redundancy=1, interested=p).share(3) == pytest.approx(
         some
     )
     with pytest.raises(ValueError, match="interested"):
-        interest_share(1.2, 4)
+        membership.interest_share(1.2, 4)
 
 
 @given(processes=st.floats(30, 1e9), depth=st.floats(1.5, 20), redundancy=st.integers(1, 6))
@@ -273,19 +255,19 @@ def test_equation_30_is_the_derivative(processes: float, depth: float, redundanc
 
     step = 1e-5
     numeric = (view(depth + step) - view(depth - step)) / (2 * step)
-    assert view_slope(processes, depth, redundancy) == pytest.approx(
+    assert membership.view_slope(processes, depth, redundancy) == pytest.approx(
         numeric, rel=1e-4, abs=1e-6 * view(depth)
     )
 
 
 def test_the_smallest_view_comes_before_ln_n() -> None:
     n = 22**3
-    assert best_depth(n, 1) == pytest.approx(log(n))  # there the print is right
-    best = best_depth(n, 3)
+    assert membership.best_depth(n, 1) == pytest.approx(log(n))  # there the print is right
+    best = membership.best_depth(n, 3)
     assert best == pytest.approx(8.55, abs=0.01)
-    assert abs(view_slope(n, best, 3)) < 1e-9
-    assert view_slope(n, log(n), 3) > 0.1  # the print has 0
-    assert best_depth(2, 3) == 1
+    assert abs(membership.view_slope(n, best, 3)) < 1e-9
+    assert membership.view_slope(n, log(n), 3) > 0.1  # the print has 0
+    assert membership.best_depth(2, 3) == 1
 
 
 def test_equation_36_s_integral() -> None:
@@ -295,8 +277,9 @@ def test_equation_36_s_integral() -> None:
     i = np.linspace(1, depth, 100_001)
     values = i * a**-i
     area = float(((values[1:] + values[:-1]) / 2).sum() * (i[1] - i[0]))
-    assert average_level_printed(n, depth, redundancy) == pytest.approx(redundancy * a * area)
-    levels = [average_level(n ** (1 / at), at, redundancy) for at in (1, 2, 3, 4)]
+    printed = membership.average_level_printed(n, depth, redundancy)
+    assert printed == pytest.approx(redundancy * a * area)
+    levels = [membership.average_level(n ** (1 / at), at, redundancy) for at in (1, 2, 3, 4)]
     assert levels == sorted(levels)  # "increases with the depth"
 
 
@@ -320,7 +303,7 @@ def test_the_number_of_uninterested_delegates_over_all_interests() -> None:
 
 
 def test_weaker_filters_pass_more() -> None:
-    assert covered_share(0.2, 5, 0) == pytest.approx(interest_share(0.2, 5))
+    assert covered_share(0.2, 5, 0) == pytest.approx(membership.interest_share(0.2, 5))
     assert covered_share(0.2, 5, 1) == 1
     assert vain_copies(0.2, 1, 1) == pytest.approx(0.8)
     assert vain_copies(0.0, 5, 0) == 0
@@ -343,50 +326,50 @@ def test_equation_28_is_an_identity(
     arity: int, depth: int, fan_out: float, arrival: float, data: st.DataObject
 ) -> None:
     redundancy = data.draw(st.integers(1, arity))
-    shortened = shortened_rounds(arity, depth, redundancy, fan_out, 1.0, arrival)
+    shortened = equations.shortened_rounds(arity, depth, redundancy, fan_out, 1.0, arrival)
     whole = float(pittel_rounds(float(arity**depth), fan_out, arrival))
     assert shortened == pytest.approx(whole)
     longer = (depth - 1) * float(pittel_rounds(redundancy, fan_out, arrival))
-    assert total_rounds(arity, depth, redundancy, fan_out, 1.0, arrival) == pytest.approx(
+    assert equations.total_rounds(arity, depth, redundancy, fan_out, 1.0, arrival) == pytest.approx(
         whole + longer
     )
 
 
 def test_a_level_without_company_needs_no_rounds() -> None:
-    assert level_rounds(22, 3, 2, 1 / 22, 1) == 0
-    assert level_rounds(22, 3, 2, 0.1, 1) == pytest.approx(log(2.2) * (5 + 1 / log(1.2)))
-    assert level_rounds(22, 3, 2, 1.0, 2) == pytest.approx(log(66) * (0.5 + 1 / log(3)))
+    assert equations.level_rounds(22, 3, 2, 1 / 22, 1) == 0
+    assert equations.level_rounds(22, 3, 2, 0.1, 1) == pytest.approx(log(2.2) * (5 + 1 / log(1.2)))
+    assert equations.level_rounds(22, 3, 2, 1.0, 2) == pytest.approx(log(66) * (0.5 + 1 / log(3)))
 
 
 def test_equation_22_by_the_chain_and_between_whole_numbers() -> None:
     mean = infected_law(10, 2, 4, 0.9) @ np.arange(11)
-    assert expected_infected(10, 2, 3.2, 0.9) == pytest.approx(mean)
-    between = [expected_infected(size, 2.0, 3.2) for size in (10, 10.5, 11)]
+    assert equations.expected_infected(10, 2, 3.2, 0.9) == pytest.approx(mean)
+    between = [equations.expected_infected(size, 2.0, 3.2) for size in (10, 10.5, 11)]
     assert between == sorted(between)
-    assert expected_infected(0.5, 0.1, 9) == 1
+    assert equations.expected_infected(0.5, 0.1, 9) == 1
 
 
 def test_equation_23() -> None:
-    share = expected_infected(66, 2, 6) / 66
-    assert entity_infected(22, 3, 2, 1.0, 2, 6) == pytest.approx(1 - (1 - share) ** 3)
-    share = expected_infected(22, 2, 5) / 22
-    assert entity_infected(22, 3, 2, 1.0, 1, 5) == pytest.approx(share)
-    assert entity_infected(22, 3, 2, 0.01, 1, 5) == 1.0  # one alone has it
+    share = equations.expected_infected(66, 2, 6) / 66
+    assert equations.entity_infected(22, 3, 2, 1.0, 2, 6) == pytest.approx(1 - (1 - share) ** 3)
+    share = equations.expected_infected(22, 2, 5) / 22
+    assert equations.entity_infected(22, 3, 2, 1.0, 1, 5) == pytest.approx(share)
+    assert equations.entity_infected(22, 3, 2, 0.01, 1, 5) == 1.0  # one alone has it
 
 
 def test_equations_24_to_27_end_in_the_product() -> None:
     """Two levels of a = 4, all interested: the mean of level 1 is n r_1 r_2."""
-    top = entities_law(np.array([0.0, 1.0]), 4, 0.9)
+    top = equations.entities_law(np.array([0.0, 1.0]), 4, 0.9)
     assert top == pytest.approx([comb(4, k) * 0.9**k * 0.1 ** (4 - k) for k in range(5)])
-    bottom = entities_law(top, 4, 0.7)
+    bottom = equations.entities_law(top, 4, 0.7)
     assert bottom.sum() == pytest.approx(1)
-    assert bottom @ np.arange(17) / 16 == pytest.approx(reliability([0.9, 0.7])) == 0.63
-    large = entities_law(bottom, 250, 0.5)  # coefficients beyond any float
+    assert bottom @ np.arange(17) / 16 == pytest.approx(equations.reliability([0.9, 0.7])) == 0.63
+    large = equations.entities_law(bottom, 250, 0.5)  # coefficients beyond any float
     assert large.sum() == pytest.approx(1)
     assert large @ np.arange(4001) == pytest.approx(16 * 0.63 * 250 * 0.5)
-    assert entities_law(top, 2, 1.0)[::2] == pytest.approx(top)
+    assert equations.entities_law(top, 2, 1.0)[::2] == pytest.approx(top)
     with pytest.raises(ValueError, match="entities"):
-        entities_law(np.ones(3), 100_000, 0.5)
+        equations.entities_law(np.ones(3), 100_000, 0.5)
 
 
 def test_needed_rounds_are_those_of_one_group_if_there_is_one() -> None:
