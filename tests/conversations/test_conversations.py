@@ -119,8 +119,7 @@ class Story:
     def state(self, *nodes: Node, topic: str = ".a") -> None:
         """Write down who holds arcs to whom."""
         for node in nodes:
-            participation = node.participation(Topic.parse(topic))
-            assert participation is not None
+            (participation,) = node.participations
             view = " ".join(sorted(name_of(c.address) for c in participation.membership.peers()))
             self.text.append(f"{'':9}{name_of(node.me.address)}'s view of {topic}: {view}")
 
@@ -162,8 +161,7 @@ def gateway_silent(story: Story) -> None:
     story.network.kill(gateway)
     story.say("n1, the only gateway, is dead; n2 joins .a")
     story.join(lonely, ".a", 14.0, Announce)
-    participation = lonely.participation(Topic.parse(".a"))
-    assert participation is not None
+    (participation,) = lonely.participations
     assert participation.unanswered is not None
     asked = " ".join(map(name_of, participation.unanswered.unreachable))
     story.text.append(f"{'':9}n2 has joined: {participation.joined}; it asked in vain: {asked}")
@@ -186,8 +184,7 @@ def gateway_half(story: Story) -> None:
     story.network.run(2.5)
     story.only(newcomer)
     story.run(0.0, *HEARTBEATS, Announce)
-    participation = newcomer.participation(Topic.parse(".a.b"))
-    assert participation is not None
+    (participation,) = newcomer.participations
     assert participation.unanswered is not None
     silent, ignorant = participation.unanswered.unreachable, participation.unanswered.ignorant
     story.text.append(
@@ -315,8 +312,7 @@ def link_upkeep(story: Story) -> None:
     low = story.process(gateway, z=2, check_seconds=4.0)
     story.join(low, ".a")
     story.skip(3.0)
-    participation = low.participation(Topic.parse(".a"))
-    assert participation is not None
+    (participation,) = low.participations
     dead = participation.links[0].nearest()[1][0]
     story.say(f"n5 links to two of them; {name_of(dead.address)} crashes")
     story.network.kill(story.network.alive[dead.address])

@@ -116,8 +116,7 @@ ATTACKS: dict[str, Attack] = {
 
 
 def state(node: Node) -> tuple[object, ...]:
-    participation = node.participation(SOCCER)
-    assert participation is not None
+    (participation,) = node.participations
     directory = node.discovery._directory  # type: ignore[attr-defined] # the gateways'
     membership: Any = participation.membership
     return (
@@ -199,8 +198,7 @@ def test_a_member_below_links_upward_and_does_not_get_in() -> None:
     ada = world.member(ADA, SOCCER)
     below = world.member(CLUB, ITALY, own=certificate(CLUB, ITALY.name))
     world.run(8)
-    italy = below.participation(ITALY)
-    assert italy is not None
+    (italy,) = below.participations
     assert [link.nearest()[0] for link in italy.links if link.nearest()[1]] == [SOCCER]
     world.publish(below, ITALY, b"climbs")
     assert ada in world.got(b"climbs")
@@ -228,8 +226,7 @@ def test_a_revoked_member_is_out_of_all_tables_within_half_a_minute() -> None:
     others[0].signing._signatures.take_revocations(news, 5.0)  # type: ignore[union-attr] # it signs
     world.run(30)
     for one in others:
-        participation = one.participation(SOCCER)
-        assert participation is not None
+        (participation,) = one.participations
         assert out.me.peer not in [peer.peer for peer in participation.membership.neighbours()]
         assert out.me.peer not in one.liveness.entries
     with pytest.raises(NotAllowedError):  # it has heard of it, too
@@ -246,8 +243,7 @@ def test_a_gateway_that_may_not_serve_is_not_believed_that_nobody_is_there() -> 
     world.settings = evolve(world.settings, gateways={TOP: (imposter.me.address,)})
     newcomer = world.member(key(6), SOCCER)
     world.run(5)
-    participation = newcomer.participation(SOCCER)
-    assert participation is not None
+    (participation,) = newcomer.participations
     assert not participation.joined
     world.settings = evolve(world.settings, gateways={TOP: (world.gate.me.address,)})
     other = world.member(key(7), SOCCER)

@@ -62,8 +62,7 @@ class Scene:
 
 
 def tables(node: Node) -> tuple[object, ...]:
-    participation = node.participation(SOCCER)
-    assert participation is not None
+    (participation,) = node.participations
     return (
         sorted(map(str, participation.membership.neighbours())),
         sorted(str(entry.contact) for entry in node.liveness.entries.values()),

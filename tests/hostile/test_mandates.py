@@ -59,8 +59,7 @@ class Scene:
 
     @property
     def holds_carol(self) -> bool:
-        participation = self.ada.participation(SOCCER)
-        assert participation is not None
+        (participation,) = self.ada.participations
         return CAROL.public.peer_id in participation.membership.peers()
 
     @property

@@ -806,8 +806,7 @@ def test_the_links_learn_at_once_of_a_death_that_the_membership_has_found() -> N
     join(network, both, A)
     assert network.run(30, until=lambda: link_of(low, AB).nearest()[1] == [both.me])
     network.kill(both)
-    participation = low.participation(AB)
-    assert participation is not None
+    (participation,) = low.participations
     membership = participation.membership
     assert network.run(30, until=lambda: both.me.peer not in membership.peers())
     assert link_of(low, AB).nearest()[1] == []

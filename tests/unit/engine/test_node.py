@@ -116,8 +116,7 @@ def test_leaving_one_super_community_leaves_the_link_to_the_other() -> None:
     low = network.add((next(iter(network.alive)),), parameters=ALWAYS)
     join(network, low, bottom, super_topics=(left, right))
     network.run(20.0)
-    participation = low.participation(bottom)
-    assert participation is not None
+    (participation,) = low.participations
     assert [link.nearest()[1] for link in participation.links] == [[both.me], [both.me]]
     network.leave(both, left)
     publish(network, low, bottom)
@@ -199,8 +198,7 @@ def test_who_links_to_a_process_that_left_is_told_and_stops() -> None:
     network.leave(top, ROOT)
     publish(network, low, A)
     network.run(0.6)
-    participation = low.participation(A)
-    assert participation is not None
+    (participation,) = low.participations
     assert participation.live_links() == 0
     publish(network, low, A)
     network.run(0.1)
@@ -214,8 +212,7 @@ def test_who_links_is_told_also_about_an_event_from_further_down() -> None:
     publish(network, low, AB)
     network.run(0.6)
     assert deliveries(network, middle) == [(A.group, b"!")]
-    participation = middle.participation(A)
-    assert participation is not None
+    (participation,) = middle.participations
     assert participation.live_links() == 0
 
 
@@ -340,8 +337,7 @@ def test_a_wrong_topic_in_a_message_is_malformed(name: str) -> None:
 def test_two_cold_peers_of_one_address_come_back_as_one() -> None:
     """A process that crashed and restarted twice on its port left two identities behind."""
     network, [one, *_] = network_of(A, A, A, A)
-    participation = one.participation(A)
-    assert participation is not None
+    (participation,) = one.participations
     for ghost in (stranger(1), stranger(2)):
         same_port = Contact(ghost.peer, "tcp://10.9.9.9:1")
         network.inject(
@@ -492,8 +488,7 @@ def test_a_flood_of_invented_peers_leaves_every_table_bounded(name: str) -> None
     assert sizes["list"] <= room
     assert sizes["dict"] <= room
     network.run(20.0)  # the inventions never answer
-    participation = one.participation(A)
-    assert participation is not None
+    (participation,) = one.participations
     assert len(participation.membership.peers()) <= 2
 
 
@@ -617,8 +612,7 @@ def test_who_was_taken_in_before_its_search_was_answered_joins_once() -> None:
     node = network.start(searching)
     join(network, node, A)
     network.inject(node.me.address, control(Kind.MEMBERSHIP, A, member.me, Greeting()))
-    participation = node.participation(A)
-    assert participation is not None
+    (participation,) = node.participations
     assert participation.joined
     node.contacts_found(Finding(A, (member.me,), size=2.0), network.now)
     assert [one for one in node.outbox.wakes if one.token.kind is Kind.MEMBERSHIP] == []

@@ -44,8 +44,7 @@ class Watched(World):
         self.invariants.on_delivery(process, delivery)
 
     def scamp(self, number: int) -> Scamp:
-        participation = self.processes[number].node.participation(TOPIC)
-        assert participation is not None
+        (participation,) = self.processes[number].node.participations
         assert isinstance(participation.membership, Scamp)
         return participation.membership
 

@@ -194,8 +194,7 @@ def test_a_copy_to_an_address_that_never_was_is_undeliverable() -> None:
     bench = Bench()
     one, _ = bench.community(2)
     nobody = Contact(PeerId(b"n" * 16), "tcp://192.0.2.1:9")
-    participation = one.node.participation(TOPIC)
-    assert participation is not None
+    (participation,) = one.node.participations
     participation.membership.peers().add(nobody)
     bench.say(one)
     bench.run(0.1)  # until it would arrive, before the next heartbeat

@@ -30,8 +30,7 @@ def test_a_hole_is_asked_for_though_what_was_told_before_is_still_waited_for(
 ) -> None:
     """After a cut, what a tree waited for eight seconds for became a hole as the stream went on."""
     one, other = members(world, A, A)
-    participation = other.participation(A)
-    assert participation is not None
+    (participation,) = other.participations
     assert participation.repair is not None
     participation.repair.report_to(Patient())
     world.publish(one, A, b"1")
@@ -51,8 +50,7 @@ def test_a_newcomer_gets_what_was_said_as_it_joined_however_long_its_question_ta
     (one,) = members(world, A)
     world.virtual.weather = Weather(Climate(latency=Constant(0.3)), Random(1))
     newcomer = world.join(A)
-    joins = newcomer.participation(A)
-    assert joins is not None
+    (joins,) = newcomer.participations
     while not joins.joined:
         world.run(0.01)
     world.cut(lambda *_: False)

@@ -171,8 +171,7 @@ def test_what_nobody_keeps_any_more_is_told(world: RepairWorld) -> None:
     world.publish(one, A, b"after", seconds=60.0)
     assert world.payloads(away) == [b"before", b"after"]
     assert world.told == [(away, Missed(stream, A, 2, 4))]
-    participation = away.participation(A)
-    assert participation is not None
+    (participation,) = away.participations
     assert participation.repair is not None
     assert participation.repair.told_missed == 3
     said = [message for source, _, message in world.said if source == away.me.address]

@@ -138,8 +138,7 @@ def test_who_is_late_itself_compares_nothing_with_those_who_are_not(
 ) -> None:
     one, other = members(world, A, A)
     world.publish(one, A, seconds=5.0)
-    participation = one.participation(A)
-    assert participation is not None
+    (participation,) = one.participations
     assert participation.repair is not None
     one._maker._lateness.came(late, world.now)
     second, tally = one._maker._lateness.second(one._since_1970, world.now), bytes(8)
