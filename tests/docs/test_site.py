@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import camcast
 from camcast.scenarios.virtual import LIES
 from tests.python_process import python
 
@@ -50,6 +51,11 @@ def test_the_reference_of_the_command_line_is_that_of_the_commands() -> None:
     pages = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(pages)
     assert (ROOT / "docs/cli.md").read_text() == pages.cli_page()
+
+
+def test_the_reference_of_the_interface_has_all_that_is_exported() -> None:
+    named = set(re.findall(r"^::: camcast\.(\w+)$", (ROOT / "docs/reference.md").read_text(), re.M))
+    assert set(camcast.__all__) - named == {"ROOT", "__version__"}
 
 
 def test_no_command_gives_an_example_twice() -> None:
