@@ -225,19 +225,22 @@ class Lab:
     ) -> NodeSpec:
         """Return a node to start in a worker, with an address of its own."""
         port = next(self._ports)
-        name, key = f"{worker.name}n{port}", ""
-        if self._authority is not None:
-            key = str(read_secret_key(self._authority.identity(name)["identity"]).public)
+        name = f"{worker.name}n{port}"
         return NodeSpec(
             name=name,
             topic=topic,
             bind=f"tcp://{self.network.address(worker.host)}:{port}",
             gateways=list(gateways),
-            identity=name if key else None,
-            key=key,
+            **self._new_identity(name),
             paces=list(paces),
             trace_bytes=trace_bytes,
         )
+
+    def _new_identity(self, name: str) -> dict[str, str]:
+        if self._authority is None:
+            return {}
+        key = read_secret_key(self._authority.identity(name)["identity"]).public
+        return {"identity": name, "key": str(key)}
 
     async def start(self, worker: Worker, nodes: Sequence[NodeSpec]) -> None:
         """Start nodes in a worker, and wait until they are ready members, or have failed."""
@@ -333,18 +336,16 @@ class Lab:
     async def replace(self, worker: Worker, topics: Mapping[str, str] | None = None) -> Worker:
         """Start a process with nodes like those of an ended one, at the same addresses.
 
-        `topics` says which topics to change, by their old names.
+        `topics` says which topics to change, by their old names; a node that has another topic is
+        somebody else, with an identity of its own.
         """
         await worker.process.wait()
         heir = await self.spawn(worker.host)
-        nodes = [
-            msgspec.structs.replace(
-                node,
-                name=f"{heir.name}n{number}",
-                topic=(topics or {}).get(node.topic or "", node.topic),
-            )
-            for number, node in enumerate(worker.nodes)
-        ]
+        nodes = []
+        for number, node in enumerate(worker.nodes):
+            name, topic = f"{heir.name}n{number}", (topics or {}).get(node.topic or "", node.topic)
+            other = {} if topic == node.topic else self._new_identity(name)
+            nodes.append(msgspec.structs.replace(node, name=name, topic=topic, **other))
         await self.start(heir, nodes)
         await self._publish_too(heir)
         return heir
