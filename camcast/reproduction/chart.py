@@ -11,9 +11,8 @@ from typing import Any, Final
 
 import attrs
 
-from camcast.report.chart import Layer, layer, quantity, tooltip
+from camcast.report.chart import Layer, by_series, layer, quantity, tooltip
 from camcast.report.drawing import Drawing, render
-from camcast.report.series import by_series
 from camcast.reproduction.figure import Figure, Point
 
 _WIDE: Final = (560, 300)  # chosen: pixels; a phone shrinks them to 60 %

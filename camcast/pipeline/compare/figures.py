@@ -18,8 +18,7 @@ from attrs import frozen
 from camcast.measures import Measure, measure_of
 from camcast.pipeline.compare.comparison import Row, Variant
 from camcast.pipeline.compare.findings import Findings, community_name, place_name
-from camcast.report.chart import layer, quantity, tooltip
-from camcast.report.series import PALETTE, by_series
+from camcast.report.chart import PALETTE, by_series, layer, quantity, tooltip
 
 _COLOURS: Final = (*PALETTE, "#E69F00", "#56B4E9")  # the rest of Okabe and Ito's palette
 _PANEL_WIDTH, _PANEL_HEIGHT = 115, 100  # chosen: pixels; two stand beside each other on a phone
