@@ -70,7 +70,10 @@ def cli_page() -> str:
         "",
         "Made from the commands by `python docs/site_pages.py`; `camcast COMMAND --help` says the",
         "same. Results go to stdout, what is said to a person to stderr. Exit code 0: it worked;",
-        "1: it did not, and stderr says why; 2: the command line was wrong.",
+        "1: it did not, and stderr says why; 2: the command line was wrong; 128 and a signal's",
+        "number: Ctrl-C (130), SIGTERM (143) or a closed terminal (129) ended a computation. What",
+        "runs until it is stopped (`gateway`, `subscribe`, `dashboard`), `run` and `demo` end with",
+        "0 then.",
         "",
         *_options(group),
     ]
