@@ -161,8 +161,8 @@ def encode_for(topic: Topic, event: object) -> bytes:
     """
     if not (isinstance(event, Sent) or is_event_class(type(event))):
         raise TypedEventError(
-            f"publish bytes or an instance of an event class, and no {type(event).__name__};"
-            " encode text first"
+            "publish bytes (of a text: encode it) or an instance of an event class, and no"
+            f" {type(event).__name__}: make it an attrs class, a dataclass or a msgspec Struct"
         )
     if isinstance(event, Sent):
         what = belongs = event.classes[0]

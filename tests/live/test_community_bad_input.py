@@ -128,8 +128,8 @@ async def test_calls_name_what_is_of_a_wrong_type_and_join_nothing() -> None:
             (community.ready(min_peers=ROME), "min_peers is a whole number"),
             (community.ready(min_links=cast("Any", 1.5)), "min_links is a whole number"),
             (community.publish(b"", upward_probability=ROME), "upward_probability is a number"),
-            (community.publish(ROME), "publish bytes or an instance .* and no str; encode text"),
-            (community.publish({}), "publish bytes or an instance .* and no dict"),
+            (community.publish(ROME), "publish bytes .* and no str: make"),
+            (community.publish({}), "publish bytes .* and no dict: make"),
             (manager.ask_gateways(ROME), "timeout is a number"),
         ):
             with pytest.raises(TypeError, match=message):

@@ -61,7 +61,7 @@ async def test_what_is_no_event_of_the_community_is_refused() -> None:
     async with managers(1) as (manager,):
         community = await manager.join(Sport)
         named: Community = community  # which a type checker lets publish anything
-        with pytest.raises(TypedEventError, match="publish bytes or an instance"):
+        with pytest.raises(TypedEventError, match=r"of a text: encode it\) or an instance"):
             await named.publish("text")
         with pytest.raises(TypedEventError, match=r"a Soccer belongs to .* \.Sport\.Soccer"):
             await community.publish(Soccer("Rome", 1))
