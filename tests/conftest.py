@@ -1,4 +1,4 @@
-"""Which processes run the tests; neither the SIGINT of the parent nor a busy machine matters."""
+"""Which processes run the tests; signals that the parent ignores and a busy machine do not matter."""
 
 import os
 import signal
@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-# A program that is started while SIGINT is ignored, as by nohup or with & in a script, ignores it
-# too. What has a handler, even one that does nothing, is back at the default in a new program.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, lambda _number, _frame: None)
+# A program that is started while a signal is ignored, SIGINT with & in a script, SIGHUP by nohup,
+# ignores it too. What has a handler, even one that does nothing, is at the default in a new program.
+for ignored in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(ignored) is signal.SIG_IGN:
+        signal.signal(ignored, lambda _number, _frame: None)
 
 # An example takes longer than usual on a machine that has other things to do.
 settings.register_profile("untimed", deadline=None)

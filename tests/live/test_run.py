@@ -6,7 +6,6 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -145,14 +144,6 @@ def test_workers_end_when_the_run_that_started_them_is_killed(tmp_path: Path) ->
     wait_until(lambda: not [pid for pid in workers if _lives(pid)])
 
 
-@pytest.fixture
-def _heeds_hangups() -> Iterator[None]:
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # below ``nohup`` it is ignored
-    yield
-    signal.signal(signal.SIGHUP, before)
-
-
-@pytest.mark.usefixtures("_heeds_hangups")
 @pytest.mark.parametrize("interrupted", [False, True])
 def test_a_demo_leaves_nothing_behind_and_names_nothing_that_is_gone(
     interrupted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture
