@@ -1,4 +1,4 @@
-"""Which processes run the tests; signals that the parent ignores and a busy machine do not matter."""
+"""Which processes run the tests; ignored signals and a busy machine change nothing."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 # A program that is started while a signal is ignored, SIGINT with & in a script, SIGHUP by nohup,
-# ignores it too. What has a handler, even one that does nothing, is at the default in a new program.
+# ignores it too. What has a handler, even one that does nothing, is at the default in a new one.
 for ignored in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(ignored) is signal.SIG_IGN:
         signal.signal(ignored, lambda _number, _frame: None)
