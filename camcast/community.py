@@ -703,11 +703,14 @@ class Community(Generic[E]):
     ) -> None:
         """Wait until the topic table holds `min_peers` and the super-topic tables `min_links`.
 
-        Joins first if need be. Raises `NotReady`, saying what there was, or as `join` does.
+        Joins first if need be, within the same `timeout`. Raises `NotReady`, saying what there was,
+        or as `join` does.
         """
         check_whole("min_peers", min_peers)
         check_whole("min_links", min_links)
+        began = time.monotonic()
         await self.join(timeout=timeout)
+        left = None if timeout is None else timeout - (time.monotonic() - began)
         participation = self._take_part()
 
         def enough() -> bool:
@@ -715,7 +718,7 @@ class Community(Generic[E]):
             found = peers >= min_peers and participation.live_links() >= min_links
             return found or participation.leaving
 
-        if not await self._manager._conditions.wait_for(enough, timeout):
+        if not await self._manager._conditions.wait_for(enough, left):
             raise NotReady(
                 f"{self.topic} has {len(self.peers)} peers and {participation.live_links()} links"
                 f" after {timeout} s; {min_peers} and {min_links} were asked for"

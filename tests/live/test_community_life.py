@@ -5,7 +5,7 @@ import gc
 import os
 import socket
 import threading
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from textwrap import dedent
 from typing import Any
 
@@ -47,6 +47,34 @@ async def test_the_first_member_founds_the_community() -> None:
         assert repr(community) == "<Community .empty alone>"
         with pytest.raises(NotReady, match=r"\.empty has 0 peers and 0 links after 0.05 s"):
             await community.ready(timeout=0.05)
+
+
+@live
+async def test_joining_and_waiting_for_peers_share_one_timeout(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    join = Community.join
+    waits: list[float | None] = []
+
+    async def join_slowly(self: Community, *, timeout: float | None) -> None:
+        await join(self, timeout=timeout)
+        await asyncio.sleep(0.2)
+
+    async with managers(1) as (manager,):
+        wait_for = manager._conditions.wait_for
+
+        async def note(holds: Callable[[], bool], timeout: float | None) -> bool:
+            waits.append(timeout)
+            return await wait_for(holds, timeout)
+
+        monkeypatch.setattr(Community, "join", join_slowly)
+        monkeypatch.setattr(manager._conditions, "wait_for", note)
+        with pytest.raises(NotReady, match=r"has 0 peers and 0 links after 0\.3 s"):
+            await manager.community(".empty").ready(timeout=0.3)
+        first, second = waits
+        assert first == 0.3
+        assert second is not None
+        assert second < 0.15  # of 0.3 s, 0.2 had gone by
 
 
 @live
