@@ -107,7 +107,7 @@ class Recorder:
                 for peer in peers or (b"",):
                     try:  # as `_write`, but without its call for each copy
                         trace.record(now, kind, community, peer, topic, event, hops, size)
-                    except OSError as error:
+                    except Exception as error:
                         self._note_failure(error)
 
     def record_missed(self, missed: Missed, now: float) -> None:
@@ -147,14 +147,24 @@ class Recorder:
         assert self.trace is not None
         try:
             self.trace.record(now, kind, community, peer, topic, event, hops, size)
-        except OSError as error:
+        except Exception as error:
             self._note_failure(error)
 
-    def _note_failure(self, error: OSError) -> None:
-        if not self.counters.trace_failures:
+    def _note_failure(self, error: Exception) -> None:
+        """Count a failure of the sink, which gets the next record all the same."""
+        if self.counters.trace_failures:
+            pass
+        elif isinstance(error, OSError):
             _log.warning(
                 "the trace cannot be written (%s); records are dropped (further failures are"
                 " only counted)",
                 error,
+            )
+        else:
+            _log.error(
+                "the sink of the trace raised %r: mend its `write`, which may raise OSError only;"
+                " records are dropped (further failures are only counted)",
+                error,
+                exc_info=error,
             )
         self.counters.trace_failures += 1

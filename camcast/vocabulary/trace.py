@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import logging
+import os
+import weakref
 from collections.abc import Callable
+from contextlib import closing
 from io import FileIO
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import msgspec
 
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.private_file import private
+
+_log = logging.getLogger(__name__)
 
 TraceKind = Literal[
     "publish",
@@ -78,9 +84,29 @@ class Sink(Protocol):
     def write(self, record: TraceRecord, /) -> None:
         """Take one record; called in the order of happening.
 
-        May raise `OSError` when it cannot write, and must then drop what it holds: the node counts
-        the failure, goes on, and calls again with the next record.
+        May raise `OSError` when it cannot write, and must then drop what it holds. Whatever
+        `Exception` it raises, the node counts it, logs the first one, goes on, and calls again with
+        the next record.
         """
+
+
+@runtime_checkable
+class HoldingSink(Sink, Protocol):
+    """A sink that holds records back, and writes them when it is told to."""
+
+    def flush(self) -> None:
+        """Write what is held; called when a manager closes. May raise as `write`."""
+
+
+def flush_sink(sink: Sink) -> None:
+    """Have a sink write what it holds back, if it does; what it raises is logged."""
+    if isinstance(sink, HoldingSink):
+        try:
+            sink.flush()
+        except OSError as error:
+            _log.warning("the last records of a trace were lost: %s", error)
+        except Exception:
+            _log.exception("the last records of a trace were lost: %r raised", sink)
 
 
 class ListSink:
@@ -114,7 +140,10 @@ class DigestSink:
 class JsonLinesSink:
     """Writes one JSON object a line; a context manager that flushes and closes the file.
 
-    When the file cannot be written, the lines held are dropped, and `OSError` is raised.
+    Lines are held back and written many at a time: when there are enough, at `flush`, when a
+    manager that writes to the sink closes, and at the latest when nobody has the sink any more or
+    the interpreter ends. When the file cannot be written, the lines held are dropped, and `OSError`
+    is raised.
     """
 
     # chosen: 1,000 records that are encoded and written as one cost half of what they cost one by
@@ -124,8 +153,8 @@ class JsonLinesSink:
     def __init__(self, path: Path) -> None:
         # The records held are the only buffer.
         self._file: FileIO = open(path, "wb", buffering=0, opener=private)  # noqa: SIM115  # kept
-        self._encoder = msgspec.json.Encoder()
         self._held: list[TraceRecord] = []
+        weakref.finalize(self, _write_last, path, os.getpid(), self._held, self._file)
 
     def write(self, record: TraceRecord) -> None:
         """Append the record's line."""
@@ -135,12 +164,7 @@ class JsonLinesSink:
 
     def flush(self) -> None:
         """Hand everything written so far to the operating system."""
-        held, self._held = self._held, []
-        if self._file.closed:  # whose own error is a ValueError
-            raise OSError(errno.EBADF, "the file of the trace has been closed")
-        rest = memoryview(self._encoder.encode_lines(held))
-        while rest:  # a full disk takes a part first
-            rest = rest[self._file.write(rest) :]
+        _write_lines(self._held, self._file)
 
     def __enter__(self) -> JsonLinesSink:
         return self
@@ -148,6 +172,35 @@ class JsonLinesSink:
     def __exit__(self, *_: object) -> None:
         with self._file:
             self.flush()
+
+
+_encoder = msgspec.json.Encoder()
+
+
+def _write_lines(held: list[TraceRecord], file: FileIO) -> None:
+    """Move records into a file; those that cannot be written are dropped. Raises `OSError`."""
+    records = held[:]
+    del held[: len(records)]  # another thread may have added more
+    if not records:
+        return
+    if file.closed:  # whose own error is a ValueError
+        raise OSError(errno.EBADF, "the file of the trace has been closed")
+    rest = memoryview(_encoder.encode_lines(records))
+    while rest:  # a full disk takes a part first
+        rest = rest[file.write(rest) :]
+
+
+def _write_last(path: Path, process: int, held: list[TraceRecord], file: FileIO) -> None:
+    """Write what a sink holds that nobody has flushed, and close its file."""
+    with closing(file):
+        if os.getpid() != process:
+            return  # a forked child: these records are the parent's, who writes them
+        lost = len(held)
+        try:
+            _write_lines(held, file)
+        except OSError as error:
+            reason = error.strerror
+            _log.warning("%s: the last %d records of a trace were lost: %s", path, lost, reason)
 
 
 TakeBatch = Callable[[float, TraceKind, Batch, str, tuple[bytes, ...]], None]

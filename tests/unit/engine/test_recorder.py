@@ -11,7 +11,7 @@ from camcast.engine.node import Node
 from camcast.testing.world import World
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.trace import JsonLinesSink, ListSink
+from camcast.vocabulary.trace import JsonLinesSink, ListSink, TraceRecord
 from tests.event_frames import batch_of, frame_of
 
 A, B = Topic.parse(".a"), Topic.parse(".b")
@@ -44,6 +44,28 @@ def test_a_full_disk_stops_no_event_and_fills_no_memory(caplog: pytest.LogCaptur
         sink.flush()
     with sink:  # closes the file, with nothing left to write
         pass
+
+
+def test_a_sink_with_a_defect_costs_its_records_and_no_event(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Defective(ListSink):
+        def write(self, record: TraceRecord) -> None:
+            if record.kind == "deliver":
+                raise KeyError("a defect of the application")
+            super().write(record)
+
+    sink = Defective()
+    world = World(sink=sink)
+    node = world.join(A)
+    for number in range(3):
+        world.do(node, partial(publish, b"%d" % number))
+    assert [got.event.payload for _, got in world.delivered] == [b"0", b"1", b"2"]
+    assert node.counters.trace_failures == 3
+    assert [one.kind for one in sink.records].count("publish") == 3  # it is still called
+    [said] = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert "KeyError('a defect of the application'): mend its `write`" in said.getMessage()
+    assert said.exc_info is not None  # where it was raised
 
 
 def test_it_says_what_became_of_every_event_that_came() -> None:

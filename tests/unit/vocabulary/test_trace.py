@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import json
 from pathlib import Path
@@ -17,7 +18,9 @@ from camcast.vocabulary.trace import (
     Sink,
     Trace,
     TraceRecord,
+    flush_sink,
 )
+from tests.python_process import python
 
 NODE = bytes(15) + b"\x0a"
 
@@ -133,6 +136,69 @@ def test_a_file_is_flushed_and_closed_when_the_run_fails(tmp_path: Path) -> None
     with pytest.raises(RuntimeError):
         failing_run()
     assert len((tmp_path / "trace.jsonl").read_bytes().splitlines()) == 1
+
+
+def test_who_forgets_to_close_the_sink_loses_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "trace.jsonl"
+    sink = JsonLinesSink(path)
+    write_some(sink, 2)
+    del sink
+    gc.collect()
+    assert len(path.read_bytes().splitlines()) == 2
+
+
+ENDS_WITHOUT_CLOSING = """
+import os, sys
+from pathlib import Path
+from camcast import JsonLinesSink
+from tests.unit.vocabulary.test_trace import write_some
+sink = JsonLinesSink(Path(sys.argv[1]))
+write_some(sink, 2)
+if not os.fork():
+    sys.exit()
+os.wait()
+{end}
+"""
+
+
+@pytest.mark.parametrize("end", ["", "raise RuntimeError", "sys.exit(1)"])
+def test_when_the_process_ends_all_is_written_once(tmp_path: Path, end: str) -> None:
+    """By the process that the sink belongs to, and not by its forks, too."""
+    path = tmp_path / "trace.jsonl"
+    python("-c", ENDS_WITHOUT_CLOSING.format(end=end), path)
+    assert len(path.read_bytes().splitlines()) == 2
+
+
+def test_records_that_nobody_could_write_are_counted_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with JsonLinesSink(tmp_path / "closed.jsonl") as sink:
+        pass
+    write_some(sink, 3)
+    del sink
+    full = JsonLinesSink(Path("/dev/full"))
+    write_some(full, 4)
+    del full
+    gc.collect()
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{tmp_path}/closed.jsonl: the last 3 records of a trace were lost:"
+        " the file of the trace has been closed",
+        "/dev/full: the last 4 records of a trace were lost: No space left on device",
+    ]
+
+
+@pytest.mark.parametrize("error", [OSError("no disk"), KeyError("a defect")])
+def test_a_sink_that_holds_records_is_flushed_and_its_failure_is_logged(
+    error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Holding(ListSink):
+        def flush(self) -> None:
+            raise error
+
+    flush_sink(ListSink())  # holds nothing back
+    flush_sink(Holding())
+    [said] = caplog.records
+    assert "the last records of a trace were lost" in said.getMessage()
 
 
 def test_a_closed_file_is_an_os_error_as_a_full_disk_is(tmp_path: Path) -> None:
