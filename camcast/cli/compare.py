@@ -115,9 +115,13 @@ def _carry_out(
 ) -> Findings:
     """Compare, and write the report to the folder `place`, if there is one."""
     from camcast.pipeline.compare.compare import compare as compare_runs
-    from camcast.pipeline.compare.inputs import are_light
+    from camcast.pipeline.compare.inputs import are_light, check_inputs
     from camcast.pipeline.spark.session import open_spark
 
+    baseline = [Path(text) for text in question.against]
+    check_inputs(question.paths)
+    if baseline and all(path.exists() for path in baseline):  # it is no version
+        check_inputs(baseline)
     folder = None
     if place is not None:
         with extras_named("spark,report,sim"):
@@ -126,7 +130,7 @@ def _carry_out(
         folder = ReportFolder(place)  # a wrong folder is refused before anything is computed
         Thread(target=warm_up, daemon=True).start()  # while this process waits for Spark
     try:
-        light = are_light([*question.paths, *map(Path, question.against)])
+        light = are_light([*question.paths, *baseline])
         with open_spark("camcast compare", master=master, conf=conf, light=light) as spark:
             bar.update(1, _STEPS, "reading and measuring")
             compared = compare_runs(spark, question)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from camcast.cli.failure import CommandError, clear_failures, complain
+from camcast.cli.failure import clear_failures, complain
 from camcast.cli.output import print_line
 from camcast.cli.until_signalled import run_until_signalled
 from camcast.dashboard import recording
@@ -43,7 +43,12 @@ def dashboard(
     node there. The page is served on this machine alone and fetches nothing from elsewhere; its
     slider goes back to what was seen before. Of a recording it makes one file to keep or to send.
     """
-    with clear_failures(OSError):
+    with clear_failures(ValueError, OSError):
+        if missing := [str(source) for source in sources if not source.exists()]:
+            raise ValueError(
+                f"{', '.join(missing)} does not exist; processes that run with --control have their"
+                " sockets there"
+            )
         if len(sources) == 1 and sources[0].is_file():
             path = output or sources[0].with_suffix(".html")
             with output_file(path):
@@ -51,7 +56,9 @@ def dashboard(
             print_line(str(path))
             return
         if output is not None:
-            raise CommandError("--output goes with one recording, which --record makes")
+            raise ValueError("--output goes with one recording, which --record makes")
+        if files := [str(source) for source in sources if source.is_file()]:
+            raise ValueError(f"{', '.join(files)} is no control socket; a recording is given alone")
         run_until_signalled(_serve(sources, port, every, record))
 
 

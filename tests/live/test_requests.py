@@ -1,12 +1,13 @@
 """Questions and answers over real sockets."""
 
 import asyncio
+from contextlib import suppress
 from typing import Any, cast
 
 import pytest
 
 from camcast import CommunityError, CommunityManager
-from camcast.requests import NoAnswer, Requests
+from camcast.requests import Answer, NoAnswer, Requests
 from tests.live.communities import managers
 from tests.patience import eventually, live
 
@@ -43,8 +44,13 @@ async def test_one_or_all_answer_and_each_is_told_from_the_others(
             await plant.ask(b"attic", timeout=0.1)
         with pytest.raises(NoAnswer):
             await plant.ask(b"defect", timeout=0.1)
-        assert len(await plant.ask(b"all", answers=3, timeout=1.0)) == 2  # those that came in time
-        assert "a defect" in caplog.text
+        in_time, seconds = list[Answer](), 0.25
+        while len(in_time) < 2:  # where the machine is busy, answers take longer
+            with suppress(NoAnswer):
+                in_time = await plant.ask(b"all", answers=3, timeout=seconds)
+            seconds *= 2
+        assert sorted(answer.payload for answer in in_time) == [b"cellar 21.5", b"roof 21.5"]
+        await eventually(lambda: "a defect" in caplog.text)
 
 
 @live

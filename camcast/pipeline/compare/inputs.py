@@ -15,7 +15,7 @@ from camcast.pipeline.compare.findings import Source
 from camcast.pipeline.ingest.bench_files import read_bench_files
 from camcast.pipeline.ingest.local_table import local_table
 from camcast.pipeline.ingest.quarantine import SCHEMA as QUARANTINE_SCHEMA
-from camcast.pipeline.ingest.run_folder import RunFolderError
+from camcast.pipeline.ingest.run_folder import RunFolderError, read_run_folder
 from camcast.pipeline.ingest.runs import Runs, read_runs
 from camcast.pipeline.measured import Measured
 from camcast.pipeline.measures.measures import measures
@@ -82,6 +82,22 @@ def read_inputs(spark: SparkSession, paths: Sequence[Path], *, baseline: bool = 
         problems=tuple(problems),
         sources=tuple(sources),
     )
+
+
+def check_inputs(paths: Sequence[Path]) -> None:
+    """Raise `NothingReadError` where `read_inputs` would, without Spark, which starts slowly."""
+    problems = [f"{path} does not exist" for path in paths if not path.exists()]
+    for folder in (run for path in paths if path.is_dir() for run in _runs_in(path)):
+        try:
+            read_run_folder(folder)
+        except RunFolderError as error:
+            problems.append(str(error))
+        else:
+            return
+    benches = read_bench_files([path for path in paths if path.is_file()])
+    if not benches.sources:
+        problems += [f"{file}: {why}" for file, why in benches.problems]
+        raise NothingReadError("; ".join(problems))
 
 
 def are_light(paths: Sequence[Path]) -> bool:

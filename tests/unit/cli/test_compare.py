@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from typer.testing import CliRunner
 
 from camcast.cli import compare
 from camcast.cli.app import app
+from camcast.pipeline.spark import session
+from tests.unit.pipeline.run_folders import write_run
 
 
 def test_paths_of_which_none_exists_are_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -14,3 +18,23 @@ def test_paths_of_which_none_exists_are_named_at_once(monkeypatch: pytest.Monkey
     answer = CliRunner().invoke(app, ["compare", "no-run", "no-file.json"])
     assert answer.exit_code == 2
     assert answer.stderr == "camcast: no-run does not exist; no-file.json does not exist\n"
+
+
+def test_where_there_is_nothing_to_compare_spark_is_not_started(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(session, "open_spark", None)  # would be called beyond
+    run, empty, text = tmp_path / "run", tmp_path / "empty", tmp_path / "notes.txt"
+    empty.mkdir()
+    text.write_text("no benchmark")
+    write_run(run, [])
+    nothing = f"{empty} has no trace; is it the output folder of a run?"
+    for arguments, said in (
+        ([empty], nothing),
+        ([tmp_path / "no-run", empty], f"{tmp_path}/no-run does not exist; {nothing}"),
+        ([text], f"{text}: "),
+        ([run, "--against", empty], nothing),
+    ):
+        answer = CliRunner().invoke(app, ["compare", *map(str, arguments), "--json"])
+        assert answer.exit_code == 2
+        assert said in answer.stderr
