@@ -7,6 +7,7 @@ names no argument.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import isfinite
 from numbers import Integral, Real
 from types import NoneType
 from typing import Any, Final
@@ -29,6 +30,21 @@ def check_optional(name: str, given: object, kind: type, meant: str) -> None:
 def check_number(name: str, given: object) -> None:
     """Raise `TypeError` unless an argument is a number."""
     check_type(name, given, Real, "a number")
+
+
+def check_finite(name: str, given: object) -> None:
+    """Raise `TypeError` unless an argument is a number, and `ValueError` for inf and nan."""
+    check_number(name, given)
+    if not is_finite(given):
+        raise ValueError(f"{name} is a finite number, and not {given}")
+
+
+def is_finite(number: Any) -> bool:
+    """Whether a number is neither infinite, nor nan, nor too large for a float."""
+    try:
+        return isfinite(number)
+    except OverflowError:
+        return False
 
 
 def check_whole(name: str, given: object) -> None:

@@ -21,7 +21,7 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 from attrs import frozen
 
-from camcast.arguments import check_number, check_type
+from camcast.arguments import check_finite, check_type
 from camcast.community import Community, CommunityManager
 from camcast.community_errors import CommunityError
 from camcast.feed import check_plain
@@ -79,7 +79,7 @@ class Presence:
     ) -> None:
         check_type("name", name, str, "a text")
         check_plain("on_change", on_change)
-        check_number("beat_seconds", beat_seconds)
+        check_finite("beat_seconds", beat_seconds)
         if not beat_seconds > 0:
             raise ValueError(f"beat_seconds is more than 0, and not {beat_seconds}")
         if not _is_name(name):

@@ -27,7 +27,7 @@ from typing import Final
 import msgspec
 from attrs import frozen
 
-from camcast.arguments import BYTES, check_number, check_type, check_whole
+from camcast.arguments import BYTES, check_timeout, check_type, check_whole
 from camcast.community import Community, CommunityManager
 from camcast.community_errors import CommunityError
 from camcast.received import Received
@@ -96,7 +96,7 @@ class Requests:
         """
         check_type("question", question, BYTES, "bytes")
         check_whole("answers", answers)
-        check_number("timeout", timeout)
+        check_timeout(timeout)
         if answers < 1:
             raise ValueError(f"ask for at least 1 answer, not {answers}")
         if self._events is None or self._events.closed:

@@ -19,6 +19,7 @@ from camcast.cli.dashboard import dashboard
 from camcast.cli.demo import demo
 from camcast.cli.doctor import doctor
 from camcast.cli.failure import EXIT_FAILED, complain
+from camcast.cli.finite_numbers import Command
 from camcast.cli.gateway import gateway
 from camcast.cli.keys import keys
 from camcast.cli.logs import LogForm, set_up_logs
@@ -110,7 +111,7 @@ for _command, _example in _COMMANDS.items():
     if isinstance(_command, typer.Typer):
         app.add_typer(_command)
     else:
-        app.command(epilog=f"Example: camcast {_example}")(_command)
+        app.command(cls=Command, epilog=f"Example: camcast {_example}")(_command)
 
 
 def main() -> None:

@@ -13,6 +13,7 @@ import typer
 
 from camcast.cli import options
 from camcast.cli.failure import clear_failures
+from camcast.cli.finite_numbers import Command
 from camcast.cli.output import print_json, print_line
 from camcast.cli.printed import NewKey, ShownKey
 
@@ -28,7 +29,7 @@ def _keys() -> None:
     """
 
 
-@keys.command(epilog="Example: camcast keys new root.key")
+@keys.command(cls=Command, epilog="Example: camcast keys new root.key")
 def new(
     file: Annotated[Path, typer.Argument(help="The file of the secret key, e.g. ada.key.")],
     json: options.Json = False,
@@ -56,7 +57,7 @@ def new(
             print_line(key.public.text)
 
 
-@keys.command(epilog="Example: camcast keys show ada.pub")
+@keys.command(cls=Command, epilog="Example: camcast keys show ada.pub")
 def show(
     file: Annotated[Path, typer.Argument(help="The file of a secret or of a public key.")],
     json: options.Json = False,

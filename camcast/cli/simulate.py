@@ -7,6 +7,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from camcast.cli.finite_numbers import Command
 from camcast.cli.simulate_hpmcast import hpmcast
 from camcast.cli.simulate_percolation import percolation
 from camcast.cli.simulate_setting import EXAMPLES, setting_command
@@ -39,10 +40,14 @@ def _simulate() -> None:
 
 
 for _simulator, _example in EXAMPLES.items():
-    simulate.command(_simulator, epilog=f"Example: {_example}")(setting_command(_simulator))
+    simulate.command(_simulator, cls=Command, epilog=f"Example: {_example}")(
+        setting_command(_simulator)
+    )
 simulate.command(
-    epilog="Example: camcast simulate percolation --degrees powerlaw:6,1 --sigma 0.1 --gamma 0.6"
+    cls=Command,
+    epilog="Example: camcast simulate percolation --degrees powerlaw:6,1 --sigma 0.1 --gamma 0.6",
 )(percolation)
 simulate.command(
-    epilog="Example: camcast simulate hpmcast --arity 22 --depth 3 --redundancy 3 --fanout 2"
+    cls=Command,
+    epilog="Example: camcast simulate hpmcast --arity 22 --depth 3 --redundancy 3 --fanout 2",
 )(hpmcast)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from numbers import Real
 from typing import Any
 
 import attrs
 
+from camcast.arguments import is_finite
 from camcast.vocabulary.errors import CamcastError
 
 
@@ -51,6 +53,8 @@ def build_options(options: type[Any], given: Mapping[str, object], owner: str) -
             raise OptionError(
                 f"option {name!r} of {owner} takes {_READERS[kind][1]}, not {value!r}"
             )
+        if isinstance(value, Real) and not is_finite(value):
+            raise OptionError(f"option {name!r} of {owner} takes a finite number, not {value}")
         values[name] = value
     try:
         return options(**values)

@@ -20,12 +20,12 @@ from camcast.vocabulary.wire import FRAME_BYTES_MAX
 
 
 def _positive(_instance: object, attribute: Attribute[Any], value: float) -> None:
-    if value <= 0:
+    if not value > 0:  # nor nan
         raise ValueError(f"{attribute.name} must be above 0, not {value}")
 
 
 def _not_negative(_instance: object, attribute: Attribute[Any], value: float) -> None:
-    if value < 0:
+    if not value >= 0:  # nor nan
         raise ValueError(f"{attribute.name} must not be negative, not even {value}")
 
 

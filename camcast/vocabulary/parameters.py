@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from attrs import Attribute, field, frozen, validators
 
-from camcast.arguments import check_type
+from camcast.arguments import check_finite, check_type
 from camcast.vocabulary.batches import EVENTS_MAX
 
 RETENTION_SECONDS_MAX: Final = 600  # [PROTOCOLS 8] a batch tells its age up to 655 s
@@ -26,7 +26,7 @@ _KINDS: Final[Mapping[str, tuple[Any, str]]] = {
 
 
 def _typed(_class: type, fields: list[Attribute[Any]]) -> list[Attribute[Any]]:
-    """Return the fields with validators that refuse values of other types, naming the type."""
+    """Return the fields with validators that refuse values of other types, and inf and nan."""
     return [
         one.evolve(
             validator=validators.and_(
@@ -42,6 +42,8 @@ def _typed(_class: type, fields: list[Attribute[Any]]) -> list[Attribute[Any]]:
 def _of_kind(kinds: Any, meant: str) -> Callable[[object, Attribute[Any], object], None]:
     def check(_instance: object, attribute: Attribute[Any], value: object) -> None:
         check_type(attribute.name, value, kinds, meant)
+        if isinstance(value, Real):
+            check_finite(attribute.name, value)
 
     return check
 

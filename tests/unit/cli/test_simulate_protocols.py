@@ -150,7 +150,11 @@ def test_camcast_is_a_protocol_too(command: str, capfd: Capture) -> None:
         ("population --protocol hpmcast --protocol-set threshold=3", 2, "no option"),
         ("population --protocol hpmcast --protocol-set arity=1", 2, "'arity' must"),
         ("population --protocol rfpbcast --protocol-set fan_out=0", 2, ">= 1"),
-        ("population --protocol rfpbcast --protocol-set constant=inf", 2, "< inf"),
+        (
+            "population --protocol rfpbcast --protocol-set constant=inf",
+            2,
+            "a finite number, not inf",
+        ),
         ("population --protocol pmcast --protocol-set constant=1e6", 2, "to 10,000"),
         ("population --protocol percolation --protocol-set gamma=2", 2, "<= 1"),
         ("population --protocol percolation --protocol-set c=51", 2, "<= 50"),

@@ -107,12 +107,13 @@ def test_options_are_read_from_text_and_values(given: dict[str, Any], expected: 
 @pytest.mark.parametrize(
     ("given", "told"),
     [
+        ({"pause_seconds": "inf"}, "option 'pause_seconds' of here takes a finite number, not inf"),
         ({"colour": 1}, "here has no option 'colour'; it has: count, pause_seconds, name"),
         ({"count": "x"}, "option 'count' of here takes a whole number, not 'x'"),
         ({"count": "2.5"}, "option 'count' of here takes a whole number, not '2.5'"),
         ({"pause_seconds": "soon"}, "option 'pause_seconds' of here takes a number, not 'soon'"),
         ({"count": -1}, "here: 'count' must be >= 0: -1"),
-        ({"pause_seconds": "nan"}, "here: 'pause_seconds' must be > 0: nan"),
+        ({"pause_seconds": "nan"}, "option 'pause_seconds' of here takes a finite number, not nan"),
         ({"count": None}, "option 'count' of here takes a whole number, not None"),
         ({"count": 1.5}, "option 'count' of here takes a whole number, not 1.5"),
         ({"count": True}, "option 'count' of here takes a whole number, not True"),

@@ -108,7 +108,7 @@ def test_tau_is_one_less_than_z_unless_given(z: int, tau: int) -> None:
     assert Parameters(z=z, tau=z).tau == z
 
 
-NAN = float("nan")
+NAN, INF = float("nan"), float("inf")
 
 
 @pytest.mark.parametrize(
@@ -119,6 +119,7 @@ NAN = float("nan")
         *({"p_sel": NAN}, {"search_ttl": 0}, {"search_ttl": 17}, {"search_neighbours": 0}),
         *({"search_seconds": 0}, {"search_seconds_max": 0}, {"check_seconds": 0}),
         *({"check_timeout_seconds": 0}, {"refresh_probability": 1.1}),
+        *({"g": INF}, {"a": INF}, {"g": 10**400}, {"check_seconds": INF}, {"search_seconds": NAN}),
     ],
     ids=str,
 )

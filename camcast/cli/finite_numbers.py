@@ -1,0 +1,25 @@
+"""Commands whose options take no infinite number, and no nan, except for times without an end."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any, Final
+
+import typer
+from typer.core import TyperCommand
+
+_ENDLESS: Final = frozenset({"wait", "since"})
+"""The options that may be infinite, for ever and from the beginning; their minimum refuses nan."""
+
+
+class Command(TyperCommand):
+    """A command that refuses numbers of which it could make no sense, with exit code 2."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Check the values, from wherever they come, and run the command."""
+        option: Any
+        for option in self.params:
+            value = ctx.params.get(option.name)
+            if isinstance(value, float) and not isfinite(value) and option.name not in _ENDLESS:
+                raise typer.BadParameter(f"{value} is no finite number.", ctx, option)
+        return super().invoke(ctx)
