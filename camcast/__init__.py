@@ -3,7 +3,7 @@
 __version__ = "0.1.0"  # before the imports, since some of what they import says it
 
 from camcast.changes import Change, Changes
-from camcast.community import Community, CommunityManager
+from camcast.community import Community
 from camcast.community_errors import CommunityError, GatewayTimeout, InsecureError, NotReady
 from camcast.delivery_queue import Overflow
 from camcast.doors.options import OptionError
@@ -14,6 +14,7 @@ from camcast.interests.interest import Interest, InterestError
 from camcast.live.gateway_file import GatewayError
 from camcast.live.stats import Stats
 from camcast.live.transports import open_pipes
+from camcast.manager import CommunityManager
 from camcast.received import Lagged, Received, ReceivedBatch
 from camcast.security.passphrase import PassphraseError
 from camcast.subscription import Subscription

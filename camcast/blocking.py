@@ -10,11 +10,11 @@
             print(event)
 
 An event loop in one background thread runs `camcast.CommunityManager`. The methods here are made
-from those of `camcast.community` and `camcast.subscription`, with the same names, arguments,
-docstrings and errors: each carries its call over to the loop, and waits. All of them may be used
-from several threads at once, also from plain callbacks. A coroutine callback runs inside that
-loop, where waiting would stop everything: a call there raises `CommunityError`. So does a call in
-a forked child, which has neither the thread nor the sockets.
+from those of the same names in `camcast`, with the same arguments, docstrings and errors: each
+carries its call over to the loop, and waits. All of them may be used from several threads at once,
+also from plain callbacks. A coroutine callback runs inside that loop, where waiting would stop
+everything: a call there raises `CommunityError`. So does a call in a forked child, which has
+neither the thread nor the sockets.
 """
 
 from __future__ import annotations
@@ -29,13 +29,15 @@ from queue import SimpleQueue
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast
 
 from camcast import changes
-from camcast import community as asynchronous
+from camcast import community as communities
+from camcast import manager as managers
 from camcast import subscription as queues
 from camcast.arguments import check_type
 from camcast.changes import Change
-from camcast.community import State, check_not_forked
+from camcast.community import State
 from camcast.community_errors import CommunityError
 from camcast.feed import Feed
+from camcast.lifetime import check_not_forked
 from camcast.live.counters import Counters
 from camcast.received import Gap, Lagged, Received, ReceivedBatch
 from camcast.typed import E
@@ -211,10 +213,10 @@ class Changes(_Feed[changes.Changes, Change | Lagged]):
     """See `camcast.Changes`; iterate it with ``for``, or in several threads at once."""
 
 
-class Community(_Face[asynchronous.Community[E]], Generic[E]):
+class Community(_Face[communities.Community[E]], Generic[E]):
     """See `camcast.Community`; made by a manager."""
 
-    def __init__(self, manager: CommunityManager, community: asynchronous.Community[E]) -> None:
+    def __init__(self, manager: CommunityManager, community: communities.Community[E]) -> None:
         self._manager = manager
         self._inner = community
 
@@ -236,33 +238,33 @@ class Community(_Face[asynchronous.Community[E]], Generic[E]):
         check_type("subscription", subscription, Subscription, "what `subscribe` has returned")
         subscription.close()
 
-    join = _waits(asynchronous.Community[E].join)
-    ready = _waits(asynchronous.Community[E].ready)
-    leave = _waits(asynchronous.Community[E].leave)
-    publish = _waits(asynchronous.Community[E].publish)
-    subscribe = _into(Subscription[E], _calls(asynchronous.Community[E].subscribe))
-    changes = _into(Changes, _calls(asynchronous.Community[E].changes))
-    stop_publishing = _calls(asynchronous.Community[E].stop_publishing)
-    state = _Reads[State](asynchronous.Community.state, afterwards=True)
-    peers = _Reads[tuple[Contact, ...]](asynchronous.Community.peers, afterwards=True)
+    join = _waits(communities.Community[E].join)
+    ready = _waits(communities.Community[E].ready)
+    leave = _waits(communities.Community[E].leave)
+    publish = _waits(communities.Community[E].publish)
+    subscribe = _into(Subscription[E], _calls(communities.Community[E].subscribe))
+    changes = _into(Changes, _calls(communities.Community[E].changes))
+    stop_publishing = _calls(communities.Community[E].stop_publishing)
+    state = _Reads[State](communities.Community.state, afterwards=True)
+    peers = _Reads[tuple[Contact, ...]](communities.Community.peers, afterwards=True)
     links = _Reads[tuple[tuple[Topic, tuple[Contact, ...]], ...]](
-        asynchronous.Community.links, afterwards=True
+        communities.Community.links, afterwards=True
     )
-    size = _Reads[float](asynchronous.Community.size, afterwards=True)
+    size = _Reads[float](communities.Community.size, afterwards=True)
 
 
-class CommunityManager(_Face[asynchronous.CommunityManager]):
+class CommunityManager(_Face[managers.CommunityManager]):
     """See `camcast.CommunityManager`. Use it in a ``with``, which also leaves politely.
 
     It takes the same arguments but for `pipes`, because output pipes belong to one event loop.
     """
 
-    @_takes_arguments_of(asynchronous.CommunityManager)
+    @_takes_arguments_of(managers.CommunityManager)
     def __init__(self, *args: Any, **given: Any) -> None:
         if "pipes" in given:
             raise TypeError("output pipes belong to one event loop; leave pipes out")
         self._manager = self
-        self._inner = asynchronous.CommunityManager(*args, **given)
+        self._inner = managers.CommunityManager(*args, **given)
         self._process = os.getpid()
         self._starting = threading.Lock()
         self._lock = threading.Lock()  # no call may slip in behind the one that stops the loop
@@ -319,15 +321,15 @@ class CommunityManager(_Face[asynchronous.CommunityManager]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    renew = _calls(asynchronous.CommunityManager.renew)
+    renew = _calls(managers.CommunityManager.renew)
 
     # -- communities -------------------------------------------------------------------------
 
-    community = _into(Community, _calls(asynchronous.CommunityManager.community))
-    join = _into(Community, _waits(asynchronous.CommunityManager.join))
+    community = _into(Community, _calls(managers.CommunityManager.community))
+    join = _into(Community, _waits(managers.CommunityManager.join))
     super_communities = _into(
         lambda manager, found: [Community(manager, one) for one in found],
-        _calls(asynchronous.CommunityManager.super_communities),
+        _calls(managers.CommunityManager.super_communities),
     )
 
     # -- facts -------------------------------------------------------------------------------
@@ -337,13 +339,13 @@ class CommunityManager(_Face[asynchronous.CommunityManager]):
         """See `camcast.CommunityManager.discovery_state`."""
         return self._inner.discovery_state
 
-    contact = _Reads[Contact](asynchronous.CommunityManager.contact)
-    address = _Reads[str](asynchronous.CommunityManager.address)
-    gateway = _Reads[str](asynchronous.CommunityManager.gateway)
-    counters = _Reads[Counters](asynchronous.CommunityManager.counters)
-    stats = _calls(asynchronous.CommunityManager.stats)
-    peers = _calls(asynchronous.CommunityManager.peers)
-    ask_gateways = _waits(asynchronous.CommunityManager.ask_gateways)
+    contact = _Reads[Contact](managers.CommunityManager.contact)
+    address = _Reads[str](managers.CommunityManager.address)
+    gateway = _Reads[str](managers.CommunityManager.gateway)
+    counters = _Reads[Counters](managers.CommunityManager.counters)
+    stats = _calls(managers.CommunityManager.stats)
+    peers = _calls(managers.CommunityManager.peers)
+    ask_gateways = _waits(managers.CommunityManager.ask_gateways)
 
     # -- inside ------------------------------------------------------------------------------
 

@@ -27,11 +27,12 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.registry import Collector as PrometheusCollector
 
 from camcast import blocking
-from camcast.community import CommunityManager, State
+from camcast.community import State
 from camcast.community_errors import CommunityError
 from camcast.doors.transport import BindError
 from camcast.feed import running_loop
 from camcast.live.stats import CommunityStats, Stats
+from camcast.manager import CommunityManager
 
 _log = logging.getLogger(__name__)
 

@@ -22,9 +22,10 @@ import msgspec
 from attrs import frozen
 
 from camcast.arguments import check_finite, check_type
-from camcast.community import Community, CommunityManager
+from camcast.community import Community
 from camcast.community_errors import CommunityError
 from camcast.feed import check_plain
+from camcast.manager import CommunityManager
 from camcast.received import Received
 from camcast.subscription import Subscription
 from camcast.vocabulary.errors import CamcastError

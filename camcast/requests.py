@@ -28,8 +28,9 @@ import msgspec
 from attrs import frozen
 
 from camcast.arguments import BYTES, check_timeout, check_type, check_whole
-from camcast.community import Community, CommunityManager
+from camcast.community import Community
 from camcast.community_errors import CommunityError
+from camcast.manager import CommunityManager
 from camcast.received import Received
 from camcast.subscription import Subscription
 from camcast.vocabulary.identity import PeerId

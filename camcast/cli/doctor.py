@@ -16,12 +16,12 @@ from camcast.cli.failure import EXIT_FAILED, clear_failures
 from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json
 from camcast.cli.process_options import CONTACTS, LISTENING, ContactOptions, ListeningOptions
-from camcast.community import CommunityManager
 from camcast.community_errors import InsecureError
 from camcast.doors.plugs import find_backend
 from camcast.doors.transport import BindError
 from camcast.live.checkup import Finding, of_network, of_process, of_system
 from camcast.live.control_socket import ControlError, ask
+from camcast.manager import CommunityManager
 
 _MARKS = {True: "ok", False: "WRONG", None: "?"}
 

@@ -15,7 +15,7 @@ from camcast.cli.printed import GatewayAddress
 from camcast.cli.process_options import ListeningOptions, ProcessOptions
 from camcast.cli.served_metrics import served_metrics
 from camcast.cli.until_signalled import run_until_signalled
-from camcast.community import CommunityManager
+from camcast.manager import CommunityManager
 
 # chosen: a fixed one, because others have to name it; the port of all our examples.
 GATEWAY_BIND: Final = "tcp://127.0.0.1:7000"

@@ -19,9 +19,10 @@ from camcast.cli.printed import PublishReceipt
 from camcast.cli.process_options import MEMBER, MemberOptions
 from camcast.cli.served_metrics import served_metrics
 from camcast.cli.until_signalled import run_until_signalled
-from camcast.community import Community, CommunityManager
+from camcast.community import Community
 from camcast.community_errors import CommunityError
 from camcast.doors.transport import OutputPipes
+from camcast.manager import CommunityManager
 from camcast.typed import Sent
 from camcast.vocabulary.events import Receipt
 from camcast.vocabulary.parameters import Parameters

@@ -8,8 +8,8 @@ from typing import Final
 
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import complain
-from camcast.community import CommunityManager
 from camcast.doors.options import OptionError
+from camcast.manager import CommunityManager
 
 LOOPBACK: Final = "127.0.0.1"
 

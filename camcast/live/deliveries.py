@@ -33,7 +33,7 @@ class Deliveries(Generic[E]):
     """
 
     def __init__(self, topic: Topic, recent: Recent | None) -> None:
-        self._topic = topic
+        self.topic = topic
         self._recent = recent
         self.subscriptions: list[Subscription[E]] = []
         self.delivered = 0
@@ -136,4 +136,4 @@ class Deliveries(Generic[E]):
         if self._recent is not None:
             now = asyncio.get_running_loop().time()
             for event_id in [events.id] if isinstance(events, Received) else events.ids:
-                self._recent.note(now, kind, self._topic.name, event_id)
+                self._recent.note(now, kind, self.topic.name, event_id)

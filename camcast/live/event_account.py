@@ -6,12 +6,13 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 from math import inf
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
 from camcast.engine.participation import Participation
 from camcast.event_trace import Account, CommunityAccount, Moment
+from camcast.live.deliveries import Deliveries
 from camcast.live.recent import Recent
 from camcast.live.runner import Runner
 from camcast.live.stats import take_peer_stats
@@ -24,13 +25,9 @@ def account_of_event(
     event: EventId,
     runner: Runner,
     recent: Recent,
-    communities: Iterable[tuple[str, Participation, int]],
+    communities: Iterable[Deliveries[Any]],
 ) -> Account:
-    """Give an account of an event.
-
-    `communities` are those of the application: the topic, the participation, and how many
-    subscriptions there are.
-    """
+    """Give an account of an event; `communities` are those of the application."""
     since_1970 = _since_1970(asyncio.get_running_loop().time)
 
     def by_wall_clock(moments: Iterable[Moment]) -> tuple[Moment, ...]:
@@ -41,7 +38,11 @@ def account_of_event(
         name=me.address,
         peer=me.peer.hex(),
         address=me.address,
-        communities=tuple(_community(event, *one) for one in communities),
+        communities=tuple(
+            _community(event, deliveries, participation)
+            for deliveries in communities
+            if (participation := runner.node.participation(deliveries.topic)) is not None
+        ),
         known=tuple(one.peer for one in take_peer_stats(runner)),
         moments=by_wall_clock(recent.of_event(event)),
         life=by_wall_clock(recent.life),
@@ -63,13 +64,13 @@ def _since_1970(clock: Callable[[], float]) -> float:
 
 
 def _community(
-    event: EventId, topic: str, participation: Participation, subscriptions: int
+    event: EventId, deliveries: Deliveries[Any], participation: Participation
 ) -> CommunityAccount:
     known = participation.streams.known.get(event.stream)
     return CommunityAccount(
-        topic=topic,
+        topic=deliveries.topic.name,
         joined=participation.joined,
         knows=known is not None and known.knows(event.sequence, 1),
-        subscriptions=subscriptions,
+        subscriptions=len(deliveries.subscriptions),
         links={link.super_topic.name: len(link.nearest()[1]) for link in participation.links},
     )

@@ -25,7 +25,6 @@ from camcast.live.deliveries import Deliveries
 from camcast.live.runner import Runner
 from camcast.subscription import SubscriptionStats
 from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.topics import Topic
 
 
 @frozen(kw_only=True)
@@ -308,7 +307,6 @@ def _peer_stats(ties: _Ties, entry: Entry | None, now: float) -> PeerStats:
 
 
 def take_community_stats(
-    topic: Topic,
     state: str,
     participation: Participation,
     deliveries: Deliveries[Any],
@@ -320,7 +318,7 @@ def take_community_stats(
     membership, repair = participation.membership, participation.repair
     holders = membership.holders()
     return CommunityStats(
-        topic=topic.name,
+        topic=deliveries.topic.name,
         state=state,
         size=membership.size(),
         peers=len(membership.peers()),

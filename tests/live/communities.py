@@ -28,7 +28,7 @@ async def managers(count: int, **settings: Any) -> AsyncIterator[list[CommunityM
 
 def connected(communities: Iterable[Community]) -> bool:
     """Whether an event of any of these processes reaches all of them along the topic tables."""
-    by_peer = {c._manager.contact.peer: c for c in communities}
+    by_peer = {c._lifetime.running().node.me.peer: c for c in communities}
     for start in by_peer:
         reached, edge = {start}, [start]
         while edge:
@@ -46,7 +46,7 @@ def mutual(communities: Iterable[Community]) -> bool:
     arcs: set[tuple[bytes, bytes]] = set()
     held: set[tuple[bytes, bytes]] = set()
     for community in communities:
-        me = community._manager.contact.peer
+        me = community._lifetime.running().node.me.peer
         assert community._participation is not None
         arcs |= {(me, peer.peer) for peer in community.peers}
         scamp = community._participation.membership

@@ -44,8 +44,8 @@ async def test_a_process_that_is_stopped_and_killed_shows(caplog: pytest.LogCapt
             seen, member = await until(changes, "member")
             assert (seen.kind, member.kind) == ("peer_seen", "member")
             assert seen.peer is not None
-            assert manager._runner is not None
-            entries = manager._runner.node.liveness.entries
+            assert manager._lifetime.runner is not None
+            entries = manager._lifetime.runner.node.liveness.entries
             peer = seen.peer.peer
             await eventually(lambda: entries[peer].met)  # one never heard of says nothing
             other.send_signal(signal.SIGSTOP)

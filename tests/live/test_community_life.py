@@ -34,7 +34,7 @@ from tests.live.communities import (
     mutual,
     state_of,
 )
-from tests.patience import eventually, live
+from tests.patience import PATIENCE_SECONDS, eventually, live
 from tests.python_process import python
 
 
@@ -61,14 +61,14 @@ async def test_joining_and_waiting_for_peers_share_one_timeout(
         await asyncio.sleep(0.2)
 
     async with managers(1) as (manager,):
-        wait_for = manager._conditions.wait_for
+        wait_for = manager._lifetime.conditions.wait_for
 
         async def note(holds: Callable[[], bool], timeout: float | None) -> bool:
             waits.append(timeout)
             return await wait_for(holds, timeout)
 
         monkeypatch.setattr(Community, "join", join_slowly)
-        monkeypatch.setattr(manager._conditions, "wait_for", note)
+        monkeypatch.setattr(manager._lifetime.conditions, "wait_for", note)
         with pytest.raises(NotReady, match=r"has 0 peers and 0 links after 0\.3 s"):
             await manager.community(".empty").ready(timeout=0.3)
         first, second = waits
@@ -108,7 +108,7 @@ async def test_who_leaves_is_dropped_from_the_tables_at_once() -> None:
         assert [item async for item in subscription] == []
         for community in (one, two):
             await eventually(lambda c: gone not in [p.peer for p in c.peers], community)
-        await two._manager.close()
+        await second.close()
         await eventually(lambda: one.state == "alone")
 
 
@@ -127,6 +127,14 @@ async def test_leaving_ends_the_waiting_for_peers_and_for_gateways() -> None:
         await manager.close()
         with pytest.raises(CommunityError, match="left in the meantime"):
             await joining
+    async with CommunityManager(protocol="broadcast", topics=[".a", ".b"]) as manager:
+        await manager.join(".b")  # which is in the same group, and stays there
+        community = manager.community(".a")
+        waiting = asyncio.create_task(community.ready(timeout=PATIENCE_SECONDS))
+        await eventually(lambda: community.state == "alone")
+        await community.leave()
+        with pytest.raises(CommunityError, match=r"\.a was left in the meantime"):
+            await waiting
 
 
 @live
@@ -401,6 +409,7 @@ def test_a_manager_whose_loop_was_closed_can_be_closed_and_started_again() -> No
         community = await manager.join(".a")
         events = community.subscribe()
         old.append(events)
+        community.subscribe(print)
         await community.publish(b"x")
         event = await anext(events)
         assert isinstance(event, Received)
@@ -411,12 +420,18 @@ def test_a_manager_whose_loop_was_closed_can_be_closed_and_started_again() -> No
             await manager.community(".a").join()
         await manager.close()
         assert manager.community(".a").state == "left"
+        assert manager.community(".b").state == "new"
         assert all(events.closed for events in old)
+
+    async def use_and_close() -> None:
+        await use()
+        await manager.close()  # which waits for no callback of a closed loop
 
     for _ in range(2):
         for _ in range(2):
             assert asyncio.run(use()) == b"x"
         asyncio.run(close_and_look())
+        asyncio.run(use_and_close())
     gc.collect()
 
 

@@ -146,8 +146,8 @@ async def test_a_silent_overlay_is_degraded_and_known_tables_work() -> None:
         soccer = await bert.join(".soccer")
         await soccer.ready(min_peers=1)
         assert (anna.discovery_state, bert.discovery_state) == ("connected", "connected")
-        assert anna._runner is not None
-        anna._runner.node.discovery.close(asyncio.get_running_loop().time())
+        assert anna._lifetime.runner is not None
+        anna._lifetime.runner.node.discovery.close(asyncio.get_running_loop().time())
         await bootstrap.close()
         await eventually(lambda: bert.discovery_state == "degraded")
         await soccer.publish(b"still here")

@@ -222,8 +222,8 @@ async def test_the_names_of_calls_are_the_systems_chance_unless_a_stream_is_give
             return super().randbytes(n)
 
     async with CommunityManager("hybrid") as manager:
-        assert manager._runner is not None
-        discovery = manager._runner.node.discovery
+        assert manager._lifetime.runner is not None
+        discovery = manager._lifetime.runner.node.discovery
         assert isinstance(discovery, KademliaDiscovery)
         assert isinstance(discovery._overlay._rng, SystemRandom)
     given = Watched(1)

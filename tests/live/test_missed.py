@@ -27,11 +27,11 @@ async def test_who_is_cut_off_for_longer_than_the_retention_is_told_what_it_miss
         far.subscribe(heard, on_missed=told.append)
         await near.publish(b"before")
         await eventually(lambda: heard.payloads == [b"before"])
-        assert first._runner is not None
-        assert second._runner is not None
+        assert first._lifetime.runner is not None
+        assert second._lifetime.runner is not None
         with (
-            mock.patch.object(first._runner._pipes, "send"),
-            mock.patch.object(second._runner._pipes, "send"),
+            mock.patch.object(first._lifetime.runner._pipes, "send"),
+            mock.patch.object(second._lifetime.runner._pipes, "send"),
         ):
             for number in range(3):
                 await near.publish(b"%d" % number)

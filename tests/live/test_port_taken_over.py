@@ -12,10 +12,10 @@ from tests.live.communities import CERTAIN, OPTIONS, Inbox, managers
 from tests.patience import PATIENCE_SECONDS, eventually, live
 
 
-async def publish(community: Community, count: int) -> None:
+async def publish(manager: CommunityManager, community: Community, count: int) -> None:
     for _ in range(count):
         await community.publish(b"for .a")
-    assert await community._manager.pipes.drain(PATIENCE_SECONDS)
+    assert await manager.pipes.drain(PATIENCE_SECONDS)
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
@@ -32,8 +32,8 @@ async def test_a_process_of_another_topic_gets_nothing_for_who_had_its_port_befo
         community, *_ = [await manager.join(".a") for manager in (publisher, dying)]
         await community.ready()
         await eventually(lambda: len(dying.community(".a").peers) == 1)
-        assert dying._runner is not None
-        dying._runner.close()  # as if it were killed: it says goodbye to nobody
+        assert dying._lifetime.runner is not None
+        dying._lifetime.runner.close()  # as if it were killed: it says goodbye to nobody
         dying.pipes.close(0)
         dead = dying.contact
         async with CommunityManager(
@@ -43,13 +43,13 @@ async def test_a_process_of_another_topic_gets_nothing_for_who_had_its_port_befo
             other = await heir.join(".b")
             other.subscribe(inbox)
             while transport == ZMTP and publisher.pipes.counters.records_misdirected < 100:
-                await publish(community, 10)
+                await publish(publisher, community, 10)
                 await asyncio.sleep(0.01)
             while transport != ZMTP and dead in community.peers:
-                await publish(community, 10)
+                await publish(publisher, community, 10)
                 await asyncio.sleep(0.01)
             before = heir.counters.parasites
-            await publish(community, 10)
+            await publish(publisher, community, 10)
             await other.publish(b"for .b")
             await eventually(lambda: inbox.payloads)
             assert heir.counters.parasites == before
@@ -72,17 +72,17 @@ async def test_a_process_of_another_topic_gets_no_climbs_for_the_super_process_b
         await dying.join(".")
         community = await publisher.join(".x")
         await community.ready(0, min_links=1)
-        assert dying._runner is not None
-        dying._runner.close()
+        assert dying._lifetime.runner is not None
+        dying._lifetime.runner.close()
         dying.pipes.close(0)
         dead = dying.contact
         async with CommunityManager(bind=dead.address, transport=transport) as heir:
             await heir.join(".b")
             while transport == ZMTP and publisher.pipes.counters.records_misdirected < 10:
-                await publish(community, 1)
+                await publish(publisher, community, 1)
                 await asyncio.sleep(0.01)
             while transport != ZMTP and community.links != ((ROOT, ()),):
-                await publish(community, 1)
+                await publish(publisher, community, 1)
                 await asyncio.sleep(0.01)
             assert (heir.counters.parasites == 0) == (transport == ZMTP)
             assert heir.counters.events == 0

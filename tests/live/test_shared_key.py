@@ -127,8 +127,8 @@ async def test_datagrams_are_sealed() -> None:
         await (await second.join(".a")).ready()
         with pytest.raises(GatewayTimeout):
             await stranger.join(".a")
-        assert bootstrap._runner is not None
-        port = bootstrap._runner._datagrams
+        assert bootstrap._lifetime.runner is not None
+        port = bootstrap._lifetime.runner._datagrams
         assert isinstance(port, SealedPort)
         assert port.refused > 0
         assert len((await first.join(".a")).peers) == 1

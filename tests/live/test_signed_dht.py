@@ -23,8 +23,8 @@ __all__ = ["files"]
 
 def refused(manager: CommunityManager) -> int:
     """Return how many datagrams a process has refused."""
-    assert manager._runner is not None
-    port = manager._runner._datagrams
+    assert manager._lifetime.runner is not None
+    port = manager._lifetime.runner._datagrams
     assert isinstance(port, SignedPort)
     return port.refused
 
