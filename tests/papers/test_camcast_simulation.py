@@ -18,12 +18,10 @@ import pytest
 from numpy.typing import NDArray
 
 from camcast.models.camcast.messages import gossip_messages
-from camcast.models.hpmcast.equations import shortened_rounds
 from camcast.models.rfpbcast import completion_rounds, pittel_rounds
 from camcast.population import camcast as population
 from camcast.population.outcome import Outcome
-from camcast.reproduction.camcast.cells import compute, copies_outside
-from camcast.reproduction.camcast.paper import reproduce
+from camcast.reproduction.camcast.cells import copies_outside
 from camcast.reproduction.camcast.plan import (
     BROADCAST,
     CAMCAST,
@@ -31,7 +29,6 @@ from camcast.reproduction.camcast.plan import (
     PMCAST,
     SIZES,
     TOPOLOGIES,
-    Plan,
     setting_of,
 )
 from camcast.reproduction.camcast.pmcast_rows import expected_parasites, multicast
@@ -335,8 +332,8 @@ def test_table_1_pmcast_has_the_form_of_pittels_rounds() -> None:
 
 def test_table_1_pmcast_by_the_setting_of_6_1_1() -> None:
     """The paper names no fan-out. With its p_succ of 0.85, no constant and a whole one, F = 4 is
-    nearest and 1.6 % to 2.8 % too high, F = 3 and F = 5 are more than 11 % off; the hierarchy's
-    sum is the same for every depth (002, Equation 28)."""
+    nearest and 1.6 % to 2.8 % too high, F = 3 and F = 5 are more than 11 % off; by Equation 28 of
+    002 no depth of a hierarchy changes that (tests/papers/test_hpmcast_paper.py)."""
     numbers = [sum(sizes) for sizes in TOPOLOGIES.values()]
     deviation = {
         fan_out: pittel_rounds(numbers, fan_out, 0.85) / ROUNDS[PMCAST] - 1
@@ -345,10 +342,6 @@ def test_table_1_pmcast_by_the_setting_of_6_1_1() -> None:
     assert deviation[4] == pytest.approx([0.028, 0.016, 0.022], abs=0.0005)
     others = [np.abs(found).min() for fan_out, found in deviation.items() if fan_out != 4]
     assert min(others) > 0.11
-    for depth in (2, 3, 5):
-        for redundancy in (1, 3):
-            sums = shortened_rounds(4, depth, redundancy, 4, 1.0, 0.85)
-            assert sums == pytest.approx(float(pittel_rounds(4**depth, 4, 0.85)))
 
 
 @pytest.mark.parametrize(("at", "topology"), [*enumerate(TOPOLOGIES)])
@@ -451,14 +444,3 @@ def test_copies_outside_sees_copies() -> None:
     setting = Setting(communities=chain([8], Parameters(c=100)), success=1.0)
     assert copies_outside(setting, 0, 1, 1, 0) == 8 * 7 - 7
     assert copies_outside(setting, 0, 8, 1, 0) == 0
-
-
-def test_every_cell_is_json_and_is_computed_alike() -> None:
-    """The reproduction's cells give what the simulator gives."""
-    plan = Plan(runs=20, seed=7)
-    listed = reproduce.cells(plan)
-    cell = next(cell for cell in listed if cell.get("crash") == 0.5 and not cell["weak"])
-    found = compute(cell)
-    assert isinstance(found, dict)
-    expected = population.simulate(setting_of(crash=0.5), 20, 7)
-    assert found["communities"] == [community.as_json() for community in expected.communities]

@@ -89,12 +89,8 @@ def test_alone_and_with_everybody_chosen() -> None:
     alone = predict_flat(
         FlatSetting(processes=1, interested=1, fan_out=2, rounds=0, sender_filters=False)
     )
-    assert (alone.reception, alone.reliability, alone.messages, alone.parasite_copies) == (
-        1,
-        1,
-        0,
-        0,
-    )
+    of_all = [alone.reception, alone.reliability, alone.messages, alone.parasite_copies]
+    assert of_all == [1, 1, 0, 0]
     everybody = predict_flat(
         FlatSetting(processes=5, interested=2, fan_out=9, rounds=1, sender_filters=False)
     )

@@ -135,7 +135,26 @@ def test_a_match_has_the_mean_and_the_variance() -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "arrival"), [(8_000, 0.85), (60_000, 0.85), (100_000, 1.0), (40_000, 0.5)]
+    ("size", "arrival"),
+    [
+        *((8_000, 0.85), (60_000, 0.85), (100_000, 1.0), (40_000, 0.5)),
+        *(
+            pytest.param(size, arrival, marks=pytest.mark.slow)
+            for arrival in (1.0, 0.85, 0.5)
+            for size in (
+                6_000,
+                12_000,
+                24_000,
+                40_000,
+                80_000,
+                95_000,
+                105_000,
+                160_000,
+                320_000,
+                640_000,
+            )
+        ),
+    ],
 )
 def test_the_step_is_as_near_as_stated(size: int, arrival: float) -> None:
     """The largest were found by a scan of sizes; at 100,000 with arrival 1 it is 0.0010."""
@@ -161,15 +180,6 @@ def test_the_distance_would_show_a_wrong_step() -> None:
     assert distance(law, wrong) > 20 * DISTANCE
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("arrival", [1.0, 0.85, 0.5])
-def test_the_step_is_as_near_as_stated_at_many_sizes(arrival: float) -> None:
-    scan = [6_000, 12_000, 24_000, 40_000, 80_000, 95_000, 105_000, 160_000, 320_000, 640_000]
-    distances = [step_distance(size, SENDERS_MAX + 1, arrival) for size in scan]
-    print([f"{size}: {far:.1e}" for size, far in zip(scan, distances, strict=True)])
-    assert max(distances) < DISTANCE
-
-
 def test_many_and_one_by_one_draw_the_same() -> None:
     """Links of several groups into one super-community: mean and deviation, 99.9 % each."""
     groups, fresh, others, draws = [(300, 1), (200, 2), (40, 3)], 700, 900, 4000
@@ -182,20 +192,6 @@ def test_many_and_one_by_one_draw_the_same() -> None:
     for sample in (one, many):
         assert abs(sample.mean() - mean) < 3.29 * sqrt(variance / draws)
         assert abs(sample.var() / variance - 1) < 3.29 * sqrt(2 / draws)
-
-
-def quantiles(trials: int, chance: float, rest: float, draws: int) -> None:
-    """Mean, variance and skewness of drawn binomial numbers, 99.99 % each."""
-    rng = np.random.default_rng(4)
-    sample = [count_chain._binomial(rng, trials, chance, rest) for _ in range(draws)]
-    mean = trials * (rest if chance > 0.5 else chance)
-    offsets = np.array([trials - n if chance > 0.5 else n for n in sample], float) - mean
-    variance = trials * chance * rest
-    assert abs(offsets.mean()) < 3.89 * sqrt(variance / draws)
-    kurtosis = 2 + 1 / variance
-    assert abs((offsets**2).mean() / variance - 1) < 3.89 * sqrt(kurtosis / draws)
-    assert min(sample) >= 0
-    assert max(sample) <= trials
 
 
 @pytest.mark.parametrize(
@@ -212,7 +208,16 @@ def quantiles(trials: int, chance: float, rest: float, draws: int) -> None:
     ],
 )
 def test_binomial_numbers_of_any_size(trials: int, chance: float, rest: float) -> None:
-    quantiles(trials, chance, rest, 20_000)
+    """Mean, variance and ends of drawn numbers, 99.99 % each."""
+    rng, draws = np.random.default_rng(4), 20_000
+    sample = [count_chain._binomial(rng, trials, chance, rest) for _ in range(draws)]
+    mean = trials * (rest if chance > 0.5 else chance)
+    offsets = np.array([trials - n if chance > 0.5 else n for n in sample], float) - mean
+    variance = trials * chance * rest
+    assert abs(offsets.mean()) < 3.89 * sqrt(variance / draws)
+    kurtosis = 2 + 1 / variance
+    assert abs((offsets**2).mean() / variance - 1) < 3.89 * sqrt(kurtosis / draws)
+    assert 0 <= min(sample) <= max(sample) <= trials
 
 
 def test_binomial_numbers_are_certain_at_the_ends() -> None:

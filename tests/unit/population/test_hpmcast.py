@@ -26,7 +26,7 @@ import pytest
 
 from camcast.models.hpmcast.levels import predicted_reliability
 from camcast.models.hpmcast.parasites import uninterested_delegates
-from camcast.models.pmcast_law import completion_rounds, new_infected_law
+from camcast.models.pmcast_law import new_infected_law
 from camcast.population import flat as pmcast
 from camcast.population import hpmcast
 from camcast.population.outcome import joined
@@ -222,24 +222,6 @@ def test_several_may_begin() -> None:
     spread = pmcast.simulate(setting, 10_000, 3)
     law = dict(enumerate(map(float, new_infected_law(11, 9, 2, 2, 1.0, 3))))
     assert from_law(spread.infected_by_round[:, -1] - 3, law) < DEVIATIONS
-
-
-def test_pmcast_has_no_parasites_and_rfpbcast_nothing_else() -> None:
-    for filters in (True, False):
-        setting = FlatSetting(
-            processes=50, interested=10, fan_out=4, rounds=40, sender_filters=filters
-        )
-        spread = pmcast.simulate(setting, 50, 4)
-        assert (spread.delivered == 10).all()
-        assert (spread.parasites == (0 if filters else 40)).all()
-
-
-def test_the_rounds_until_all_have_it() -> None:
-    """Within four standard errors of the exact chain's mean (once in 15,000)."""
-    setting = FlatSetting(processes=100, interested=8, fan_out=2, rounds=200, sender_filters=True)
-    completion = pmcast.simulate(setting, 2000, 5).completion
-    error = completion.std() / np.sqrt(len(completion))
-    assert abs(completion.mean() - completion_rounds(99, 7, 2)) < 4 * error
 
 
 def test_flat_messages() -> None:

@@ -17,12 +17,5 @@ def test_text_that_begins_like_a_formula_is_text() -> None:
 
 
 def test_other_text_is_as_it_was() -> None:
-    rows = [
-        {"who": "scamp (c=2)"},
-        {"who": "1 - 2"},
-        {"who": ".a"},
-        {"who": ""},
-        {"who": "a,b"},
-        {"who": "a\n=1"},
-    ]
+    rows = [{"who": text} for text in ("scamp (c=2)", "1 - 2", ".a", "", "a,b", "a\n=1")]
     assert list(csv.DictReader(StringIO(csv_text(rows), newline=""))) == rows

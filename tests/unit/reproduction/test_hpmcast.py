@@ -12,7 +12,7 @@ from camcast.models.pmcast_law import completion_rounds
 from camcast.population.hpmcast import reception, simulate
 from camcast.reproduction.hpmcast import paper
 from camcast.reproduction.hpmcast.cells import Results, compute, deep, infections, scaled
-from camcast.reproduction.hpmcast.plan import DEPTH_PROCESSES, DEPTHS, FLAT_PROCESSES, RUNS, Plan
+from camcast.reproduction.hpmcast.plan import DEPTH_PROCESSES, DEPTHS, FLAT_PROCESSES, Plan
 from camcast.reproduction.papers import HPMCAST
 from camcast.settings.tree import HpmcastSetting
 from tests.unit.reproduction.folder_contract import FolderContract, reproduce
@@ -27,12 +27,6 @@ def computed(asked: Results) -> Any:
     """Return the result of the only cell that was asked for."""
     (cell,) = asked.asked.values()
     return compute(cell)
-
-
-def test_a_plan_needs_runs_for_an_interval() -> None:
-    with pytest.raises(ValueError, match="runs is 1"):
-        Plan(runs=1)
-    assert Plan().runs == RUNS
 
 
 def test_every_cell_is_a_setting_that_can_be_simulated() -> None:

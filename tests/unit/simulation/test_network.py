@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import pytest
@@ -20,7 +19,6 @@ from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.outbox import Deliver
 from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.trace import DigestSink, ListSink, Sink
 from tests.transcript import DECODERS
 
 TOPIC = Topic.parse(".news")
@@ -29,10 +27,8 @@ TOPIC = Topic.parse(".news")
 class Bench(World):
     """A world in which it is noted when which life of a process delivered what."""
 
-    def __init__(
-        self, climate: Climate | None = None, seed: int = 1, sink: Sink | None = None
-    ) -> None:
-        super().__init__(virtual=VirtualNetwork(seed, climate, sink))
+    def __init__(self, climate: Climate | None = None) -> None:
+        super().__init__(virtual=VirtualNetwork(1, climate))
         self.network = self.virtual
         self.came: list[tuple[float, Process, EventId, bytes]] = []
 
@@ -88,15 +84,6 @@ def test_every_process_is_a_host_of_its_own() -> None:
     assert [process.me.address for process in started] == [address_of(n) for n in range(3)]
     assert list(bench.network) == started
     assert len({process.me.peer for process in started}) == 3
-
-
-def test_identities_are_the_seed_s() -> None:
-    def identities(seed: int) -> list[PeerId]:
-        bench = Bench(seed=seed)
-        return [bench.network.start(bench.settings).me.peer for _ in range(3)]
-
-    assert identities(1) == identities(1)
-    assert identities(1) != identities(2)
 
 
 def test_nobody_starts_where_somebody_lives_and_the_dead_obey_nobody() -> None:
@@ -326,44 +313,6 @@ def test_every_input_is_a_step() -> None:
     assert steps == [0] * 3
     bench.run(2.0)
     assert steps == [0] * (3 + bench.network.queue.happened)  # and its timers
-
-
-# -- the same again ----------------------------------------------------------------------------
-
-
-Played = tuple[list[tuple[float, int, EventId]], tuple[int, ...], int, float]
-
-
-def played(sink: Sink | None, seed: int = 1, loss: float = 0.1) -> Played:
-    bench = Bench(Climate(loss=loss, duplication=0.1, reordering=0.2), seed, sink)
-    processes = bench.community(8)
-    for process in processes:
-        bench.say(process)
-        bench.run(0.05)
-    bench.crash(processes[3])
-    bench.enter(number=3)
-    bench.run(5.0)
-    network = bench.network
-    delivered = [(now, process.life, event) for now, process, event, _ in bench.came]
-    state = network.checksum, network.messages, network.undeliverable, network.queue.happened
-    return delivered, state, network.weather.lost, network.now
-
-
-def test_a_run_is_the_same_with_a_trace_and_without() -> None:
-    listed, digest, again = ListSink(), DigestSink(), DigestSink()
-    plain = played(None)
-    assert plain == played(listed) == played(digest) == played(again)
-    assert digest.hexdigest == again.hexdigest
-    assert {record.kind for record in listed.records} >= {"publish", "deliver", "crash", "learn"}
-    crashed = [record for record in listed.records if record.kind == "crash"]
-    assert len(crashed) == 1
-    delivered = [record for record in listed.records if record.kind == "deliver"]
-    assert len(delivered) == len(plain[0])
-
-
-@pytest.mark.parametrize("other", [partial(played, None, seed=2), partial(played, None, loss=0.11)])
-def test_another_seed_or_weather_is_another_run(other: Callable[[], Played]) -> None:
-    assert other() != played(None)
 
 
 def test_the_checksum_is_of_what_is_said() -> None:

@@ -97,11 +97,10 @@ def test_reception_above_is_what_the_model_predicts() -> None:
     outcome = run_scenario(scenario(parameters=Parameters(g=2.0), workload=workload))
     root, own = of(outcome, ROOT), of(outcome, A)
     assert own.reception == 1.0
-    assert root.reliability is not None
-    assert root.predicted is not None
-    assert 0.7 < root.predicted < 0.8
-    error = Z_999 * sqrt(root.predicted * (1 - root.predicted) / 200)
-    assert abs(root.reliability - root.predicted) <= error
+    predicted = root.predicted or 0.0
+    assert 0.7 < predicted < 0.8
+    error = Z_999 * sqrt(predicted * (1 - predicted) / 200)
+    assert abs((root.reliability or 0) - predicted) <= error
 
 
 def test_a_prediction_is_made_only_where_the_model_applies() -> None:
@@ -196,9 +195,7 @@ def test_crashes(share: float, at_least: float) -> None:
     assert (of(outcome, A).processes, outcome.joined, outcome.unpublished) == (survivors, 30, 0)
     assert outcome.summary.dead_entries == 0
     assert outcome.undeliverable > 0
-    reception = of(outcome, A).reception
-    assert reception is not None
-    assert reception >= at_least
+    assert (of(outcome, A).reception or 0) >= at_least
     assert of(outcome, A).parasites == 0
 
 
@@ -211,19 +208,6 @@ def test_a_table_names_the_dead_until_silence_tells_of_them() -> None:
     assert late.summary.dead_entries == 0
 
 
-def victims(seed: int) -> list[int]:
-    """Return who crashes, by the order of the joins."""
-    sink = ListSink()
-    run_scenario(scenario(seed=seed, crashes=(Crashes(at_seconds=1, share=0.3),)), sink)
-    order = list(dict.fromkeys(record.node for record in sink.records))
-    return [order.index(record.node) for record in sink.records if record.kind == "crash"]
-
-
-def test_who_crashes_is_the_seed_s() -> None:
-    assert victims(1) == victims(1)
-    assert sorted(victims(1)) != sorted(victims(2))
-
-
 def test_the_census_names_the_living_and_the_stillborn() -> None:
     """Nobody is sent to those who crashed; that others are sent to the stillborn is their use."""
     crashed = _Run(scenario(crashes=(Crashes(at_seconds=1, share=0.5),)), None)
@@ -234,11 +218,6 @@ def test_the_census_names_the_living_and_the_stillborn() -> None:
     stillborn.run(None)
     assert len(stillborn._directory.draw(A, 99)) == 24
     assert len(stillborn._network.processes) < 24
-
-
-def test_crashes_may_hit_one_community() -> None:
-    outcome = run_scenario(scenario(crashes=(Crashes(at_seconds=5, share=0.5, community=ROOT),)))
-    assert [c.processes for c in outcome.summary.communities] == [3, 24]
 
 
 @pytest.mark.parametrize("identity", ["same", "new"])
@@ -317,8 +296,7 @@ def test_pauses(repair: bool) -> None:
     assert (outcome.summary.events, outcome.summary.crashed) == (30, 0)
     assert of(outcome, ROOT).lost == 0 or not repair
     assert (of(outcome, A).lost == 0) is repair
-    assert outcome.latency_ms_p99 is not None
-    assert outcome.latency_ms_p99 > 1000  # what waited
+    assert (outcome.latency_ms_p99 or 0) > 1000  # what waited
 
 
 def test_who_dies_while_it_stands_still_does_no_more() -> None:
@@ -477,9 +455,7 @@ def test_one_way_loss() -> None:
     both = run_scenario(scenario(communities={A: 30}, cuts=(two_way,)))
     assert outcome.lost_copies > 1000
     assert both.lost_copies > 1.5 * outcome.lost_copies
-    reception = of(outcome, A).reception
-    assert reception is not None
-    assert reception >= 0.94
+    assert (of(outcome, A).reception or 0) >= 0.94
 
 
 @pytest.mark.parametrize(("loss", "at_least"), [(0.01, 1.0), (0.1, 0.998), (0.3, 0.92)])
@@ -489,9 +465,7 @@ def test_loss_everywhere(loss: float, at_least: float) -> None:
     outcome = run_scenario(scenario(communities={A: 30}, links=Links(loss=loss)))
     expected = loss * outcome.records_sent
     assert abs(outcome.lost_copies - expected) <= Z_999 * sqrt(expected * (1 - loss))
-    reception = of(outcome, A).reception
-    assert reception is not None
-    assert reception >= at_least
+    assert (of(outcome, A).reception or 0) >= at_least
 
 
 # -- links -------------------------------------------------------------------------------------
@@ -516,18 +490,15 @@ def test_through_gateways_all_come_back() -> None:
 def test_constant_latency_is_seen_in_the_deliveries() -> None:
     outcome = run_scenario(scenario(links=Links(seconds=0.1)))
     own = of(outcome, A)
-    assert own.hops_mean is not None
     assert own.latency_ms_p50 in (pytest.approx(100), pytest.approx(200))
-    assert 1 <= own.hops_mean <= 3
+    assert 1 <= (own.hops_mean or 0) <= 3
 
 
 def test_lognormal_latency() -> None:
     outcome = run_scenario(scenario(links=Links(latency="lognormal")))
     assert_all_received(outcome)
     own = of(outcome, A)
-    assert own.latency_ms_p50 is not None
-    assert own.latency_ms_p99 is not None
-    assert 30 < own.latency_ms_p50 < 2 * 67.5 < own.latency_ms_p99
+    assert 30 < (own.latency_ms_p50 or 0) < 2 * 67.5 < (own.latency_ms_p99 or 0)
 
 
 def test_matrix_latency(tmp_path: Path) -> None:
@@ -536,8 +507,7 @@ def test_matrix_latency(tmp_path: Path) -> None:
     links = Links(latency="matrix", file=tmp_path / "m.csv")
     outcome = run_scenario(scenario(links=links))
     assert_all_received(outcome)
-    p50 = of(outcome, A).latency_ms_p50
-    assert p50 is not None
+    p50 = of(outcome, A).latency_ms_p50 or 0
     sums = [10 * across + within for across in range(4) for within in range(10)]
     assert min(abs(p50 - each) for each in sums) < 1e-5  # the matrix has single precision
 
@@ -623,22 +593,15 @@ def test_churn_in_either_format(tmp_path: Path) -> None:
     assert csv == avt
 
 
-def test_churn_with_the_same_identity(tmp_path: Path) -> None:
-    sink = ListSink()
-    churn = window(churn_csv(tmp_path), identity="same")
-    outcome = run_scenario(churned(churn), sink)
-    assert len({record.node for record in sink.records if record.kind == "join"}) == 13
-    assert outcome.joined == 15
-    assert of(outcome, A).processes == 11
-
-
 def test_jitter_keeps_the_order_of_each_node(tmp_path: Path) -> None:
-    """Whatever the jitter, who is down at the end of the trace is down, and who is up is up."""
+    """Whatever the jitter, who is down at the end of the trace is down, and who is up is up; who
+    returns with the same identity is not another node."""
     churn = window(churn_csv(tmp_path), jitter_seconds=30.0, identity="same")
     for seed in range(1, 4):
         sink = ListSink()
         outcome = run_scenario(churned(churn, seed=seed), sink)
-        assert of(outcome, A).processes == 11
+        assert (of(outcome, A).processes, outcome.joined) == (11, 15)
+        assert len({record.node for record in sink.records if record.kind == "join"}) == 13
         start = 12 * 0.02 + 6.0
         crashes = [r.when - start for r in sink.records if r.kind == "crash"]
         assert len(crashes) == 4
@@ -781,6 +744,5 @@ def test_kademlia_in_the_virtual_network(membership: str) -> None:
     assert outcome.joined == 25 + 5
     assert outcome.summary.parasites == 0
     for community in outcome.summary.communities:
-        assert community.reception is not None
-        assert community.reception >= 0.99
+        assert (community.reception or 0) >= 0.99
     assert run_scenario(scenario).digest == outcome.digest

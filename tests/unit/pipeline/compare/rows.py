@@ -18,9 +18,11 @@ def row(
     community: str = ".",
     p_sel: float | None = None,
     protocol: str = "camcast",
+    **parameters: str,
 ) -> Row:
+    """Return a row of runs; `parameters` are those in which they differ from others."""
     return Row(
-        variant=Variant(backend=backend, protocol=protocol),
+        variant=Variant(backend=backend, protocol=protocol, values=tuple(parameters.items())),
         community=community,
         p_sel=p_sel,
         metric=metric,

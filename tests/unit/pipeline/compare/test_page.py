@@ -82,11 +82,7 @@ def test_on_a_phone_tables_scroll_in_their_own_box_and_begin_with_values(tmp_pat
 
 def test_columns_are_named_by_what_was_varied() -> None:
     """Neither the backend nor the protocol that all have is said again and again."""
-    plain = row("hops_mean", FAST)
-    of_c = [
-        attrs.evolve(plain, variant=attrs.evolve(plain.variant, values=(("c", c),)))
-        for c in ("2", "5")
-    ]
+    of_c = [row("hops_mean", FAST, c=c) for c in ("2", "5")]
     assert list(findings(of_c).names.values()) == ["c=2", "c=5"]
     of_backends = [row("hops_mean", FAST, backend) for backend in ("dht", "scamp")]
     assert list(findings(of_backends).names.values()) == ["dht", "scamp"]
@@ -168,18 +164,8 @@ def test_benchmarks_are_in_order_of_their_numbers_and_far_apart_on_a_logarithmic
 def test_names_are_no_markup() -> None:
     evil = "<script>alert(1)</script>"
     rows = [row("hops_mean", FAST, evil, f".{evil}"), row("hops_mean", SLOW, "dht", f".{evil}")]
-    source = Source(
-        path=evil,
-        kind="run",
-        baseline=False,
-        backend=evil,
-        protocol=evil,
-        version=evil,
-        seed="1",
-        machine=evil,
-        python="3",
-        started="",
-    )
+    named = dict.fromkeys(("path", "backend", "protocol", "version", "machine", "python"), evil)
+    source = Source(kind="run", baseline=False, started="", **named)
     of = findings(
         rows,
         command=evil,

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from camcast.measures import measure_of
-from camcast.pipeline.compare.comparison import Row, Variant
+from camcast.pipeline.compare.comparison import Row
 from camcast.pipeline.compare.findings import names_of
 from camcast.pipeline.compare.verdict import Verdict, verdicts_of
 from camcast.pipeline.compare.words import choice, sentence
@@ -157,24 +157,16 @@ def test_over_several_p_sel_the_question_is_their_mean() -> None:
     assert "mean over 2 p_sel" in sentence(verdict)
 
 
-def variant_row(values: list[float], **factors: str) -> Row:
-    parameters = tuple((n, v) for n, v in factors.items() if n not in ("backend", "protocol"))
-    plain = row("reception", values, "", "")
-    variant = Variant(
-        backend=factors.get("backend", "scamp"), protocol="camcast", values=parameters
-    )
-    return Row(variant=variant, community="", p_sel=None, metric=plain.metric, sample=plain.sample)
-
-
 def test_who_differs_in_a_parameter_is_compared_and_named_by_it() -> None:
-    rows = [variant_row([0.1, 0.11], c="2"), variant_row([0.9, 0.91], c="5")]
+    rows = [row("reception", [0.1, 0.11], "scamp", "", c="2")]
+    rows += [row("reception", [0.9, 0.91], "scamp", "", c="5")]
     (verdict,) = answered(rows)
     assert (verdict.winner, verdict.where) == ("c=5", "")
 
 
 def test_backends_are_compared_at_each_value_of_a_parameter() -> None:
     rows = [
-        variant_row([level, level + 0.01], backend=backend, c=c)
+        row("reception", [level, level + 0.01], backend, "", c=c)
         for c in ("2", "5")
         for backend, level in (("dht", 0.9), ("scamp", 0.1))
     ]
@@ -184,10 +176,8 @@ def test_backends_are_compared_at_each_value_of_a_parameter() -> None:
 
 
 def test_who_differs_in_several_things_at_once_is_compared_as_one() -> None:
-    rows = [
-        variant_row([0.9, 0.91], backend="dht", c="2"),
-        variant_row([0.1, 0.11], backend="scamp", c="5"),
-    ]
+    rows = [row("reception", [0.9, 0.91], "dht", "", c="2")]
+    rows += [row("reception", [0.1, 0.11], "scamp", "", c="5")]
     (verdict,) = answered(rows)
     assert verdict.winner == "dht (c=2)"
 

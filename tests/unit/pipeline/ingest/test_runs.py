@@ -94,10 +94,7 @@ class Read:
                 file_.write(WRONG[reason].encode() + b"\n")
                 place = (str(self.strange / "trace-0.jsonl"), number + 1)
                 self.strange_expected.append((*place, reason, WRONG[reason]))
-        self.good = 0
-        for file in self.wrong.glob("*.jsonl"):
-            self.good += _length(file)
-        self.good -= len(self.expected)
+        self.good = sum(map(_length, self.wrong.glob("*.jsonl"))) - len(self.expected)
         odd = "odd [1] {a,b} 50%+é ?*"
         self.odd_name = write_run(path / odd, odd_records(6))
         (self.odd_name / "trace-0.jsonl").write_bytes(b"\n".join(_lines(odd_records(6))))
@@ -111,19 +108,8 @@ class Read:
         )
         self.without = path / "without"
         self.without.mkdir()
-        self.folders = [
-            *(
-                self.wrong,
-                self.strange,
-                self.twice,
-                self.odd_name,
-                self.columns,
-                self.damaged,
-                self.old,
-                self.without,
-            ),
-            self.columns,
-        ]
+        self.folders = [self.wrong, self.strange, self.twice, self.odd_name, self.columns]
+        self.folders += [self.damaged, self.old, self.without, self.columns]  # one of them twice
         conf = "spark.sql.files.maxPartitionBytes"
         before = spark.conf.get(conf)
         spark.conf.set(conf, str(BLOCK_BYTES))

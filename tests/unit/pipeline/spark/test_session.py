@@ -61,22 +61,9 @@ def run(
     """Run a script with nothing in its environment but PATH, and what is given."""
     file = folder / "script.py"
     file.write_text(dedent(script))
+    command = ["env", "-i", f"PATH={path}", *more, *(python or [sys.executable]), "-W", "error"]
     return subprocess.run(
-        [
-            "env",
-            "-i",
-            f"PATH={path}",
-            *more,
-            *(python or [sys.executable]),
-            "-W",
-            "error",
-            file,
-            argument,
-        ],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
+        [*command, file, argument], cwd=folder, capture_output=True, text=True, timeout=SECONDS
     )
 
 

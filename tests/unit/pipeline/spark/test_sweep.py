@@ -69,17 +69,22 @@ def cells(output: Path) -> list[str]:
     return sorted((output / "cells.jsonl").read_text().splitlines())
 
 
+def swept_by_both(tmp_path: Path, *asked: object) -> pa.Table:
+    """Sweep with either engine, into ``here`` and ``there``; return what both have found."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    assert camcast("sweep", *asked, "--output", here, "--workers", 1) == 0
+    assert camcast("sweep", *asked, "--output", there, "--engine", "spark") == 0
+    assert cells(here) == cells(there)
+    found = dataset(here)
+    assert found.equals(dataset(there), check_metadata=True)
+    return found
+
+
 def test_both_engines_find_the_same_scenarios_to_the_bit(
     scenario: Path, tmp_path: Path, spark: SparkSession
 ) -> None:
-    assert camcast("sweep", scenario, *LOSSES, "--output", tmp_path / "here", "--workers", 1) == 0
-    assert (
-        camcast("sweep", scenario, *LOSSES, "--engine", "spark", "--output", tmp_path / "there")
-        == 0
-    )
+    swept_by_both(tmp_path, scenario, *LOSSES)
     assert len(cells(tmp_path / "here")) == CELLS
-    assert cells(tmp_path / "here") == cells(tmp_path / "there")
-    assert dataset(tmp_path / "here").equals(dataset(tmp_path / "there"), check_metadata=True)
     read = spark.read.parquet(str(tmp_path / "there" / "results"))
     assert read.where("simulator = 'virtual' and membership = 'dht'").count() == read.count() / 2
     losses = read.where("metric = 'lost_copies'").groupBy("`grid.links.loss`", "membership")
@@ -95,13 +100,7 @@ def test_both_engines_find_the_same_settings_to_the_bit(
     setting.write_text(SETTING)
     asked = ["--grid", "simulator=chain,virtual", "--grid", "parameters.c=1,5", "--grid"]
     asked += ["sizes=[40,10],[30]", "--repetitions", "50"]
-    assert camcast("sweep", setting, *asked, "--output", tmp_path / "here", "--workers", 1) == 0
-    assert (
-        camcast("sweep", setting, *asked, "--engine", "spark", "--output", tmp_path / "there") == 0
-    )
-    assert cells(tmp_path / "here") == cells(tmp_path / "there")
-    found = dataset(tmp_path / "here")
-    assert found.equals(dataset(tmp_path / "there"), check_metadata=True)
+    found = swept_by_both(tmp_path, setting, *asked)
     assert set(found["simulator"].to_pylist()) == {"chain", "virtual"}
     assert set(found["protocol"].to_pylist()) == {"camcast"}
     assert set(found["membership"].to_pylist()) == {"static"}
