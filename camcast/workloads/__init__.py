@@ -4,14 +4,13 @@ from camcast.workloads.earthquakes import load_earthquakes
 from camcast.workloads.flights import load_departures
 from camcast.workloads.publication import Publication, WorkloadError
 from camcast.workloads.synthetic import synthetic
-from camcast.workloads.usenet import load_topics, load_usenet
+from camcast.workloads.usenet import load_usenet
 
 __all__ = [
     "Publication",
     "WorkloadError",
     "load_departures",
     "load_earthquakes",
-    "load_topics",
     "load_usenet",
     "synthetic",
 ]

@@ -1,4 +1,4 @@
-"""Rows of a CSV or TSV file with their line numbers, which every error names.
+"""Rows of a CSV file with their line numbers, which every error names.
 
 A converter is a function that returns the value of one field's text, or raises `ValueError` saying
 what is wrong and what to write instead; `Row.read` adds the file, the line and the column.
@@ -41,15 +41,14 @@ class Row:
             raise WorkloadError(self.path, self.line, f"column {column!r}: {error}") from None
 
 
-def read_rows(path: Path, columns: Sequence[str], delimiter: str = ",") -> list[Row]:
-    r"""Read every row below the header, which must name exactly `columns`, in this order.
+def read_rows(path: Path, columns: Sequence[str]) -> list[Row]:
+    """Read every row below the header, which must name exactly `columns`, in this order.
 
-    Fields may be quoted (RFC 4180), except in a file delimited by tabs, where a quotation
-    mark is text. Raises `WorkloadError` when the file cannot be read, is not UTF-8, has
-    another header, has no rows, or has a row with more or fewer fields than columns.
+    Fields may be quoted (RFC 4180). Raises `WorkloadError` when the file cannot be read, is not
+    UTF-8, has another header, has no rows, or has a row with more or fewer fields than columns.
     """
     header = f"the columns {', '.join(columns)}"
-    (_, found), *rows = _lines(path, delimiter, header)
+    (_, found), *rows = _lines(path, header)
     if found != list(columns):
         missing = ", ".join(column for column in columns if column not in found)
         remedy = f"add {missing}" if missing else "name each once, in this order, and no others"
@@ -64,19 +63,14 @@ def read_rows(path: Path, columns: Sequence[str], delimiter: str = ",") -> list[
                 if got < wanted
                 else f"{fields[wanted]!r} is too much after column {columns[-1]!r}"
             )
-            remedy = f"write {wanted} fields with {delimiter!r} between them"
+            remedy = f"write {wanted} fields with ',' between them"
             raise WorkloadError(path, line, f"{got} fields, {wrong}; {remedy}")
     return [Row(path, line, dict(zip(columns, fields, strict=True))) for line, fields in rows]
 
 
-def _lines(path: Path, delimiter: str, header: str) -> list[tuple[int, list[str]]]:
+def _lines(path: Path, header: str) -> list[tuple[int, list[str]]]:
     text = read_text(path, header)
-    reader = csv.reader(
-        io.StringIO(text, newline=""),
-        delimiter=delimiter,
-        quoting=csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL,
-        strict=True,
-    )
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     lines, line = [], 1
     try:
         for fields in reader:

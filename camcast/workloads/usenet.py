@@ -1,7 +1,7 @@
-"""Usenet: posts to newsgroups, many of them cross-posted, and the list of the groups.
+"""Usenet: posts to newsgroups, many of them cross-posted.
 
-The files have data of headers, without text, names or addresses. The posts are from the Twenty
-Newsgroups collection (Ken Lang; UCI), the groups from usenet-hierarchies (Julien ELIE; MIT).
+The file has data of headers, without text, names or addresses, from the Twenty Newsgroups
+collection (Ken Lang; UCI).
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from camcast.workloads.csv_rows import Row, count, moment, read_rows, text
 from camcast.workloads.publication import Publication, opaque_payload
 
 POST_COLUMNS: Final = ("id", "utc", "author", "groups", "bytes", "reply_to")
-TOPIC_COLUMNS: Final = ("topic", "status", "description")
 # chosen: 92 % of the 19,463 posts of 1993 keep their true size (the median is 1,588 bytes);
 # the tail, up to 161,040 bytes, would measure the bandwidth of the links, not the gossip.
 PAYLOAD_BYTES_MAX: Final = 4096
@@ -58,14 +57,6 @@ def _posts(path: Path, _changed: int, _size: int) -> tuple[Publication, ...]:
         )
         for row in rows
     )
-
-
-def load_topics(path: Path) -> list[Topic]:
-    """Read the tab-separated list of groups, in the order of the file.
-
-    Raises `WorkloadError` for a file, a row or a topic that does not fit TOPIC_COLUMNS.
-    """
-    return [row.read("topic", Topic.parse) for row in read_rows(path, TOPIC_COLUMNS, "\t")]
 
 
 def _topics(row: Row) -> tuple[Topic, ...]:

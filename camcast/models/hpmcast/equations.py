@@ -28,17 +28,12 @@ else in a group to reach, so that the dip of Figure 7 is not in them.
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 from numpy.typing import ArrayLike
 
-from camcast.models.binomial import binomial
 from camcast.models.camcast.messages import numbers
 from camcast.models.hpmcast.membership import interest_share, level_view
-from camcast.models.rfpbcast import Law, infected_law, pittel_rounds, whole_rounds
-
-ENTITIES_MAX: Final = 5_000  # chosen: a law of that many entities takes seconds
+from camcast.models.rfpbcast import infected_law, pittel_rounds, whole_rounds
 
 
 def level_rounds(
@@ -127,22 +122,6 @@ def entity_infected(
         return 1.0
     share = expected_infected(m_i * p_i, fan_out * p_i, rounds, arrival) / (m_i * p_i)
     return float(1 - (1 - min(1.0, share)) ** (m_i / arity))
-
-
-def entities_law(above: Law, entities: float, infected: float) -> Law:
-    """Return P[g_i = k] from P[g_(i+1) = j] (Equations 24, 25).
-
-    Each of j entities has `entities` = a p_i / p_(i+1) interested ones below, rounded over all j,
-    each infected with probability r_i, `infected`. Raises `ValueError` beyond `ENTITIES_MAX`.
-    """
-    most = round((len(above) - 1) * entities)
-    if most > ENTITIES_MAX:
-        raise ValueError(f"a law of {most:,} entities; give no more than {ENTITIES_MAX:,}")
-    numbers(infected, 0, "infected", 1)
-    law = np.zeros(most + 1)
-    for j, chance in enumerate(above):
-        law[: round(j * entities) + 1] += chance * binomial(round(j * entities), infected)
-    return law
 
 
 def reliability(infected: ArrayLike) -> float:

@@ -54,12 +54,6 @@ def view_size(arity: float, depth: int, redundancy: float) -> float:
     return redundancy * arity * (depth - 1) + arity
 
 
-def view_slope(processes: float, depth: float, redundancy: float) -> float:
-    """Return dm/dl of m = R n^(1/l) (l-1) + n^(1/l) for fixed n (Equation 30, corrected)."""
-    root, logarithm = float(processes ** (1 / depth)), log(processes)
-    return redundancy * root - (redundancy * (depth - 1) + 1) * root * logarithm / depth**2
-
-
 def best_depth(processes: float, redundancy: float) -> float:
     """Return the l that makes the view smallest, a real number (see the module's text).
 
@@ -70,23 +64,6 @@ def best_depth(processes: float, redundancy: float) -> float:
     logarithm = log(processes)
     square = logarithm**2 - 4 * logarithm * (redundancy - 1) / redundancy
     return max(1.0, (logarithm + sqrt(square)) / 2) if square > 0 else 1.0
-
-
-def processes_of_level(arity: int, depth: int, redundancy: int, level: int) -> int:
-    """Return d_i: how many processes appear in views of level i and of none above (Equation 33).
-
-    Raises `ValueError` for a level that there is not.
-    """
-    _hierarchy(arity, depth, redundancy)
-    if not 1 <= level <= depth:
-        raise ValueError(f"level {level} of {depth}")
-
-    def at_least(lowest: int) -> int:
-        if lowest > depth:
-            return 0
-        return int(arity**depth if lowest == 1 else redundancy * arity ** (depth - lowest + 1))
-
-    return at_least(level) - at_least(level + 1)
 
 
 def average_informed(arity: int, depth: int, redundancy: int) -> float:
@@ -102,14 +79,3 @@ def average_level(arity: float, depth: int, redundancy: float) -> float:
     """
     _hierarchy(arity, depth, redundancy)
     return 1 + sum(redundancy * float(arity) ** (1 - i) for i in range(2, depth + 1))
-
-
-def average_level_printed(processes: float, depth: float, redundancy: float) -> float:
-    """Return Equation 36's last line, an integral in the place of its sum.
-
-    (lR/ln n)(1 + l/ln n) - (l² R n^(1/l) / (n ln n))(1 + 1/ln n).
-    """
-    logarithm = log(processes)
-    first = depth * redundancy / logarithm * (1 + depth / logarithm)
-    rest = depth**2 * redundancy * float(processes ** (1 / depth)) / (processes * logarithm)
-    return first - rest * (1 + 1 / logarithm)

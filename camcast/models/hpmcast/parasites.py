@@ -1,4 +1,4 @@
-"""Who receives events that are not for it: delegates, and by weaker filters (002, 5.1, 6.1.1).
+"""Who receives events that are not for it: delegates (002, 5.1).
 
 "hpmcast is a feigned multicast" (5.1.1): a delegate receives what interests somebody it stands for.
 """
@@ -26,22 +26,3 @@ def uninterested_delegates(arity: int, depth: int, redundancy: int, interested: 
         alone = left ** (arity ** (level - 1) - 1) - left ** (arity**level - 1)
         total += arity ** (depth - level) * redundancy * left * alone
     return total
-
-
-def covered_share(interested: float, processes: float, weakness: float) -> float:
-    """Return the probability that a weaker filter passes an event (6.1.1, "Filter coverage").
-
-    The filter covers the precise one of a delegate of so many `processes`: it passes whatever
-    interests one of them, and of the rest a share `weakness`. Raises `ValueError` for a share
-    outside [0, 1].
-    """
-    if not 0.0 <= weakness <= 1.0:
-        raise ValueError(f"weakness is {weakness}; give a share of the events of no interest")
-    precise = interest_share(interested, processes)
-    return precise + (1 - precise) * weakness
-
-
-def vain_copies(interested: float, processes: float, weakness: float) -> float:
-    """Return the share of what a weaker filter passes that is of interest to nobody behind it."""
-    passed = covered_share(interested, processes, weakness)
-    return 1 - interest_share(interested, processes) / passed if passed else 0.0

@@ -3,7 +3,7 @@
 "Higher-level delegates receive more gossips than lower-level participants. One way of reducing the
 load on these delegates could consist in applying filters with a weaker accuracy." A weaker filter
 *covers* the precise one: it passes all that the precise one passes, and now and then events that
-interest nobody behind it. `camcast.models.hpmcast.parasites` says how often.
+interest nobody behind it.
 
 The paper's four degrees, from the subscriber up: any method (here: the application's own code),
 comparisons of attributes (an `Interest`), the more certain of these, conformance to a type (here: a
