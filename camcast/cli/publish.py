@@ -22,6 +22,7 @@ from camcast.cli.until_signalled import run_until_signalled
 from camcast.community import Community
 from camcast.community_errors import CommunityError
 from camcast.doors.transport import OutputPipes
+from camcast.live.runner import GATHERING_TURNS_MAX
 from camcast.manager import CommunityManager
 from camcast.typed import Sent
 from camcast.vocabulary.events import Receipt
@@ -139,7 +140,8 @@ def _sent(event: bytes, topic: Topic) -> Sent | None:
 
 async def _all_left(pipes: OutputPipes) -> None:
     """Wait until everything is on the wire, for as long as something moves."""
-    await asyncio.sleep(0)  # what was published in this turn of the loop leaves at its end
+    for _ in range(GATHERING_TURNS_MAX):  # then what was published has left the node
+        await asyncio.sleep(0)
     sent = -1
     while sent < pipes.counters.bytes_sent and not await pipes.drain(_DRAIN_SECONDS):
         sent = pipes.counters.bytes_sent

@@ -5,7 +5,16 @@ import threading
 
 import pytest
 
-from camcast import Community, PayloadTooLargeError, Received, Topic
+from camcast import (
+    Community,
+    CommunityManager,
+    PayloadTooLargeError,
+    Received,
+    ReceivedBatch,
+    Topic,
+    open_pipes,
+)
+from camcast.live.pipes import QueuedPipes
 from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
 from tests.live.communities import Inbox, join_all, managers, state_of
 from tests.patience import eventually, live
@@ -117,6 +126,34 @@ async def test_receipts_count_peers_and_links_and_say_zero_when_alone() -> None:
         await below.ready(0, min_links=2)
         receipt = await below.publish(b"up")
         assert (receipt.peers, receipt.links) == (0, 2)
+
+
+@live
+async def test_events_of_single_turns_share_a_batch_only_while_frames_come_in() -> None:
+    pipes = open_pipes()
+    assert isinstance(pipes, QueuedPipes)
+    async with CommunityManager(pipes=pipes) as manager:
+        (input_pipe,) = pipes.inputs
+        community = await manager.join(".a")
+        subscription = community.subscribe()
+        batches = subscription.batches()
+
+        async def publish_in_turns(frames_a_turn: int) -> list[int]:
+            for number in range(20):
+                await community.publish(b"%d" % number)
+                input_pipe.counters.frames_received += frames_a_turn
+                await asyncio.sleep(0)
+            counts: list[int] = []
+            while sum(counts) < 20:
+                batch = await anext(batches)
+                assert isinstance(batch, ReceivedBatch)
+                counts.append(len(batch.payloads))
+            return counts
+
+        assert await publish_in_turns(frames_a_turn=0) == [1] * 20
+        assert await publish_in_turns(frames_a_turn=1) == [8, 8, 4]
+        subscription.close()
+    pipes.close()
 
 
 @live
