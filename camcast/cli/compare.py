@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Final
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from camcast.pipeline.compare.compare import Question
     from camcast.pipeline.compare.comparison import Row
     from camcast.pipeline.compare.findings import Findings
+    from camcast.pipeline.compare.verdict import Verdict
 
 EXIT_REGRESSED: Final = 3
 """Something became worse; beside 1 (failed) and 2 (wrong input) of `camcast.cli.failure`."""
@@ -149,17 +151,26 @@ def _carry_out(
     return compared.findings
 
 
+def print_verdicts(verdicts: Sequence[Verdict]) -> None:
+    """Print what to choose, and a sentence for each thing that it may be chosen for."""
+    from camcast.pipeline.compare.words import choice, sentence
+
+    grid = Grid(box=None, pad_edge=False, show_header=False)
+    for verdict in verdicts:
+        grid.add_row("-", Text(sentence(verdict)))
+    console = wide_console(TERMINAL_WIDTH)
+    console.print(Text(choice(verdicts), "bold"), grid, "", highlight=False)
+
+
 def _print(findings: Findings) -> None:
     """Print the verdict, and the means in as many columns as there is room for."""
     from camcast.pipeline.compare.words import (
         amount,
         at_a_glance,
         change_in_words,
-        choice,
         line_of_measure,
         pivot,
         reach,
-        sentence,
     )
 
     def cell(row: Row | None) -> str:
@@ -168,12 +179,8 @@ def _print(findings: Findings) -> None:
         return f"{amount(row.sample.mean, measure_of(row.metric))}\n{reach(row)}"
 
     console = wide_console(TERMINAL_WIDTH)
-    if verdicts := findings.verdicts:
-        console.print(Text(choice(verdicts), "bold"))
-        grid = Grid(box=None, pad_edge=False, show_header=False)
-        for verdict in verdicts:
-            grid.add_row("-", Text(sentence(verdict)))
-        console.print(grid, "", highlight=False)
+    if findings.verdicts:
+        print_verdicts(findings.verdicts)
     for rows in at_a_glance(findings.rows):
         columns, lines = pivot(rows, findings.names, line_of_measure)
         room = max(1, (console.width - _LABEL) // _COLUMN)

@@ -12,6 +12,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from camcast.cli import options
+from camcast.cli.compare import print_verdicts
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import clear_failures, complain
 from camcast.cli.output import TERMINAL_WIDTH, print_json, say, wide_console
@@ -134,8 +135,8 @@ def reproduce(
                 raise ValueError(f"{_option(name)} is for one paper, not for all")
             _reproduce_all(output or Path("runs") / "reproduce-all", seed, workers, json=json)
             return
-        if what not in _SHOWN:
-            raise ValueError(f"unknown paper {what!r}; known: {', '.join(_SHOWN)}, {ALL}")
+        if what not in PRINTERS:
+            raise ValueError(f"unknown paper {what!r}; known: {', '.join(PRINTERS)}, {ALL}")
         chosen = None if names is None else choose(what, names)
         with extras_named("sim,report"):
             from camcast.reproduction.papers import PAPERS
@@ -152,18 +153,13 @@ def reproduce(
         if json:
             print_json(folder.as_json(found) | {"output": str(path)}, "reproduce/1")
         else:
-            show(what, found)
+            PRINTERS[what](found)
             say(f"output: {path / 'index.html'}")
 
 
 def _option(field: str) -> str:
     """Return the option that gives a field of a plan."""
     return "--membership" if field == "memberships" else f"--{field}"
-
-
-def show(paper: str, found: Any) -> None:
-    """Print what was found of a paper, for a person; raises `KeyError` for an unknown paper."""
-    _SHOWN[paper](found)
 
 
 def _reproduce_all(path: Path, seed: int, workers: int | None, *, json: bool) -> None:
@@ -212,15 +208,9 @@ def _with_bar(folder: PlanFolder[Any, Any], workers: int | None) -> Any:
 
 
 def _print_memberships(found: Memberships) -> None:
-    from camcast.pipeline.compare.words import choice, sentence
     from camcast.reproduction.memberships.results import COLUMNS, UPKEEP
 
-    console = wide_console(TERMINAL_WIDTH)
-    console.print(Text(choice(found.verdicts), "bold"))
-    grid = Grid(box=None, pad_edge=False, show_header=False)
-    for verdict in found.verdicts:
-        grid.add_row("-", Text(sentence(verdict)))
-    console.print(grid, "", highlight=False)
+    print_verdicts(found.verdicts)
     _print_measures(
         "The memberships side by side",
         (*COLUMNS, "parasites"),
@@ -294,19 +284,19 @@ def _mean_and_half(entry: Entry) -> str:
     return shown
 
 
-_SHOWN: Final[Mapping[str, Callable[[Any], None]]] = {
+PRINTERS: Final[Mapping[str, Callable[[Any], None]]] = {
     "camcast": _print_tables,
     "damulticast": _print_tables,
     "memberships": _print_memberships,
     "percolation": _print_evidence,
     "hpmcast": _print_evidence,
 }
-"""What prints what was found of a paper."""
+"""By paper, what prints for a person what was found of it."""
 
 
 def _paper_of(protocol: str) -> str:
     """Return the paper that describes a protocol."""
     papers = find_system(protocol).papers
     if not papers:
-        raise ValueError(f"no paper is about {protocol}; known papers: {', '.join(_SHOWN)}")
+        raise ValueError(f"no paper is about {protocol}; known papers: {', '.join(PRINTERS)}")
     return papers[0]

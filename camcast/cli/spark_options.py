@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from camcast.vocabulary.errors import CamcastError
+from camcast.doors.options import OptionError
 
 Master = Annotated[
     str | None,
@@ -26,20 +26,16 @@ Conf = Annotated[
 ]
 
 
-class SparkOptionError(CamcastError, ValueError):
-    """A value of --conf is no setting of Spark; the message names it."""
-
-
 def conf_of(given: list[str] | None) -> dict[str, str]:
-    """Read --conf; raises `SparkOptionError` for what is not ``spark.…=…`` or said twice."""
+    """Read --conf; raises `OptionError` for what is not ``spark.…=…`` or said twice."""
     settings: dict[str, str] = {}
     for text in given or []:
         key, equals, value = text.partition("=")
         if not equals or not key.startswith("spark."):
-            raise SparkOptionError(
+            raise OptionError(
                 f"--conf takes KEY=VALUE, like spark.driver.memory=6g; {text!r} is not that"
             )
         if key in settings:
-            raise SparkOptionError(f"--conf says {key} twice")
+            raise OptionError(f"--conf says {key} twice")
         settings[key] = value
     return settings

@@ -28,6 +28,7 @@ from attrs import field, frozen, validators
 from camcast.live import transports
 from camcast.scenarios.base import BaseScenario, ScenarioError
 from camcast.scenarios.workload import Workload
+from camcast.settings.base import NOT_NEGATIVE, PROBABILITY
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
 from camcast.workloads import Publication
@@ -64,12 +65,10 @@ class Scenario(BaseScenario):
     settle_seconds: float = field(default=15.0, validator=validators.gt(0))
     """How long publishing waits for the tables to settle, at most. chosen: three periods of the
     super-topic tables' upkeep."""
-    rest_seconds: float = field(default=0.0, validator=validators.ge(0))
+    rest_seconds: float = field(default=0.0, validator=NOT_NEGATIVE)
     """How long publishing waits after the tables have settled."""
     upward_probabilities: tuple[float, ...] = field(
-        default=(),
-        converter=tuple,
-        validator=validators.deep_iterable([validators.ge(0), validators.le(1)]),
+        default=(), converter=tuple, validator=validators.deep_iterable(PROBABILITY)
     )
     """The p_sel of successive events, repeated in turn (`Community.publish`); empty: that of the
     parameters."""

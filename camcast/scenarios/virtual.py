@@ -30,9 +30,10 @@ options of the membership::
 
 from __future__ import annotations
 
+from itertools import chain
 from math import inf
 from pathlib import Path
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal, get_args
 
 from attrs import field, frozen, validators
 
@@ -51,9 +52,7 @@ EVENTS_MAX: Final = 10_000_000  # chosen: a wrong rate is found before it fills 
 class Links:
     """The table ``[links]``: what every link is like (`camcast.settings.climate`)."""
 
-    latency: Literal["constant", "uniform", "lognormal", "matrix"] = field(
-        default="constant", validator=validators.in_(("constant", "uniform", "lognormal", "matrix"))
-    )
+    latency: Literal["constant", "uniform", "lognormal", "matrix"] = "constant"
     seconds: float = field(default=0.05, validator=NOT_NEGATIVE)
     """The constant latency. chosen: across a continent."""
     low_seconds: float = field(default=0.005, validator=NOT_NEGATIVE)
@@ -105,15 +104,11 @@ class Crashes:
     """The share of the living processes that crashes, drawn at random."""
     community: Topic | None = None
     """Only processes of this community crash; None: of any."""
-    restart_seconds: float | None = field(
-        default=None, validator=validators.optional(validators.ge(0))
-    )
+    restart_seconds: float | None = field(default=None, validator=validators.optional(NOT_NEGATIVE))
     """Seconds from the crash until they start again; None: never."""
     gateway: bool = False
     """Whether the gateway, or bootstrap node, dies as well; it never starts again."""
-    identity: Literal["same", "new"] = field(
-        default="new", validator=validators.in_(("same", "new"))
-    )
+    identity: Literal["same", "new"] = "new"
     """The identity with which they start again; their address stays the same."""
 
 
@@ -139,15 +134,11 @@ class Partition:
     from_seconds: float
     """When the cut begins; before 0 while the processes join, at their start at the earliest."""
     until_seconds: float = field(validator=NOT_NEGATIVE)
-    share: float | None = field(
-        default=None, validator=validators.optional([validators.ge(0), validators.le(1)])
-    )
+    share: float | None = field(default=None, validator=validators.optional(PROBABILITY))
     """One side is this share of the processes, drawn at random."""
     communities: tuple[Topic, ...] = ()
     """One side is these communities; give either them or a share."""
-    other_share: float | None = field(
-        default=None, validator=validators.optional([validators.ge(0), validators.le(1)])
-    )
+    other_share: float | None = field(default=None, validator=validators.optional(PROBABILITY))
     """The other side is this share of the processes, drawn from the rest; None: it is all others.
     A process on neither side reaches both."""
     one_way: bool = False
@@ -165,7 +156,7 @@ class Partition:
 
 
 Lie = Literal["events", "goodbyes", "haves", "sizes", "subscriptions"]
-LIES: Final[tuple[Lie, ...]] = ("events", "goodbyes", "haves", "sizes", "subscriptions")
+LIES: Final[tuple[Lie, ...]] = get_args(Lie)
 
 
 @frozen(kw_only=True)
@@ -178,7 +169,7 @@ class Liars:
     members; ``subscriptions``: joins of processes that do not exist.
     """
 
-    sends: Lie = field(validator=validators.in_(LIES))
+    sends: Lie
     members: int = field(default=1, validator=validators.ge(1))
     """The number of liars, drawn at random from the living."""
     community: Topic | None = None
@@ -197,9 +188,7 @@ class Churn:
     file: Path
     from_seconds: float = field(default=0.0, validator=NOT_NEGATIVE)
     """When in the trace the run begins."""
-    identity: Literal["same", "new"] = field(
-        default="new", validator=validators.in_(("same", "new"))
-    )
+    identity: Literal["same", "new"] = "new"
     """The identity with which a node comes back."""
     jitter_seconds: float = field(default=0.0, validator=NOT_NEGATIVE)
     """The longest uniform delay that is added to each change of a coarse trace."""
@@ -219,9 +208,7 @@ class VirtualScenario(BaseScenario):
         "{nodes:,} processes in the communities are too many for the virtual network, which takes"
         f" {NODES_MAX:,}; use `camcast simulate population`"
     )
-    discovery: Literal["own", "census", "gateways", "kademlia"] = field(
-        default="own", validator=validators.in_(("own", "census", "gateways", "kademlia"))
-    )
+    discovery: Literal["own", "census", "gateways", "kademlia"] = "own"
     """``own``: the discovery of the membership, as live. ``gateways`` and ``kademlia``: this
     discovery, with one gateway or bootstrap node, which belongs to no community. ``census``: an
     ideal directory, which costs nothing, and with which hybrid is scamp, byte for byte."""
@@ -247,9 +234,7 @@ class VirtualScenario(BaseScenario):
     pauses: tuple[Pauses, ...] = ()
     cuts: tuple[Partition, ...] = ()
     liars: tuple[Liars, ...] = ()
-    profile: Literal["open", "signed"] = field(
-        default="open", validator=validators.in_(("open", "signed"))
-    )
+    profile: Literal["open", "signed"] = "open"
     """Whether events are signed, with a stub of the real signatures' length and a stated cost
     (`camcast.simulation.stub_signatures`)."""
     churn: Churn | None = None
@@ -276,12 +261,9 @@ class VirtualScenario(BaseScenario):
                     )
         if self.churn is not None and any(cut.from_seconds < 0 for cut in self.cuts):
             raise ScenarioError("cuts cannot begin before 0 s where nodes join by a churn trace")
-        for cut in self.cuts:
-            for topic in cut.communities:
-                if topic not in self.communities:
-                    raise ScenarioError(
-                        f"cuts are to set {topic} apart, which is no community here"
-                    )
+        for topic in chain.from_iterable(cut.communities for cut in self.cuts):
+            if topic not in self.communities:
+                raise ScenarioError(f"cuts are to set {topic} apart, which is no community here")
 
     @property
     def calm(self) -> bool:

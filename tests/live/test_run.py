@@ -24,7 +24,7 @@ from camcast.scenarios.live import Scenario, chain
 from camcast.scenarios.workload import Workload
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
-from tests.camcast_command import Capture, answer, refusal
+from tests.camcast_command import Capture, answer
 from tests.live.running_command import Running
 from tests.patience import PATIENCE_SECONDS, wait_until
 
@@ -169,35 +169,6 @@ def test_a_demo_leaves_nothing_behind_and_names_nothing_that_is_gone(
     assert (found["interrupted"], found["output"]) == (interrupted, None)
     assert traces[0].parent == tmp_path
     assert not [*tmp_path.iterdir()]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (["--scenario", "papers"], "built in: paper"),
-        (["--sizes", "6,x"], "--sizes takes numbers"),
-        (["--community", "soccer=4"], "must start with '.'"),
-        (["--community", ".soccer"], "TOPIC=N"),
-        (["--membership", "scanp"], "installed: cyclon, dht, hpmcast, hybrid, hyparview, scamp"),
-        (["--set", "d=1"], "no option 'd'"),
-        (["--kill", "0.9", "--processes", "2"], "one to survive"),
-        (["--workload", "usenet"], "needs a file"),
-        (["--workload", "usenet:/absent.csv"], "/absent.csv"),
-        (["--workload", "weather"], "known: synthetic"),
-        (["--topic", ".other"], "has no community"),
-        (["--payload-bytes", "999999999"], "'payload_bytes' must be <= 1048576"),
-        (["--events", "999999999"], "give 1,000,000 or fewer"),
-        (["--scenario", "paper", "--sizes", "2"], "give one of"),
-    ],
-)
-def test_bad_input_gets_one_clear_sentence(
-    tmp_path: Path, arguments: list[str], named: str, capfd: Capture
-) -> None:
-    code, error = refusal(capfd, "run", *arguments, "--output", tmp_path / "out")
-    assert code != 0
-    assert named in error
-    assert error.count("\n") == 1
-    assert not (tmp_path / "out").exists()
 
 
 def _text(path: Path) -> bytes:

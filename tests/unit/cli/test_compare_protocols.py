@@ -86,31 +86,6 @@ def test_a_target_out_of_reach_is_exit_code_1(capfd: Capture) -> None:
     assert 0 < cost["reception"] < 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (["--workload", "tides"], "unknown workload 'tides'; known: departures, usenet, earthq"),
-        (["--workload", "synthetic"], "unknown workload 'synthetic'"),
-        (["--workload", "usenet"], "the workload usenet needs a file"),
-        (["--workload", "departures:x.csv"], "the workload departures takes no file"),
-        (["--workload", "usenet:/absent.csv"], "/absent.csv: cannot be read"),
-        (["--protocols", "broadcast,pigeons"], "unknown protocol 'pigeons'; there are: camcast,"),
-        (["--where", "mag >="], "column 7: expected a number or a text"),
-        (["--membership", "scanp"], "unknown membership 'scanp'; installed: cyclon,"),
-        (["--loss", 1], "'loss' must be < 1"),
-        (["--reliability", 0], "--reliability 0 asks for nothing"),
-        (["--members-max", 0], "'members_max' must be >= 1"),
-        (["--results", "/absent/done.jsonl"], "/absent"),
-    ],
-)
-def test_bad_input_gets_one_clear_sentence(
-    arguments: list[object], named: str, capfd: Capture
-) -> None:
-    code, error = refusal(capfd, "compare-protocols", *SMALL, *arguments)
-    assert (code in (1, 2), named in error) == (True, True), error
-    assert "cell" not in error  # found before anything was started
-
-
 def test_every_protocol_has_efforts_that_rise() -> None:
     """And each is one that the protocol, or a community, takes."""
     assert sorted(SYSTEMS) == installed(PROTOCOL_GROUP)

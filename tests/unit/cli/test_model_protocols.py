@@ -1,4 +1,4 @@
-"""`camcast model --protocol`: what it takes, prints and refuses."""
+"""`camcast model --protocol`: what it takes and prints."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from camcast.protocols.percolation import Percolation
 from camcast.settings.addressed import AddressedSetting
 from camcast.settings.scamp_graph import ScampOverlay
 from membership.scamp.options import ScampOptions
-from tests.camcast_command import Capture, answer, camcast, refusal
+from tests.camcast_command import Capture, answer, camcast
 
 
 def modelled(capfd: Capture, protocol: str, *settings: str) -> Any:
@@ -114,34 +114,6 @@ def test_they_are_printed_for_people(arguments: list[str], told: str, capfd: Cap
     assert ("rounds" in printed) == (arguments[0] != "percolation")
     assert ("entries" in printed) == (arguments[0] != "rfpbcast")
     assert told in printed
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "told"),
-    [
-        ("--protocol nope", 2, "installed: broadcast, camcast"),
-        ("--protocol-set clusters=2", 1, "--protocol broadcast, multicast, hierarchical"),
-        ("--protocol hierarchical --clusters 2", 1, "--protocol-set clusters=N"),
-        ("--clusters 500", 2, "--clusters 500: 111 processes do not fill so many"),
-        ("--protocol hierarchical --protocol-set clusters=500", 2, "do not fill 500"),
-        ("--protocol rfpbcast --protocol-set gamma=1", 2, "no option 'gamma'"),
-        ("--protocol pmcast --protocol-set published_in=2", 2, "community 2; there"),
-        ("--protocol rfpbcast --sizes 9000", 2, "at most"),
-        ("--protocol hpmcast --protocol-set threshold=3", 2, "no option 'threshold'"),
-        ("--protocol hpmcast --protocol-set arity=100", 2, "200 at most"),
-        ("--protocol hpmcast --protocol-set arity=1", 2, "arity"),
-        ("--protocol hpmcast --protocol-set published_in=2", 2, "community 2; there are 2"),
-        ("--protocol hpmcast --sizes 90000,27", 2, "give a larger arity or depth"),
-        ("--protocol percolation --protocol-set ttl=3", 2, "no option 'ttl'"),
-        ("--protocol percolation --protocol-set gamma=2", 2, "'gamma' must be <= 1"),
-        ("--protocol percolation --sizes 1", 2, "2 or more"),
-    ],
-)
-def test_what_is_wrong_is_said_in_one_sentence(
-    arguments: str, code: int, told: str, capfd: Capture
-) -> None:
-    ended, error = refusal(capfd, "model", "--sizes", "84,27", *arguments.split())
-    assert (ended, told in error) == (code, True), error
 
 
 @pytest.mark.parametrize("weather", [["--success", "0"], ["--crash", "1"]])

@@ -71,24 +71,6 @@ def test_a_person_is_told_in_words(capfd: Capture) -> None:
         assert said in capfd.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (["--degrees", "ring:5", "--sigma", 0, "--gamma", 0], "'ring:5'"),
-        (["--degrees", "powerlaw:6", "--sigma", 0, "--gamma", 0], "powerlaw:A,B"),
-        (["--degrees", "powerlaw:99,1", "--sigma", 0, "--gamma", 0], "smaller a"),
-        (["--degrees", "poisson:5,1e3", "--sigma", 0, "--gamma", 0], "poisson:MEAN,NODES"),
-        (["--degrees", "poisson:5,3", "--sigma", 0, "--gamma", 0], "mean degree of 5"),
-        (["--degrees", "file:", "--sigma", 0, "--gamma", 0], "file:EDGES"),
-        (["--degrees", "file:/absent", "--sigma", 0, "--gamma", 0], "/absent: cannot be read"),
-        (["--degrees", "poisson:5,10", "--sigma", 0, "--gamma", 0, "--ttl", 2**31], "ttl"),
-    ],
-)
-def test_what_is_wrong_is_named(arguments: list[object], named: str, capfd: Capture) -> None:
-    code, error = refusal(capfd, "simulate", "percolation", *arguments)
-    assert (code, named in error) == (2, True), error
-
-
 def test_a_bad_row_is_named_by_file_and_line(tmp_path: Path, capfd: Capture) -> None:
     path = tmp_path / "overlay.txt"
     path.write_text("# from to\n1 2\n2 three\n")

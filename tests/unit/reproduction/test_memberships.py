@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from camcast.cli.reproduce import show
+from camcast.cli.reproduce import PRINTERS
 from camcast.doors.plugs import UnknownPlugError
 from camcast.measures import measure_of
 from camcast.pipeline.compare.words import choice
@@ -298,7 +298,7 @@ def test_on_a_terminal_every_measure_has_its_name_and_every_membership_its_value
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     found = made_up({"scamp": 0.5, "hybrid": 0.7, "dht": 0.99})
-    show("memberships", found)
+    PRINTERS["memberships"](found)
     printed = capsys.readouterr().out
     assert fits_a_terminal(printed)
     lines = [line.split("  ") for line in printed.splitlines()]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from camcast.cli.reproduce import show
+from camcast.cli.reproduce import PRINTERS
 from camcast.population import graphs
 from camcast.report.evidence import NO_DATA
 from camcast.reproduction.paper import Reproduction
@@ -51,7 +51,7 @@ class TestFolder(FolderContract):
 def test_what_the_paper_says_fits_a_terminal(
     made: tuple[Path, Found], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    show("percolation", made[1])
+    PRINTERS["percolation"](made[1])
     printed = capsys.readouterr().out
     assert fits_a_terminal(printed)
     with_data = [row for row in made[1].evidence if not row.found.startswith(NO_DATA)]

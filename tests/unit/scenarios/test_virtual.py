@@ -218,7 +218,7 @@ BAD: list[tuple[str, str]] = [
     (wrong("reordering = 0.03", "reordering = -1"), ":22: links.reordering: 'reordering'"),
     (wrong("share = 0.3", "share = 1.3"), ":35: crashes.share: 'share' must be <= 1.0: 1.3"),
     (wrong("share = 1\n", "share = -1\n"), ":39: crashes.share: 'share' must be >= 0.0: -1"),
-    (wrong("share = 0.5", "share = 5"), ":45: cuts.share: 'share' must be <= 1: 5"),
+    (wrong("share = 0.5", "share = 5"), ":45: cuts.share: 'share' must be <= 1.0: 5"),
     (wrong("loss = 0.5", "loss = 5"), ":51: cuts.loss: 'loss' must be <= 1.0: 5"),
     (wrong("p_sel = 0.5", "p_sel = 1.5"), ":15: parameters.p_sel: 'p_sel' must be <= 1"),
     # times and other numbers

@@ -203,9 +203,6 @@ def test_a_senseless_sample_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("load", "content", "old", "new", "line", "says"),
     [
-        (load_tor_churn, TOR, "node,", "", 1, ["found up_minute, down_minute", "add node"]),
-        (load_tor_churn, TOR, "7,3,5", "7,3", 2, ["2 fields", "'down_minute' is missing"]),
-        (load_tor_churn, TOR, "7,3,5", "7,3,5,6", 2, ["4 fields", "'6' is too much"]),
         (load_tor_churn, TOR, "8,0,", " ,0,", 4, ["'node'", "is empty"]),
         (load_tor_churn, TOR, "8,0,", "8,zero,", 4, ["'up_minute'", "'zero' is not a number"]),
         (load_tor_churn, TOR, "8,0,", "8,0,inf", 4, ["'down_minute'", "'inf' is not a number"]),
@@ -233,15 +230,6 @@ def test_a_bad_file_is_refused_with_its_name_its_line_and_what_is_wrong(
 ) -> None:
     load(written(tmp_path, content))  # the sample is good, so the change alone is at fault
     assert_refused(load, written(tmp_path, content.replace(old, new, 1)), line, says)
-
-
-@pytest.mark.parametrize("load", [load_tor_churn, load_avt_churn])
-def test_a_file_without_text_or_absent_is_refused(tmp_path: Path, load: Loader) -> None:
-    for content, says in ((b"", "is empty"), (b"\n\xff", "0xff is not UTF-8")):
-        with pytest.raises(WorkloadError, match=says):
-            load(written(tmp_path, content))
-    with pytest.raises(WorkloadError, match=r"absent: cannot be read \(No such file"):
-        load(tmp_path / "absent")
 
 
 @pytest.mark.parametrize(

@@ -47,11 +47,6 @@ def test_a_file_without_links_is_refused(text: str, tmp_path: Path) -> None:
         load_edges(path)
 
 
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(WorkloadError, match=r"absent\.txt: cannot be read"):
-        load_edges(tmp_path / "absent.txt")
-
-
 @given(
     st.lists(
         st.tuples(st.integers(0, 2**63 - 1), st.integers(0, 2**63 - 1)), min_size=1, max_size=20

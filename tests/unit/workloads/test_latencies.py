@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from camcast.workloads import WorkloadError
 from camcast.workloads.latencies import load_latencies
 from tests.unit.workloads.given_file import assert_refused, written
 
@@ -55,14 +54,6 @@ def test_a_bad_file_is_refused_with_its_name_its_line_and_what_is_wrong(
     tmp_path: Path, old: str, new: str, line: int, says: list[str]
 ) -> None:
     assert_refused(load_latencies, written(tmp_path, MATRIX.replace(old, new, 1)), line, says)
-
-
-def test_a_file_without_text_or_absent_is_refused(tmp_path: Path) -> None:
-    for content, says in ((b"", "is empty"), (b"\n\n", "is empty"), (b"0,\xff", "not UTF-8")):
-        with pytest.raises(WorkloadError, match=says):
-            load_latencies(written(tmp_path, content))
-    with pytest.raises(WorkloadError, match=r"absent\.csv: cannot be read \(No such file"):
-        load_latencies(tmp_path / "absent.csv")
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason=f"the real inputs are not at {SHARED}")

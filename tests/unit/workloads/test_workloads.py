@@ -22,6 +22,9 @@ from camcast.workloads import (
     load_usenet,
     synthetic,
 )
+from camcast.workloads.churn import load_avt_churn, load_tor_churn
+from camcast.workloads.edge_list import load_edges
+from camcast.workloads.latencies import load_latencies
 from tests.unit.workloads.given_file import assert_refused, written
 
 Loader = Callable[[Path], Sequence[object]]
@@ -227,7 +230,13 @@ def test_a_bad_file_is_refused_with_its_name_its_line_and_what_is_wrong(
     assert_refused(load, written(tmp_path, content.replace(old, new, 1)), line, says)
 
 
-LOADERS = pytest.mark.parametrize("load", [load_departures, load_earthquakes, load_usenet])
+LOADERS = pytest.mark.parametrize(
+    "load",
+    [
+        *(load_departures, load_earthquakes, load_usenet, load_tor_churn, load_avt_churn),
+        *(load_latencies, load_edges),
+    ],
+)
 
 
 @LOADERS

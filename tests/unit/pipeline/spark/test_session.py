@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from camcast.cli.spark_options import SparkOptionError, conf_of
+from camcast.cli.spark_options import conf_of
+from camcast.doors.options import OptionError
 from camcast.pipeline.spark import session as spark_session
 from camcast.pipeline.spark.jvm import find_java
 from camcast.pipeline.spark.session import SparkFailedError, SparkUnavailableError, open_spark
@@ -369,5 +370,5 @@ def test_conf_is_read() -> None:
 
 @pytest.mark.parametrize("given", [["spark.a"], ["a=1"], [""], ["spark.a=1", "spark.a=1"]])
 def test_conf_that_is_none_is_named(given: list[str]) -> None:
-    with pytest.raises(SparkOptionError, match="--conf"):
+    with pytest.raises(OptionError, match="--conf"):
         conf_of(given)
