@@ -19,6 +19,7 @@ import attrs
 from attrs import field, frozen
 
 from camcast.doors.plugs import find_protocol
+from camcast.settings.base import SettingError
 from camcast.vocabulary.identity import PEER_ID_BYTES, PeerId
 from camcast.vocabulary.topics import Topic
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:  # numpy is an extra
 
 CAMCAST: Final = "camcast"
 CELL_RUNS_MAX: Final = 5_000  # chosen: about 1 MB of results of a cell
+CELLS_MAX: Final = 100_000  # chosen: 200 MB; a wrong number of runs is found before it fills memory
 
 
 @frozen
@@ -124,8 +126,13 @@ class System:
 def runs_in_cells(
     shared: Mapping[str, Any], runs: int, seed: int, most: int
 ) -> list[dict[str, Any]]:
-    """Split runs into cells of at most `most`, and at least one; they have `shared` in common."""
+    """Split runs into cells of at most `most`, and at least one; they have `shared` in common.
+
+    Raises `SettingError` for more than `CELLS_MAX` cells.
+    """
     size = max(1, most)
+    if runs > size * CELLS_MAX:
+        raise SettingError(f"{runs:,} runs are too many; give {size * CELLS_MAX:,} or fewer")
     return [
         {**shared, "runs": min(size, runs - first), "seed": seed, "first_run": first}
         for first in range(0, runs, size)

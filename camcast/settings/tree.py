@@ -60,6 +60,9 @@ class HpmcastSetting(Faults):
         for name, least in (("arity", 2), ("depth", 1), ("redundancy", 1), ("fan_out", 1)):
             if getattr(self, name) < least:
                 raise SettingError(f"{name} is {getattr(self, name)}; give {least} or more")
+        for name in ("fan_out", "threshold"):  # which the kernels take as machine integers
+            if (value := getattr(self, name)) > PROCESSES_MAX:
+                raise SettingError(f"{name} is {value}; give {PROCESSES_MAX} or fewer")
         if self.redundancy > self.arity:
             raise SettingError(
                 f"redundancy is {self.redundancy}, but a group has {self.arity} processes (arity);"

@@ -35,6 +35,7 @@ from camcast.vocabulary.parameters import Parameters
 VIRTUAL: Final = "virtual"
 STATIC: Final = "static"  # the membership of a setting [CAMCAST 6.1.1]: static, uniform tables
 CELLS_MAX: Final = 1_000_000  # chosen: a wrong number is found before it fills the memory
+SEED_MAX: Final = 2**62  # chosen: that of each repetition fits 64 bits of the dataset
 # Of a scenario, what is not of the cell's content: the seed is beside it, the others say nothing.
 _APART: Final = ("name", "seed", "simulator")
 _OF_THE_NETWORK: Final = (
@@ -129,14 +130,13 @@ def read_sweep(
         try:
             checked = _check(given)
             _load(checked, content, loaded)
+            if abs(checked.seed) + repetitions > SEED_MAX:
+                raise ValueError(f"seed: {checked.seed} is out of bounds; give one of 62 bits")
         except ValueError as error:
             raise _wrong_point(file, given, values, error) from None
         grid.append(_point(values, checked, content, path.parent, repetitions))
         total += len(grid[-1].cells)
-        if total > CELLS_MAX:
-            raise GridError(
-                f"the grid has more than {CELLS_MAX:,} cells; give fewer values or --repetitions"
-            )
+        _check_number(total)
     return grid
 
 
@@ -215,6 +215,7 @@ def _point(
         system = SYSTEMS[CAMCAST]
         cells = system.cells(checked.simulator, checked.setting(), repetitions, checked.seed)
         return GridPoint(values, checked.simulator, CAMCAST, STATIC, tuple(cells))
+    _check_number(repetitions)  # before the cells are made
     same = {key: inner for key, inner in content.items() if key not in _APART}
     return GridPoint(
         values,
@@ -226,6 +227,13 @@ def _point(
             for repetition in range(repetitions)
         ),
     )
+
+
+def _check_number(cells: int) -> None:
+    if cells > CELLS_MAX:
+        raise GridError(
+            f"the grid has more than {CELLS_MAX:,} cells; give fewer values or --repetitions"
+        )
 
 
 def shown(value: Any) -> str:

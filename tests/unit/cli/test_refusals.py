@@ -23,6 +23,7 @@ REFUSED: list[tuple[str, int, str]] = [
     ("simulate chain --sizes 10 --z 0", 2, "'z'"),
     ("simulate chain --sizes 99999999999999999999", 2, "give 1 to"),
     ("simulate chain --sizes 10,3 --preset lecture", 2, "'lecture'; there is: paper"),
+    ("simulate chain --sizes 100,10 --runs 999999999999999", 2, "999,999,999,999,999 runs are too"),
     ("simulate virtual --sizes 30000", 2, "20,000"),
     ("simulate virtual x.toml", 2, "x.toml"),
     ("simulate population x.toml", 1, "scenario file"),
@@ -47,6 +48,13 @@ REFUSED: list[tuple[str, int, str]] = [
     ("simulate percolation --sigma 0 --gamma 0 --degrees file:", 2, "file:EDGES"),
     ("simulate percolation --sigma 0 --gamma 0 --degrees file:/absent", 2, "/absent: cannot"),
     ("simulate percolation --sigma 0 --gamma 0 --degrees poisson:5,10 --ttl 2147483648", 2, "ttl"),
+    (
+        "simulate percolation --sigma 0 --gamma 0 --networks 99999999 --degrees poisson:5,99",
+        2,
+        "to",
+    ),
+    ("simulate hpmcast --fanout 99999999999", 2, "fan_out is 99999999999; give 10000000 or fewer"),
+    ("simulate hpmcast --threshold 99999999999", 2, "threshold is 99999999999; give"),
     # model: a protocol and its parameters, which `simulate population` reads likewise
     ("model --sizes 84,27 --protocol nope", 2, "installed: broadcast, camcast"),
     ("model --sizes 84,27 --clusters 500", 2, "--clusters 500: 111 processes do not fill so many"),

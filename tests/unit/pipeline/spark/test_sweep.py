@@ -228,6 +228,8 @@ def test_more_of_the_grid_computes_only_that(
         (["--grid", "links.loss=0", "--grid", "links.loss=1"], "one key twice"),
         (["--grid", "links.loss=0", "--grid", "links={loss=1}"], "one key twice"),
         (["--grid", "seed=1", "--seed", "2"], "--seed and --grid"),
+        (["--seed", "99999999999999999999"], "seed: 99999999999999999999 is out of bounds"),
+        (["--repetitions", "99999999999999"], "more than 1,000,000 cells"),
         (["--grid", "simulator=chain"], "'chain' simulates a setting"),
         (["--grid", "sizes=[3]"], "--grid sizes=[3]: duration_seconds: unknown key"),
         (["--grid", 'links={latency="matrix",file="no.txt"}'], "no.txt"),
