@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from random import Random, SystemRandom
 from typing import TYPE_CHECKING, Any, Final
@@ -45,7 +46,7 @@ from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import Deliver, Tell
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import GroupId, Topic
-from camcast.vocabulary.trace import Sink
+from camcast.vocabulary.trace import Sink, flush_sink
 
 if TYPE_CHECKING:
     from camcast.live.identity_files import IdentityFiles
@@ -332,13 +333,12 @@ class CommunityManager:
             await self.pipes.drain(LEAVE_SECONDS)
             await _end(callbacks)
         finally:
+            pipes = self.pipes
             try:
                 await _turns()  # in which the goodbye of a discovery with sockets of its own leaves
-                runner.close()
-                await _turns()  # in which the tasks end that it has cancelled
-            finally:
-                if self._given_pipes is None:
-                    self.pipes.close()
+            finally:  # also when the call is cancelled a second time
+                self._shut(runner, pipes)
+            await _turns()  # in which the tasks end that it has cancelled
 
     async def __aenter__(self) -> CommunityManager:
         await self.start()
@@ -495,10 +495,29 @@ class CommunityManager:
 
     def _forget_closed_loop(self) -> None:
         """End what ran in a loop that was closed before the manager; only say no goodbyes."""
-        if self._lifetime.forget_closed_loop():
-            self._pipes = None
-            for community in self._communities.values():
-                community._close()
+        runner, pipes = self._lifetime.runner, self._pipes
+        if not self._lifetime.forget_closed_loop():
+            return
+        self._pipes = None
+        for community in self._communities.values():
+            community._close()
+        if self._identity_watch is not None:
+            self._identity_watch.stop()
+        if self._control is not None:
+            self._control.abandon()
+        if runner is not None and pipes is not None:
+            with suppress(RuntimeError):  # asyncio's transports, of zeroconf, cannot be closed now
+                self._shut(runner, pipes)
+
+    def _shut(self, runner: Runner, pipes: OutputPipes) -> None:
+        """Close the sockets, and have the trace's sink write what it holds back."""
+        try:
+            runner.close()
+        finally:
+            if self._given_pipes is None:
+                pipes.close()
+            if self._trace is not None:
+                flush_sink(self._trace)
 
     def _deliver(self, delivery: Deliver) -> None:
         deliveries, runner = self._deliveries.get(delivery.group), self._lifetime.runner

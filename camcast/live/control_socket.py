@@ -70,12 +70,19 @@ class ControlServer:
         """Stop listening, end every connection, and remove the socket if it is still ours."""
         if self._server is None:
             return
+        connections = list(self._connections)
+        for connection in connections:
+            connection.cancel()
+        self.abandon()
+        if connections:
+            await asyncio.wait(connections)
+
+    def abandon(self) -> None:
+        """Stop listening, and remove the socket; also in a loop that was closed before."""
+        if self._server is None:
+            return
         self._server.close()
         self._server = None
-        for connection in list(self._connections):
-            connection.cancel()
-        if self._connections:
-            await asyncio.wait(self._connections)
         with suppress(OSError):
             if self._path.stat().st_ino == self._inode:
                 self._path.unlink()

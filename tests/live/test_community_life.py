@@ -6,6 +6,8 @@ import os
 import socket
 import threading
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
@@ -399,7 +401,49 @@ async def test_a_manager_serves_the_loop_that_started_it() -> None:
         assert state_of(community) == "alone"
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")  # of the sockets that nobody closed
+def descriptors() -> set[str]:
+    """Return what this process has open: the number and what it is."""
+    found = set()
+    for one in os.listdir("/proc/self/fd"):
+        with suppress(FileNotFoundError):  # that of the folder itself
+            found.add(f"{one} {os.readlink(f'/proc/self/fd/{one}')}")
+    return found
+
+
+@pytest.mark.parametrize("ending", ["close", "start"])
+@pytest.mark.parametrize("transport", ["zmtp", "zmq"])
+@pytest.mark.parametrize(
+    "more",
+    [{}, {"membership": "hybrid"}, {"control": Path("control")}],
+    ids=str,
+)
+def test_the_sockets_of_a_closed_loop_are_closed_at_the_next_chance(
+    ending: str,
+    transport: str,
+    more: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    manager = CommunityManager(transport=transport, **more)
+    before = descriptors()
+
+    async def forget() -> None:
+        await manager.start()
+        await manager.join(".a")
+
+    async def end() -> None:
+        if ending == "start":
+            await manager.start()
+        await manager.close()
+
+    asyncio.run(forget())
+    assert descriptors() != before
+    asyncio.run(end())
+    gc.collect()
+    assert descriptors() == before
+
+
 def test_a_manager_whose_loop_was_closed_can_be_closed_and_started_again() -> None:
     manager = CommunityManager()
     old: list[Subscription] = []
