@@ -19,6 +19,7 @@ from camcast import (
     CommunityError,
     CommunityManager,
     GatewayTimeout,
+    JsonLinesSink,
     NotReady,
     Parameters,
     Received,
@@ -442,6 +443,32 @@ def test_the_sockets_of_a_closed_loop_are_closed_at_the_next_chance(
     asyncio.run(end())
     gc.collect()
     assert descriptors() == before
+
+
+@live
+async def test_the_trace_is_whole_when_the_manager_has_closed(tmp_path: Path) -> None:
+    sink = JsonLinesSink(tmp_path / "trace.jsonl")  # outside of `with`
+    async with CommunityManager(trace=sink) as manager:
+        await manager.join(".a")
+    assert b'"leave"' in (tmp_path / "trace.jsonl").read_bytes()
+
+
+@live
+async def test_a_close_that_is_cancelled_again_and_again_leaves_nothing_open() -> None:
+    before = descriptors()
+    for turns in range(1, 8):  # from when it has begun
+        manager = CommunityManager()
+        await manager.start()
+        await manager.join(".a")
+        closing = asyncio.create_task(manager.close())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        while not closing.done():
+            closing.cancel()
+            await asyncio.sleep(0)
+        await asyncio.wait([closing])
+        assert descriptors() == before
+        await manager.close()  # which has nothing to do
 
 
 def test_a_manager_whose_loop_was_closed_can_be_closed_and_started_again() -> None:
