@@ -70,24 +70,20 @@ def document(
     """Return a page; `parts` have, for each of the `drawings`, what `picture` makes of it."""
     specs = embedded_json(json.dumps({name: drawing.spec for name, drawing in drawings.items()}))
     shows = in_script(script()) + _SHOW
-    return (
-        "\n".join(
-            [
-                "<!doctype html>",
-                '<html lang="en"><head><meta charset="utf-8">',
-                policy_element(shows),
-                '<meta name="viewport" content="width=device-width, initial-scale=1">',
-                f"<title>{escape(title)}</title>",
-                f"<style>{_STYLE}{style}</style></head><body>",
-                f"<h1>{escape(title)}</h1>",
-                *parts,
-                f'<script type="application/json" id="specs">{specs}</script>',
-                f'<script type="module">{shows}</script>',
-                "</body></html>",
-            ]
-        )
-        + "\n"
+    lines = (
+        "<!doctype html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        policy_element(shows),
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escape(title)}</title>",
+        f"<style>{_STYLE}{style}</style></head><body>",
+        f"<h1>{escape(title)}</h1>",
+        *parts,
+        f'<script type="application/json" id="specs">{specs}</script>',
+        f'<script type="module">{shows}</script>',
+        "</body></html>",
     )
+    return "".join(f"{line}\n" for line in lines)
 
 
 def picture(name: str, label: str, notes: str, drawing: Drawing) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import attrs
 from attrs import frozen
@@ -18,20 +18,16 @@ from camcast.sweeps import Cell, sweep
 from camcast.sweeps.sweep import Task
 
 
-class Table(Protocol):
-    """Rows without a picture."""
+@frozen
+class Sheet:
+    """Rows without a picture, as they lie in the folder."""
 
-    @property
-    def name(self) -> str:
-        """Of its files, without what follows the dot."""
-
-    @property
-    def about(self) -> Mapping[str, Any]:
-        """What there is to say about the rows."""
-
-    @property
-    def rows(self) -> Sequence[Mapping[str, Any]]:
-        """At least one; all have the same columns."""
+    name: str
+    """Of its files, without what follows the dot."""
+    about: Mapping[str, Any]
+    """What there is to say about the rows."""
+    rows: Sequence[Mapping[str, Any]]
+    """At least one; all have the same columns."""
 
 
 P = TypeVar("P", bound=attrs.AttrsInstance)
@@ -47,7 +43,7 @@ class Reproduction(Generic[P]):
     """What the paper says, beside what was found."""
 
     @property
-    def tables(self) -> Sequence[Table]:
+    def sheets(self) -> Sequence[Sheet]:
         """What has no picture."""
         return ()
 

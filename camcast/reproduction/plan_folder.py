@@ -113,8 +113,8 @@ class PlanFolder(ResultsFolder, Generic[P, R]):
         return found
 
     def _write(self, found: R) -> None:
-        for table in found.tables:
-            self.write_rows(table.name, table.about, table.rows)
+        for sheet in found.sheets:
+            self.write_rows(sheet.name, sheet.about, sheet.rows)
         drawings = {}
         for figure in found.figures:
             points = [attrs.asdict(point) for point in figure.points]

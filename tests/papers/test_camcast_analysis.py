@@ -152,7 +152,7 @@ def test_4_4_2_memory_is_sometimes_smaller_than_with_broadcast() -> None:
 # -- 4.5.1 reliability ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("size", "error"), [(10, 0.17), (100, 0.042), (400, 0.016)])
+@pytest.mark.parametrize(("size", "error"), [(10, 0.17), (100, 0.042), (1000, 0.009)])
 def test_4_5_1_gossip_reaches_all_with_e_to_the_minus_e_to_the_minus_c(
     size: int, error: float
 ) -> None:

@@ -20,7 +20,7 @@ from camcast.reproduction.camcast.evidence import evidence
 from camcast.reproduction.camcast.figures import figures
 from camcast.reproduction.camcast.plan import COMMUNITIES, CRASHED_COMPARED, Plan
 from camcast.reproduction.camcast.tables import Table, tables
-from camcast.reproduction.paper import ByCells
+from camcast.reproduction.paper import ByCells, Sheet
 from camcast.reproduction.paper import Reproduction as Base
 
 
@@ -42,6 +42,11 @@ class Reproduction(Base[Plan]):
     agreement: tuple[Agreement, ...]
     runs_compared: Mapping[str, int]
     """How many runs of each simulator the agreement is of."""
+
+    @property
+    def sheets(self) -> list[Sheet]:
+        """The paper's tables, as they lie in the folder."""
+        return [table.sheet for table in self.tables]
 
 
 def _together(simulated: Results) -> Reproduction:

@@ -19,6 +19,7 @@ from camcast.reproduction.camcast.cells import Results, model
 from camcast.reproduction.camcast.notes import PARASITES_NOTES, ROUNDS_NOTES, notes
 from camcast.reproduction.camcast.plan import BROADCAST, CAMCAST, DIVIDED, MULTICAST, PMCAST
 from camcast.reproduction.camcast.pmcast_rows import DEPTH, REDUNDANCY, expected_parasites
+from camcast.reproduction.paper import Sheet
 from camcast.settings.baselines import baseline
 
 ROUNDS: Final = {  # [CAMCAST Table 1]
@@ -70,11 +71,6 @@ class Entry:
         """From the published value, as a share of it."""
         return self.mean / self.published - 1 if self.published and self.mean is not None else None
 
-    @property
-    def row(self) -> dict[str, Any]:
-        """As it lies in the folder."""
-        return {name: getattr(self, name) for name in _COLUMNS}
-
 
 @frozen(kw_only=True)
 class Table:
@@ -86,19 +82,13 @@ class Table:
     entries: tuple[Entry, ...]
 
     @property
-    def name(self) -> str:
-        """The name of its files, without what follows the dot."""
-        return f"table{self.number}"
-
-    @property
-    def about(self) -> dict[str, Any]:
-        """What there is to say about its rows."""
-        return {"title": self.title, "notes": self.notes}
-
-    @property
-    def rows(self) -> list[dict[str, Any]]:
-        """The entries, as they lie in the folder."""
-        return [entry.row for entry in self.entries]
+    def sheet(self) -> Sheet:
+        """The entries as they lie in the folder."""
+        return Sheet(
+            f"table{self.number}",
+            {"title": self.title, "notes": self.notes},
+            [{name: getattr(entry, name) for name in _COLUMNS} for entry in self.entries],
+        )
 
     @property
     def lines(self) -> Iterator[tuple[str, str, list[Entry]]]:

@@ -25,7 +25,7 @@ from camcast.reproduction.memberships.plan import VARIANTS, Plan, World
 from camcast.reproduction.memberships.ranking import Chance, chances_of
 from camcast.reproduction.memberships.results import Results, Row, UpkeepRow
 from camcast.reproduction.memberships.virtual import run_virtual
-from camcast.reproduction.paper import OnProgress, Reproduction
+from camcast.reproduction.paper import OnProgress, Reproduction, Sheet
 from camcast.sweeps import JSON, Cell, finished, sweep
 
 
@@ -43,7 +43,7 @@ class Memberships(Reproduction[Plan]):
     upkeep: tuple[UpkeepRow, ...]
 
     @property
-    def tables(self) -> tuple[Sheet, Sheet]:
+    def sheets(self) -> tuple[Sheet, Sheet]:
         """Comparison and upkeep, as they lie in the folder."""
         upkeep = [
             {"name": row.name, "measure": name, "runs": row.runs, **attrs.asdict(interval)}
@@ -55,15 +55,6 @@ class Memberships(Reproduction[Plan]):
             Sheet("comparison", {"title": "The memberships side by side"}, compared),
             Sheet("upkeep", {"title": "What they cost, and how soon they notice"}, upkeep),
         )
-
-
-@frozen
-class Sheet:
-    """A table as it lies in the folder."""
-
-    name: str
-    about: Mapping[str, Any]
-    rows: Sequence[Mapping[str, Any]]
 
 
 def _cells_of(row: Row) -> Iterator[tuple[str, Any]]:

@@ -142,9 +142,8 @@ def paper(setting: Setting, measure: str) -> float | None:
 
 
 @lru_cache
-def _degrees(overlay: tuple[str, float, float]) -> tuple[reach.Degrees, int]:
-    kind, first, second = overlay
-    if kind == "poisson":
-        return reach.poisson_degrees(first), int(second)
-    power_law = PowerLaw(first, second)
-    return reach.degrees_of(power_law.degrees), power_law.nodes
+def _degrees(setting: tuple[str, float, float]) -> tuple[reach.Degrees, int]:
+    overlay = overlay_of(setting)
+    if isinstance(overlay, PowerLaw):
+        return reach.degrees_of(overlay.degrees), overlay.nodes
+    return reach.poisson_degrees(setting[1]), overlay.nodes
