@@ -210,21 +210,15 @@ SYSTEMS: Final[dict[str, System]] = {
         ),
         _flat(
             "pmcast",
-            papers=(
-                "hpmcast",
-                "camcast",
-                "damulticast",
-            ),  # [hpmcast 2.2; CAMCAST Tables 1, 2: (3) PMcast]
+            # [hpmcast 2.2; CAMCAST Tables 1, 2: (3) PMcast]
+            papers=("hpmcast", "camcast", "damulticast"),
             # Of F random processes it sends to those that are interested: of few, F must be large.
             efforts=tuple({"fan_out": f} for f in (2, 4, 8, 16, 32, 64, 128, 256)),
         ),
         System(
             protocol="hpmcast",
-            papers=(
-                "hpmcast",
-                "camcast",
-                "damulticast",
-            ),  # [hpmcast 5; CAMCAST Tables 1, 2: (3) PMcast]
+            # [hpmcast 5; CAMCAST Tables 1, 2: (3) PMcast]
+            papers=("hpmcast", "camcast", "damulticast"),
             setting="camcast.settings.addressed:AddressedSetting",
             simulators={
                 "population": Simulator("camcast.population.hpmcast_addressed:simulate", 5_000_000)

@@ -159,15 +159,15 @@ def encode_for(topic: Topic, event: object) -> bytes:
 
     Raises `TypedEventError` for what is no event, and for one of another community.
     """
-    if not (isinstance(event, Sent) or is_event_class(type(event))):
+    if isinstance(event, Sent):
+        what = belongs = event.classes[0]
+    elif is_event_class(type(event)):
+        what, belongs = type(event).__name__, topic_of(type(event)).name
+    else:
         raise TypedEventError(
             "publish bytes (of a text: encode it) or an instance of an event class, and no"
             f" {type(event).__name__}: make it an attrs class, a dataclass or a msgspec Struct"
         )
-    if isinstance(event, Sent):
-        what = belongs = event.classes[0]
-    else:
-        what, belongs = type(event).__name__, topic_of(type(event)).name
     if belongs != topic.name:
         raise TypedEventError(f"a {what} belongs to the community of {belongs}, not {topic}")
     return encode_event(event)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from numbers import Real
 from typing import Any
 
@@ -16,14 +17,12 @@ class OptionError(CamcastError, ValueError):
     """A plug does not know an option, or refuses its value."""
 
 
-_READERS: dict[Any, tuple[Callable[[str], object], str]] = {
-    int: (int, "a whole number"),
-    float: (float, "a number"),
-    bool: ({"true": True, "false": False}.__getitem__, "true or false"),
+_KINDS: dict[Any, tuple[Any, Callable[[str], object], str]] = {
+    int: (int, int, "a whole number"),
+    float: (int | float, float, "a number"),
+    bool: (bool, {"true": True, "false": False}.get, "true or false"),
 }
-
-
-_PLAIN: dict[Any, Any] = {int: int, float: int | float, bool: bool}
+"""By the type of an option: the classes of its values, what reads a text, and words for both."""
 
 
 def build_options(options: type[Any], given: Mapping[str, object], owner: str) -> Any:
@@ -39,20 +38,12 @@ def build_options(options: type[Any], given: Mapping[str, object], owner: str) -
             known = ", ".join(fields) or "none"
             raise OptionError(f"{owner} has no option {name!r}; it has: {known}")
         kind = fields[name].type
-        if isinstance(value, str) and kind in _READERS:
-            read, wanted = _READERS[kind]
-            try:
-                value = read(value)
-            except (ValueError, KeyError):
-                raise OptionError(
-                    f"option {name!r} of {owner} takes {wanted}, not {value!r}"
-                ) from None
-        elif kind in _PLAIN and (
-            not isinstance(value, _PLAIN[kind]) or (isinstance(value, bool) and kind is not bool)
-        ):
-            raise OptionError(
-                f"option {name!r} of {owner} takes {_READERS[kind][1]}, not {value!r}"
-            )
+        if kind in _KINDS:
+            classes, read, wanted = _KINDS[kind]
+            with suppress(ValueError):
+                value = read(value) if isinstance(value, str) else value
+            if not isinstance(value, classes) or (isinstance(value, bool) and kind is not bool):
+                raise OptionError(f"option {name!r} of {owner} takes {wanted}, not {given[name]!r}")
         if isinstance(value, Real) and not is_finite(value):
             raise OptionError(f"option {name!r} of {owner} takes a finite number, not {value}")
         values[name] = value

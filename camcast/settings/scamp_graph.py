@@ -45,10 +45,6 @@ class ScampOverlay(Group):
 
     @property
     def holders(self) -> int:
-        """w, the number of processes that should have a process in their views."""
-        return max(1, wanted_holders(self.processes, self.c))
-
-
-def wanted_holders(processes: int, c: int) -> int:
-    """Return the holders that SCAMP's law asks for, (c+1) ln n or all others, rounded."""
-    return round(min(processes - 1, (c + 1) * log(processes)))
+        """w, how many processes should have a process in their views: (c+1) ln n, or all others."""
+        wanted = (self.c + 1) * log(self.processes)
+        return max(1, round(min(self.processes - 1, wanted)))

@@ -55,7 +55,7 @@ class Parameters:
     Raises `ValueError` for a value outside its range, and `TypeError` for one of another type.
     """
 
-    c: float = field(default=5.0, validator=validators.and_(validators.ge(-10), validators.le(100)))
+    c: float = field(default=5.0, validator=[validators.ge(-10), validators.le(100)])
     """Fan-out beyond ln N_t; with tables to match, all are reached with probability
     e^(-e^-c) (2.2). [CAMCAST 6.1.1]"""
 
@@ -67,7 +67,7 @@ class Parameters:
     """How many processes of the super-topic table such a process sends to, on average (3.5):
     p_a = min(1, a/z), more in a community of fewer than g. [CAMCAST 6.1.1]"""
 
-    z: int = field(default=3, validator=validators.and_(validators.ge(1), validators.le(1000)))
+    z: int = field(default=3, validator=[validators.ge(1), validators.le(1000)])
     """Size of a super-topic table (3.2.1). [CAMCAST 6.1.1]"""
 
     tau: int = field(validator=validators.ge(0))
@@ -78,9 +78,7 @@ class Parameters:
     )
     """Fixes p_sel for every event, as the measurements of section 6.2 do; None: g/N_t."""
 
-    search_ttl: int = field(
-        default=3, validator=validators.and_(validators.ge(1), validators.le(16))
-    )
+    search_ttl: int = field(default=3, validator=[validators.ge(1), validators.le(16)])
     """How far a search message travels (3.3, note 4). chosen: with 4 neighbours a step it
     asks at most 84 processes."""
 
@@ -103,14 +101,12 @@ class Parameters:
     """A super-process that has not answered for so long has failed. chosen: six times the 95 %
     quantile of the round trips in the PlanetLab matrix, 325 ms."""
 
-    refresh_probability: float = field(
-        default=0.1, validator=validators.and_(validators.ge(0), validators.le(1))
-    )
+    refresh_probability: float = field(default=0.1, validator=[validators.ge(0), validators.le(1)])
     """How often a check asks for fresh super-processes although enough are alive, to spread
     load (3.4; 001, 4.2 "even if available"). chosen: one check in ten."""
 
     batch_events_max: int = field(
-        default=EVENTS_MAX, validator=validators.and_(validators.ge(1), validators.le(EVENTS_MAX))
+        default=EVENTS_MAX, validator=[validators.ge(1), validators.le(EVENTS_MAX)]
     )
     """How many events that a process publishes in one instant travel as one batch, and share their
     draws. With 1 each event has its own draw at each process, as in the papers. [DESIGN 4]"""
@@ -129,7 +125,7 @@ class Parameters:
 
     retention_seconds: float = field(
         default=120.0,
-        validator=validators.and_(validators.ge(0), validators.le(RETENTION_SECONDS_MAX)),
+        validator=[validators.ge(0), validators.le(RETENTION_SECONDS_MAX)],
     )
     """For how long after its publication an event is kept for those that have missed it, where
     events are repaired; with 0 the community repairs none. [PROTOCOLS 8]"""
