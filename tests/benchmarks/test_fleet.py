@@ -17,6 +17,7 @@ from raw_pipe import measure_raw
 from camcast import Parameters
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks.md"
+DOCUMENTED = set(re.findall(r"^\| `(\w+)` \|", DOCUMENT.read_text(), re.MULTILINE))
 
 
 class Postmen(Members):
@@ -102,9 +103,8 @@ def test_three_live_nodes_give_every_figure_that_is_documented() -> None:
     assert paced["ratio_to_raw"] is None
     assert float(paced["latency_ratio_to_raw"] or 0) > 0
 
-    documented = set(re.findall(r"^\| `(\w+)` \|", DOCUMENT.read_text(), re.MULTILINE))
     inputs = {name for name in fast if name.startswith("parameter_")}
-    assert set(fast) - inputs <= documented
+    assert set(fast) - inputs <= DOCUMENTED
 
 
 @pytest.mark.parametrize("transport", ["zmtp", "zmq"])
@@ -118,6 +118,5 @@ def test_all_nodes_publish_at_once_and_take_batches(transport: str) -> None:
 
 
 def test_every_name_of_the_document_is_one_of_a_benchmark() -> None:
-    documented = set(re.findall(r"^\| `(\w+)` \|", DOCUMENT.read_text(), re.MULTILINE))
     source = "".join(path.read_text() for path in (DOCUMENT.parents[1] / "benchmarks").glob("*.py"))
-    assert {n for n in documented if f"{n}=" not in source and f'"{n}"' not in source} == set()
+    assert {n for n in DOCUMENTED if f"{n}=" not in source and f'"{n}"' not in source} == set()

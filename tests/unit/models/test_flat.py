@@ -49,6 +49,27 @@ def test_a_small_group_is_as_its_twin(sender_filters: bool) -> None:
         assert abs(mean(found) - model) <= _DEVIATIONS * error
 
 
+@pytest.mark.parametrize("sender_filters", [True, False])
+@pytest.mark.parametrize("loss", [0.0, 0.25])
+def test_without_crashes_the_simulation_is_as_the_exact_chain(
+    sender_filters: bool, loss: float
+) -> None:
+    setting = FlatSetting(
+        processes=40, interested=15, fan_out=2, rounds=7, sender_filters=sender_filters, loss=loss
+    )
+    model, spread = predict_flat(setting), simulate(setting, 4000, 3)
+    found = {
+        "reception": spread.delivered / spread.alive,
+        "reliability": (spread.delivered == spread.alive).astype(float),
+        "messages": spread.messages,
+        "parasite_copies": spread.parasite_copies,
+    }
+    for name, values in found.items():
+        error = float(np.std(values)) / 4000**0.5
+        assert abs(float(np.mean(values)) - getattr(model, name)) <= _DEVIATIONS * error + 1e-9
+    assert (spread.rounds == model.rounds).all()
+
+
 @pytest.mark.parametrize(
     ("processes", "interested", "sender_filters", "reception", "copies"),
     [

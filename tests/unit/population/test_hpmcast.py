@@ -234,6 +234,15 @@ def test_flat_messages() -> None:
     assert all((b >= a).all() for a, b in pairwise(spread.infected_by_round.T))
 
 
+def test_every_copy_to_the_living_uninterested_is_a_parasite() -> None:
+    """Everybody sends to everybody: of 9, 6 uninterested, all alive, in three rounds."""
+    setting = FlatSetting(processes=9, interested=3, fan_out=8, rounds=3, sender_filters=False)
+    spread = pmcast.simulate(setting, 10, 1)
+    by_all = 3 * 6 + 6 * 5  # copies in a round, from the interested and from the others
+    assert (spread.messages == 8 + 2 * 9 * 8).all()
+    assert (spread.parasite_copies == 6 + 2 * by_all).all()
+
+
 @pytest.mark.parametrize(
     "wrong", [{"interested": 0}, {"interested": 9}, {"fan_out": 0}, {"rounds": -1}, {"infected": 3}]
 )

@@ -22,7 +22,6 @@ from camcast.protocols.hpmcast.hierarchy import Hierarchy
 from camcast.protocols.hpmcast.law import known_on_average
 from camcast.protocols.hpmcast.rounds import rounds
 from camcast.settings.addressed import AddressedSetting
-from camcast.settings.base import SettingError
 from tests.intervals import bounds
 from tests.laws.test_live_models import gossip_once
 from tests.laws.test_simulators_agree import DEVIATIONS, apart
@@ -147,8 +146,3 @@ def test_the_largest_trees_have_addresses_without_overflow() -> None:
     given = one(50, 50, Hierarchy(arity=16, depth=17, redundancy=1), fan_out=20)
     spread = simulate(given, 20, 1)
     assert (spread.delivered == 50).all()
-
-
-def test_too_many_processes_are_named() -> None:
-    with pytest.raises(SettingError, match=r"at most 5,000,000"):
-        simulate(one(5_000_001, 1), 1, 1)

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from camcast.population.percolation_scamp import _spread, simulate
 from camcast.population.scamp_overlay import draw_overlay
 from camcast.population.xoshiro import seeded
-from camcast.settings.base import SettingError
 from camcast.settings.scamp_graph import ScampOverlay
 from camcast.vocabulary.streams import stream
 from tests.laws.test_simulators_agree import DEVIATIONS, apart
@@ -167,8 +166,3 @@ def test_in_the_worst_weather_only_the_publisher_has_it(weather: dict[str, float
     assert (spread.alive == (20 if "loss" in weather else 1)).all()
     assert (spread.rounds == 1).all()
     assert not spread.parasite_copies.any()
-
-
-def test_too_many_processes_are_named() -> None:
-    with pytest.raises(SettingError, match=r"views of up to 128 .* \(at most 390,625\)"):
-        simulate(ScampOverlay(processes=10**6 + 400_000, interested=1, gamma=0.5, c=2), 0, 1)

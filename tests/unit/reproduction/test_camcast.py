@@ -303,17 +303,10 @@ def test_a_cell_is_what_its_engine_s_simulator_gives(engine: Engine, simulate: A
 
 @pytest.mark.slow
 def test_the_default_reproduction(tmp_path: Path) -> None:
-    """With the default number of runs the tables are the paper's within 5 %, and every claim has
-    the verdict that tests/papers/test_camcast_simulation.py comes to."""
+    """With the default number of runs every claim has the verdict that
+    tests/papers/test_camcast_simulation.py comes to."""
     found = PlanFolder(tmp_path, CAMCAST, Plan()).reproduce(None)
     assert found.plan.runs == RUNS
-    for table, tolerance in zip(found.tables, (0.05, 0.01), strict=True):
-        for entry in table.entries:
-            ours = "measured" if table.number == 1 else "fan-out ⌊ln n + c⌋"
-            if entry.approach == ("(1) CAMCAST", "(2) gossip broadcast")[table.number - 1] and (
-                entry.how.endswith(ours)
-            ):
-                assert entry.deviation == pytest.approx(0, abs=tolerance)
     verdicts = {row.item: row.verdict for row in found.evidence}
     expected = {
         **dict.fromkeys(("Figure 13", "Figure 15", "Figure 16"), "consistent"),
