@@ -16,12 +16,15 @@ def quantity(field: str, **options: Any) -> dict[str, Any]:
     return {"field": field, "type": "quantitative", **options}
 
 
+def nominal(field: str, **options: Any) -> dict[str, Any]:
+    """Return the channel of a name, with options of Vega-Lite."""
+    return {"field": field, "type": "nominal", **options}
+
+
 def tooltip(**formats: str | None) -> list[dict[str, Any]]:
     """Return what a mark tells: fields by the format of their numbers, "" for any; None: names."""
     return [
-        {"field": field, "type": "nominal"}
-        if form is None
-        else quantity(field, **({"format": form} if form else {}))
+        nominal(field) if form is None else quantity(field, **({"format": form} if form else {}))
         for field, form in formats.items()
     ]
 
@@ -45,18 +48,13 @@ def by_series(
     `names` are those series in the legend's order; None: as the rows have them.
     """
     scale = {"range": values} if names is None else {"domain": names, "range": values[: len(names)]}
-    return {
-        "field": field,
-        "type": "nominal",
-        "scale": scale,
-        "legend": {
-            "title": None,
-            "orient": "bottom",
-            "labelColor": "currentColor",
-            "labelFontSize": 13,
-            "symbolType": "stroke",
-            "symbolStrokeWidth": 2.5,
-            "symbolOpacity": 1,  # not the area's
-            **legend,
-        },
+    shown = {
+        "title": None,
+        "orient": "bottom",
+        "labelColor": "currentColor",
+        "labelFontSize": 13,
+        "symbolType": "stroke",
+        "symbolStrokeWidth": 2.5,
+        "symbolOpacity": 1,  # not the area's
     }
+    return nominal(field, scale=scale, legend=shown | legend)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from camcast.report.csv_text import csv_text
-from camcast.report.drawing import Drawing
+from camcast.report.drawing import Drawing, render
 from camcast.report.output_place import make_output_folder
 
 
@@ -27,11 +27,20 @@ class ResultsFolder:
         self.write(f"{name}.csv", csv_text(rows).encode())
         self.write(f"{name}.json", as_bytes(rows if about is None else {**about, "rows": rows}))
 
-    def write_drawing(self, name: str, drawing: Drawing) -> None:
-        """Write a figure's pictures."""
+    def write_figure(
+        self,
+        name: str,
+        about: Mapping[str, Any],
+        rows: Sequence[Mapping[str, Any]],
+        chart: dict[str, Any],
+    ) -> Drawing:
+        """Write the rows of a figure, and the pictures of its chart, as `render` takes it."""
+        self.write_rows(name, about, rows)
+        drawing = render(chart)
         self.write(f"{name}.vl.json", as_bytes(drawing.spec))
         self.write(f"{name}.svg", drawing.svg_file.encode())
         self.write(f"{name}.png", drawing.png)
+        return drawing
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file."""

@@ -12,7 +12,6 @@ from typing import Any, Final
 import attrs
 
 from camcast.report.chart import Layer, by_series, layer, quantity, tooltip
-from camcast.report.drawing import Drawing, render
 from camcast.reproduction.figure import Figure, Point
 
 _WIDE: Final = (560, 300)  # chosen: pixels; a phone shrinks them to 60 %
@@ -26,8 +25,11 @@ _DOTTED: Final = {"strokeWidth": 2, "strokeDash": [1.5, 4], "strokeCap": "round"
 _OF_ALL: Final = "datum.sample === null"
 
 
-def draw(figure: Figure) -> Drawing:
-    """Draw a figure: in one frame, or in one for each of its panels."""
+def chart_of(figure: Figure) -> dict[str, Any]:
+    """Return the chart of a figure, as `camcast.report.drawing.render` takes it.
+
+    It has one frame, or one for each of the figure's panels.
+    """
     points = figure.points
     names = list(dict.fromkeys(point.series for point in points))
     panels = list(dict.fromkeys(point.panel for point in points))
@@ -46,8 +48,8 @@ def draw(figure: Figure) -> Drawing:
     ]
     title = {"text": figure.heading, "subtitle": _lines(points)}
     if len(frames) > 1:
-        return render({"vconcat": frames, "spacing": 14, "title": title})
-    return render({**frames[0], "title": title})
+        return {"vconcat": frames, "spacing": 14, "title": title}
+    return {**frames[0], "title": title}
 
 
 def _lines(points: Iterable[Point]) -> str:

@@ -23,7 +23,7 @@ import msgspec
 
 from camcast import __version__
 from camcast.report.folder import ResultsFolder, as_bytes
-from camcast.reproduction.chart import draw
+from camcast.reproduction.chart import chart_of
 from camcast.reproduction.page import html
 from camcast.reproduction.paper import OnProgress, P, Paper, R
 from camcast.vocabulary.errors import CamcastError
@@ -118,9 +118,9 @@ class PlanFolder(ResultsFolder, Generic[P, R]):
         drawings = {}
         for figure in found.figures:
             points = [attrs.asdict(point) for point in figure.points]
-            self.write_rows(figure.name, figure.about, points)
-            drawings[figure.name] = drawing = draw(figure)
-            self.write_drawing(figure.name, drawing)
+            drawings[figure.name] = self.write_figure(
+                figure.name, figure.about, points, chart_of(figure)
+            )
         if rows := self.evidence(found):
             self.write_rows(EVIDENCE, None, rows)
         page = html(self.paper.text, found, drawings, self.command)

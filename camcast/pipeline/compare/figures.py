@@ -18,7 +18,7 @@ from attrs import frozen
 from camcast.measures import Measure, measure_of
 from camcast.pipeline.compare.comparison import Row, Variant
 from camcast.pipeline.compare.findings import Findings, community_name, place_name
-from camcast.report.chart import PALETTE, by_series, layer, quantity, tooltip
+from camcast.report.chart import PALETTE, by_series, layer, nominal, quantity, tooltip
 
 _COLOURS: Final = (*PALETTE, "#E69F00", "#56B4E9")  # the rest of Okabe and Ito's palette
 _PANEL_WIDTH, _PANEL_HEIGHT = 115, 100  # chosen: pixels; two stand beside each other on a phone
@@ -226,8 +226,8 @@ def _intervals(
     """Return the interval and the mean of each point; `channel` is the measure's axis."""
     number = ".2%" if measure.is_share else ",.4~g"
     told = [
-        {"field": "who", "type": "nominal", "title": "of"},
-        {"field": "place", "type": "nominal", "title": "where"},
+        nominal("who", title="of"),
+        nominal("place", title="where"),
         *tooltip(p_sel="", mean=number, low=number, high=number, runs=""),
     ]
     low = {channel: _axis(measure, "low", points), f"{channel}2": {"field": "high"}}
@@ -256,13 +256,7 @@ def _panels(
     line = layer("line", shared | dash | {"y": _axis(measure, "mean", points)}, strokeWidth=2)
     places = list(dict.fromkeys(point["place"] for point in points))
     return {
-        "facet": {
-            "field": "place",
-            "type": "nominal",
-            "title": None,
-            "sort": places,
-            "header": _HEADER,
-        },
+        "facet": nominal("place", title=None, sort=places, header=_HEADER),
         "columns": 2,
         "spec": {
             "width": _PANEL_WIDTH,
@@ -278,15 +272,14 @@ def _dots(
     """Draw side by side, a line of points a place."""
     label = _BENCHMARK_LABEL if measure.benchmark else _LABEL
     shared = {
-        "y": {
-            "field": "place",
-            "type": "nominal",
-            "title": None,
-            "sort": list(dict.fromkeys(point["place"] for point in points)),
-            "axis": {"labelLimit": label, "domain": False, "ticks": False, "labelPadding": 8},
-            "scale": {"paddingInner": 0.35},
-        },
-        "yOffset": {"field": "who", "type": "nominal", "sort": list(names.values())},
+        "y": nominal(
+            "place",
+            title=None,
+            sort=list(dict.fromkeys(point["place"] for point in points)),
+            axis={"labelLimit": label, "domain": False, "ticks": False, "labelPadding": 8},
+            scale={"paddingInner": 0.35},
+        ),
+        "yOffset": nominal("who", sort=list(names.values())),
         "color": _by_who(names, points, _COLOURS),
     }
     return {

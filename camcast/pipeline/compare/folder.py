@@ -29,7 +29,6 @@ from camcast.pipeline.compare.words import choice, sentence
 from camcast.pipeline.ingest.quarantine import SCHEMA as QUARANTINE_SCHEMA
 from camcast.pipeline.measured import Measured
 from camcast.pipeline.parquet_columns import metadata_of, spread_out
-from camcast.report.drawing import render
 from camcast.report.folder import ResultsFolder
 from camcast.vocabulary.errors import CamcastError
 
@@ -123,11 +122,9 @@ class ReportFolder(ResultsFolder):
         """Draw the figures, and write the page."""
         figures, drawings = figures_of(findings), {}
         for figure in figures:
-            drawings[figure.name] = drawing = render(figure.spec)
-            self.write_drawing(figure.name, drawing)
-            self.write_rows(
-                figure.name, {"title": figure.title}, [row.as_json() for row in figure.rows]
-            )
+            rows = [row.as_json() for row in figure.rows]
+            about = {"title": figure.title}
+            drawings[figure.name] = self.write_figure(figure.name, about, rows, figure.spec)
         self.write("index.html", html(findings, figures, drawings).encode())
 
     def _write_table(

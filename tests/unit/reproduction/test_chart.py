@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from camcast.reproduction.chart import draw
+from camcast.report.drawing import Drawing, render
+from camcast.reproduction.chart import chart_of
 from camcast.reproduction.figure import Figure, Point
 
 
@@ -28,6 +29,10 @@ def points(panel: str = "") -> list[Point]:
         ),
         Point(series="two", x=0.5, mean=0.4, sample=1, runs=1, panel=panel),
     ]  # fmt: skip
+
+
+def draw(of: Figure) -> Drawing:
+    return render(chart_of(of))
 
 
 @pytest.mark.parametrize("logarithmic", ["", "x", "xy"])
