@@ -151,33 +151,20 @@ class Percolation:
     """The spread of one event after another on a network whose subscribers are known."""
 
     def __init__(self, graph: Graph, subscribes: NDArray[np.bool_], gossip: Gossip) -> None:
-        self._graph = graph
-        self._subscribes = subscribes
-        self._below = np.uint64(round(gossip.gamma * _STEPS))
-        self._ttl = gossip.ttl
+        self._network = graph.first, graph.neighbours, subscribes
+        self._chances = np.uint64(round(gossip.gamma * _STEPS)), gossip.ttl
         self._events = 0
-        self._heard = np.zeros(graph.nodes, np.int64)
         # one place more than nodes: the kernel writes each neighbour here, and counts new ones
-        self._order = np.zeros(graph.nodes + 1, np.int32)
-        self._senders = np.zeros(graph.nodes + 1, np.int32)
+        order, senders = (np.zeros(graph.nodes + 1, np.int32) for _ in range(2))
+        self._scratch = np.zeros(graph.nodes, np.int64), order, senders
 
     def spread(self, publisher: int, chances: Random) -> Counts:
         """Publish an event, and return its counts in the order of `MEASURES`."""
         counts = np.zeros(len(MEASURES), np.int64)
         self._events += 1
         _spread(
-            self._graph.first,
-            self._graph.neighbours,
-            self._subscribes,
-            self._below,
-            self._ttl,
-            publisher,
-            seeded(chances),
-            self._events,
-            self._heard,
-            self._order,
-            self._senders,
-            counts,
+            *(*self._network, *self._chances, publisher, seeded(chances)),
+            *(self._events, *self._scratch, counts),
         )
         return counts
 
