@@ -105,8 +105,12 @@ class Presence:
         return others | {self._manager.contact.peer: self.name}
 
     async def __aenter__(self) -> Presence:
-        await self._community.join()
         events = self._events = self._community.subscribe(since=self._kept_seconds, own=False)
+        try:
+            await self._community.join()
+        except BaseException:
+            events.close()  # and leave, unless somebody else is here
+            raise
         work = (self._listen(events), self._beat_on())
         self._tasks = [asyncio.create_task(one) for one in work]
         return self
@@ -114,8 +118,8 @@ class Presence:
     async def __aexit__(self, *_: object) -> None:
         for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
         try:
+            await asyncio.gather(*self._tasks, return_exceptions=True)
             with suppress(CamcastError):  # the manager has gone before, say
                 await self._publish(here=False)
         finally:

@@ -121,8 +121,12 @@ class Requests:
         return found
 
     async def __aenter__(self) -> Requests:
-        await self._community.join()
         events = self._events = self._community.subscribe(own=False)
+        try:
+            await self._community.join()
+        except BaseException:
+            events.close()  # and leave, unless somebody else is here
+            raise
         self._tasks = [asyncio.create_task(self._listen(events))]
         return self
 

@@ -1,5 +1,6 @@
 """Who is there, by name, over real sockets."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -117,3 +118,23 @@ def test_a_presence_says_what_is_wrong(
 ) -> None:
     with pytest.raises(error, match=message):
         Presence(CommunityManager(), ".chat", **{"name": "Ada", **given})
+
+
+@live
+async def test_who_is_cancelled_at_whatever_moment_has_left() -> None:
+    async def come_and_go(manager: CommunityManager) -> None:
+        async with Presence(manager, ".plant", "ada"):
+            pass
+
+    async with managers(1) as (manager,):
+        turns, there = 0, False
+        while not there:
+            turns += 1
+            task = asyncio.create_task(come_and_go(manager))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            there = task.done()
+            task.cancel()
+            await asyncio.wait([task])
+            assert manager.community(".plant.presence", super_topics=()).state == "left", turns
+        assert turns > 2

@@ -103,3 +103,23 @@ async def test_what_is_no_question_or_no_answer_is_said(caplog: pytest.LogCaptur
             await asyncio.wait([asking])
         with pytest.raises(TypeError, match="a handler is a coroutine function, and not 5"):
             Requests(first, ".other", cast("Any", 5))
+
+
+@live
+async def test_who_is_cancelled_at_whatever_moment_has_left() -> None:
+    async def come_and_go(manager: CommunityManager) -> None:
+        async with Requests(manager, ".plant"):
+            pass
+
+    async with managers(1) as (manager,):
+        turns, there = 0, False
+        while not there:
+            turns += 1
+            task = asyncio.create_task(come_and_go(manager))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            there = task.done()
+            task.cancel()
+            await asyncio.wait([task])
+            assert manager.community(".plant.requests", super_topics=()).state == "left", turns
+        assert turns > 2
