@@ -179,7 +179,7 @@ class Feed(Generic[_Queue, _Item]):
                 if task.cancelling():
                     raise
                 self._failed()  # something that the callback awaited was cancelled
-            except Exception:
+            except (Exception, BaseExceptionGroup):
                 self._failed()
 
     def _run_thread(self) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from camcast import CommunityManager, presence
+from camcast import Community, CommunityManager, presence
 from camcast.presence import NAME_LENGTH_MAX, Presence, PresenceChange
 from tests.live.communities import managers
 from tests.patience import eventually, live
@@ -121,11 +121,20 @@ def test_a_presence_says_what_is_wrong(
 
 
 @live
-async def test_who_is_cancelled_at_whatever_moment_has_left() -> None:
+async def test_who_is_cancelled_at_whatever_moment_has_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    join = Community.join
+
+    async def join_slowly(self: Community) -> None:
+        await join(self)
+        await asyncio.sleep(0)
+
     async def come_and_go(manager: CommunityManager) -> None:
         async with Presence(manager, ".plant", "ada"):
             pass
 
+    monkeypatch.setattr(Community, "join", join_slowly)
     async with managers(1) as (manager,):
         turns, there = 0, False
         while not there:

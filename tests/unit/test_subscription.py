@@ -115,6 +115,14 @@ def _awaits_what_was_cancelled(got: list[Any]) -> Callable[[Received], Coroutine
     return callback
 
 
+def _raises_a_group(got: list[Any]) -> Callable[[Received], Coroutine[Any, Any, None]]:
+    async def callback(event: Received) -> None:
+        got.append(event)
+        raise BaseExceptionGroup("of a TaskGroup", [asyncio.CancelledError()])
+
+    return callback
+
+
 def _makes_a_coroutine(got: list[Any]) -> Callable[[Received], object]:
     async def note(event: Received) -> None:
         raise AssertionError("nobody awaits this")
@@ -126,7 +134,9 @@ def _makes_a_coroutine(got: list[Any]) -> Callable[[Received], object]:
     return callback
 
 
-@pytest.mark.parametrize("make", [_exits, _awaits_what_was_cancelled, _makes_a_coroutine])
+@pytest.mark.parametrize(
+    "make", [_exits, _awaits_what_was_cancelled, _raises_a_group, _makes_a_coroutine]
+)
 @live
 async def test_whatever_a_callback_does_it_gets_the_next_event(
     make: Callable[[list[Any]], Any], caplog: pytest.LogCaptureFixture
