@@ -172,8 +172,7 @@ def test_4_5_1_loss_and_crashes_count_against_the_fan_out() -> None:
     of 19 runs and not in 99.3 %."""
     setting = Setting(communities=chain((1000,)), crash=0.5)
     measured = simulate(setting, 2000, 3).communities[0].reliability
-    assert measured.high is not None
-    assert measured.high < 0.08
+    assert (measured.high or 1) < 0.08
     assert predict(setting)[0].reliability == pytest.approx(measured.mean, abs=0.02)
 
 
@@ -330,8 +329,7 @@ def test_4_6_1_equation_12_and_its_constant() -> None:
         rest = []
         for size in sizes:
             rounds = predict(Setting(communities=chain((size,)), success=success))[0].rounds
-            assert rounds is not None
-            rest.append(rounds - float(latency.rounds(size)))
+            rest.append((rounds or 0) - float(latency.rounds(size)))
         assert low < min(rest)
         assert max(rest) < high
 
@@ -356,17 +354,12 @@ def test_4_6_1_best_average_worst() -> None:
 
 
 def test_4_6_1_the_measured_latency_lies_between_best_and_worst() -> None:
-    measured = (
-        simulate(Setting(communities=chain(SIZES), success=1.0), 1000, 8)
-        .communities[2]
-        .measures()["rounds"]
-    )
-    assert measured.mean is not None
+    root = simulate(Setting(communities=chain(SIZES), success=1.0), 1000, 8).communities[2]
+    measured, _, _ = bounds(root.measures()["rounds"])
     constant = 1.2  # chosen: the O(1) for 100 to 1,000 processes, see the test of Equation 12
-    assert latency.latency_min(SIZES, constant) < measured.mean
-    assert measured.mean < latency.latency_max(SIZES, constant)
+    assert latency.latency_min(SIZES, constant) < measured < latency.latency_max(SIZES, constant)
     # an event climbs while its community gossips, so that the average is too high
-    assert measured.mean == pytest.approx(float(latency.latency_avg(SIZES, constant)), abs=2.5)
+    assert measured == pytest.approx(float(latency.latency_avg(SIZES, constant)), abs=2.5)
 
 
 def test_4_6_2_latency_of_the_alternatives() -> None:

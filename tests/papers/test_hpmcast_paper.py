@@ -164,8 +164,7 @@ def test_5_2_3_equation_23_is_pessimistic() -> None:
     """5.2.3: "This is again a pessimistic value": r1 r2 r3 is below what is measured."""
     for p in (0.1, 0.5, 1.0):
         printed = predict(HpmcastSetting(interested=p)).reception_printed
-        assert printed is not None
-        assert 0.98 < printed < reliability(interested=p)[1]
+        assert 0.98 < (printed or 0) < reliability(interested=p)[1]
 
 
 # -- 5.3: the simulation -------------------------------------------------------------------------
@@ -180,8 +179,7 @@ def test_5_3_1_figures_7_and_8_a_very_good_reliability(p: float, estimate: str) 
     interval's low end, and the model."""
     assert reliability(interested=p, estimate=estimate)[1] > VERY_GOOD
     model = predict(HpmcastSetting(interested=p, estimate=estimate)).reception  # type: ignore[arg-type]  # parametrised
-    assert model is not None
-    assert model > VERY_GOOD
+    assert (model or 0) > VERY_GOOD
 
 
 def test_5_3_1_figure_8_reliability_decreases_with_p_1() -> None:
@@ -325,8 +323,7 @@ def test_5_4_2_figure_13_the_threshold_repairs_the_dip(p: float) -> None:
     assert some[1] > 0.99
     assert more[0] > 0.997
     model = predict(HpmcastSetting(interested=p, threshold=12)).reception
-    assert model is not None
-    assert model > VERY_GOOD
+    assert (model or 0) > VERY_GOOD
 
 
 def test_5_4_2_the_threshold_costs_parasites() -> None:
@@ -346,8 +343,7 @@ def test_5_1_1_a_feigned_multicast() -> None:
     half = spread(interested=0.5)
     mean, low, high = bounds(half.measures()["parasites"])
     told = predict(HpmcastSetting(interested=0.5)).parasites
-    assert told is not None
-    assert abs(mean - told) < max(3.0, high - low)
+    assert abs(mean - (told or 0)) < max(3.0, high - low)
     assert (half.delivered + half.parasites < 22**3 - 1).all()
     everybody = spread(interested=1.0)
     assert not everybody.parasites.any()

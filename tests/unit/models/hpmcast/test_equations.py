@@ -383,8 +383,7 @@ def test_needed_rounds_are_those_of_one_group_if_there_is_one() -> None:
 def test_the_prediction_says_nothing_where_it_knows_nothing() -> None:
     measured = predict(HpmcastSetting(estimate="measured", interested=0.3))
     assert (measured.rounds, measured.reception_printed) == (None, None)
-    assert measured.reception is not None
-    assert measured.reception > 0.999
+    assert (measured.reception or 0) > 0.999
     large = predict(HpmcastSetting(arity=1000, depth=2, redundancy=2))
     assert large.reception is None
     assert predict(HpmcastSetting(interested=0)).reception is None

