@@ -314,6 +314,8 @@ class Community(Generic[E]):
 
     def stop_publishing(self) -> None:
         """Stop publishing; a process without a subscription then leaves the community (5.1)."""
+        if self._participation is not None:
+            self._lifetime.check_loop()
         self._publishing = False
         if not self._deliveries.subscriptions:
             self._leave()

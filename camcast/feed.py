@@ -138,6 +138,10 @@ class Feed(Generic[_Queue, _Item]):
         item = None
         if not self._line and ((item := take()) is not None or self._closed):
             return item
+        if running_loop() is not self._loop:
+            raise RuntimeError(
+                "items come in the event loop of the manager: iterate there, or in camcast.blocking"
+            )
         while item is None:
             turn = self._loop.create_future()
             self._line.append(turn)

@@ -454,9 +454,11 @@ class CommunityManager:
     def stats(self) -> Stats:
         """Return a snapshot of this process: its pipes, peers, communities, queues and repair.
 
-        A snapshot costs some microseconds for each peer and community.
+        A snapshot costs some microseconds for each peer and community. Called in the event loop of
+        the manager, as `peers` is; `CommunityError` elsewhere.
         """
         runner = self._lifetime.running()
+        self._lifetime.check_loop()
         communities = [community._stats() for community in self._communities.values()]
         return take_stats(
             runner, self.pipes, self.counters, [one for one in communities if one is not None]
@@ -482,7 +484,9 @@ class CommunityManager:
 
     def peers(self) -> list[PeerStats]:
         """Return the processes in this one's tables, and those that have it in theirs."""
-        return take_peer_stats(self._lifetime.running())
+        runner = self._lifetime.running()
+        self._lifetime.check_loop()
+        return take_peer_stats(runner)
 
     @property
     def pipes(self) -> OutputPipes:

@@ -393,12 +393,17 @@ async def test_a_manager_serves_the_loop_that_started_it() -> None:
                 await call()
         with pytest.raises(CommunityError, match="started in another event loop"):
             await community.publish(b"x")
+        with pytest.raises(RuntimeError, match="items come in the event loop of the manager"):
+            await anext(events)
 
     async with CommunityManager() as manager:
         community = await manager.join(".a")
+        events = community.subscribe()
         await asyncio.to_thread(asyncio.run, elsewhere())
-        with pytest.raises(CommunityError, match="started in another event loop"):
-            await asyncio.to_thread(community.subscribe)  # in a thread without a loop
+        calls = (community.subscribe, community.stop_publishing, manager.stats, manager.peers)
+        for call in calls:
+            with pytest.raises(CommunityError, match="started in another event loop"):
+                await asyncio.to_thread(call)  # in a thread without a loop
         assert state_of(community) == "alone"
 
 
