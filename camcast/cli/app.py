@@ -18,7 +18,7 @@ from camcast.cli.compare_protocols import compare_protocols
 from camcast.cli.dashboard import dashboard
 from camcast.cli.demo import demo
 from camcast.cli.doctor import doctor
-from camcast.cli.failure import EXIT_FAILED, complain
+from camcast.cli.failure import EXIT_FAILED, UNWRITABLE, complain
 from camcast.cli.finite_numbers import Command
 from camcast.cli.gateway import gateway
 from camcast.cli.keys import keys
@@ -34,8 +34,6 @@ from camcast.cli.subscribe import subscribe
 from camcast.cli.sweep import sweep
 from camcast.cli.trace import trace
 from camcast.cli.watch import watch
-
-_UNWRITABLE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EPIPE)
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -126,7 +124,7 @@ def main() -> None:
         finally:
             sys.stdout.flush()
     except OSError as error:
-        if error.errno not in _UNWRITABLE:
+        if error.errno not in UNWRITABLE:
             raise
         # The rest of the buffer goes nowhere: else Python fails once more at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)

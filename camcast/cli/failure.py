@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import typer
 
@@ -14,6 +16,9 @@ from camcast.vocabulary.errors import CamcastError
 
 EXIT_USAGE = 2  # [POSIX convention, as click's own] the command line or an input file is wrong
 EXIT_FAILED = 1  # the command was right, and could not do its work
+
+UNWRITABLE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EPIPE)
+"""What writing may fail with. Such an error names no file: it is left to `camcast.cli.app.main`."""
 
 # CAMCAST's errors derive from these.
 _WRONG_INPUT = (ValueError, LookupError, TypeError, InsecureError)
@@ -34,12 +39,13 @@ def complain(text: str) -> None:
 def clear_failures(*expected: type[Exception]) -> Iterator[None]:
     """Turn CAMCAST's errors, and the `expected` ones, into a sentence on stderr and an exit code.
 
-    Anything else is a defect of ours and keeps its traceback.
+    Anything else is a defect of ours and keeps its traceback, or one of `UNWRITABLE`.
     """
     try:
         yield
     except Exception as error:
-        if not isinstance(error, (CamcastError, *expected)):
+        of_stdout = isinstance(error, OSError) and error.errno in UNWRITABLE and not error.filename
+        if not isinstance(error, CamcastError) and (of_stdout or not isinstance(error, expected)):
             raise
         text = str(error)
         if isinstance(error, OSError) and error.strerror:

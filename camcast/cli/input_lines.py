@@ -9,13 +9,15 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Final
 
+from camcast.cli.failure import CommandError
+
 _CHUNK_BYTES: Final = 2**16  # [pipe(7)] what a pipe of Linux holds
 
 
 async def input_lines(descriptor: int, bytes_max: int) -> AsyncIterator[bytes | None]:
     """Yield line after line without its newline; None for one of more than `bytes_max` bytes.
 
-    Raises `OSError` if the descriptor cannot be read.
+    Raises `CommandError` if the descriptor cannot be read.
     """
     line = bytearray()
     too_long = False
@@ -47,7 +49,7 @@ async def _read(descriptor: int) -> bytes:
         if error is None:
             future.set_result(chunk)
         else:
-            future.set_exception(error)
+            future.set_exception(CommandError(f"cannot read the input: {error.strerror}"))
 
     def read() -> None:
         chunk, error = b"", None

@@ -66,7 +66,10 @@ def wide_console(width: int = PIPE_WIDTH) -> Console:
 
 def json_line(value: object) -> str:
     """Return one line of JSON: types that JSON lacks as text, unprintable characters escaped."""
-    line = msgspec.json.encode(value, enc_hook=str).decode()
+    try:
+        line = msgspec.json.encode(value, enc_hook=str).decode()
+    except UnicodeEncodeError:  # of a file whose name is not UTF-8, as Python has it
+        line = json.dumps(msgspec.to_builtins(value, enc_hook=str), ensure_ascii=False)
     return line if line.isprintable() else _MAYBE_UNPRINTABLE.sub(_escaped, line)
 
 

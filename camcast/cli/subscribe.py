@@ -98,13 +98,18 @@ async def _subscribe(
     loop = asyncio.get_running_loop()
     done = asyncio.Event()
     left = count
+    unwritable: OSError | None = None
 
     # Plain callbacks run in a thread of their own: whoever reads stdout slowly holds up
     # neither the forwarding of events nor Ctrl-C, and is told what was missed.
     def show(line: Mapping[str, object]) -> None:
+        nonlocal unwritable
         try:
             print_json(line, "subscribe/1")
         except BrokenPipeError:  # e.g. `| head`
+            _finish()
+        except OSError as error:  # e.g. a full disk
+            unwritable = error
             _finish()
 
     def on_event(received: Received) -> None:
@@ -148,6 +153,8 @@ async def _subscribe(
             where=where,
         )
         await done.wait()
+    if unwritable is not None:
+        raise unwritable
 
 
 def _line(received: Received) -> TextEvent | BytesEvent | TypedEvent:

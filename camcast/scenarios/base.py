@@ -15,6 +15,7 @@ from camcast.scenarios.toml_file import TomlFile
 from camcast.scenarios.workload import Workload
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.printable import printable
 from camcast.vocabulary.topics import Topic
 from camcast.workloads import Publication
 
@@ -89,7 +90,11 @@ class BaseScenario:
         """
         file = TomlFile(path)
         scenario = file.read(cls)
-        return scenario if "name" in file.content else attrs.evolve(scenario, name=path.stem)
+        return (
+            scenario
+            if "name" in file.content
+            else attrs.evolve(scenario, name=printable(path.stem))
+        )
 
     @property
     def nodes(self) -> int:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -110,19 +111,22 @@ def test_every_line_of_stdin_is_an_event_and_too_long_ones_are_named(gateway: st
 
 
 @pytest.mark.parametrize(
-    "command", [["model", "--sizes", "10"], ["model", "--sizes", "10", "--json"], ["--help"]]
+    "command", ["model --sizes 10", "simulate chain --sizes 10 --runs 3 --json", "--help"]
 )
-def test_a_full_disk_is_said_in_a_sentence(command: list[str]) -> None:
-    with Path("/dev/full").open("wb") as full:
+def test_a_full_disk_is_said_in_a_sentence_and_a_reader_that_has_gone_is_not(command: str) -> None:
+    reading, abandoned = os.pipe()
+    os.close(reading)
+    said = "camcast: cannot write the output: No space left on device\n"
+    for output, error in ((os.open("/dev/full", os.O_WRONLY), said), (abandoned, "")):
         done = subprocess.run(
-            [*COMMAND, *command],
-            stdout=full,
+            [*COMMAND, *command.split()],
+            stdout=output,
             stderr=subprocess.PIPE,
             text=True,
             timeout=PATIENCE_SECONDS,
         )
-    assert done.returncode == 1
-    assert done.stderr == "camcast: cannot write the output: No space left on device\n"
+        os.close(output)
+        assert (done.returncode, done.stderr) == (1, error)
 
 
 def test_events_of_a_class_are_read_and_written(gateway: str) -> None:
@@ -137,6 +141,20 @@ def test_events_of_a_class_are_read_and_written(gateway: str) -> None:
         del event["id"], event["hops"]
         value = {"celsius": 31, "site": "roof"}
         assert event == {"topic": topic, "class": topic, "value": value}
+
+
+def test_an_input_that_cannot_be_read_is_said(gateway: str, tmp_path: Path) -> None:
+    with subscriber(".unread", gateway) as running, (tmp_path / "x").open("wb") as written_only:
+        running.read()
+        done = subprocess.run(
+            [*COMMAND, "publish", ".unread", "--gateway", gateway],
+            stdin=written_only,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+        )
+        said = "camcast: cannot read the input: Bad file descriptor\n"
+        assert (done.returncode, done.stderr) == (1, said)
 
 
 def test_a_big_file_arrives_whole(gateway: str) -> None:
@@ -201,6 +219,24 @@ def test_a_closed_stdout_ends_a_subscriber_quietly(gateway: str) -> None:
         assert code == 0
         assert "Traceback" not in err
         assert "Broken" not in err
+
+
+def test_a_full_disk_ends_a_subscriber(gateway: str) -> None:
+    with (
+        Path("/dev/full").open("wb") as full,
+        subprocess.Popen(
+            [*COMMAND, "subscribe", ".full", "--gateway", gateway, *QUICK],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as running,
+    ):
+        wait = ("--wait", PATIENCE_SECONDS)
+        assert in_process("publish", ".full", "x", "--gateway", gateway, *wait) == 0
+        _, err = running.communicate(timeout=PATIENCE_SECONDS)
+        assert running.returncode == 1
+        assert err.endswith("\ncamcast: cannot write the output: No space left on device\n")
+        assert "Traceback" not in err
 
 
 def test_a_signal_ends_a_process_that_still_asks_or_reads(gateway: str) -> None:

@@ -1,6 +1,7 @@
 """What commands write for programs and for people, of text that comes from elsewhere."""
 
 import json
+import os
 
 import pytest
 from rich.table import Table
@@ -20,6 +21,16 @@ def test_json_is_ascii_where_a_terminal_would_obey_and_means_the_same(
     assert printed[:-1].isprintable()
     assert "Zürich" in printed
     assert json.loads(printed) == {"schema": "camcast.test/1", HOSTILE: [HOSTILE, "Zürich"]}
+
+
+def test_a_file_whose_name_is_not_utf_8_is_named_in_json(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    name = os.fsdecode(b"b\xff.key")
+    print_json({"file": name, "list": b"x"}, "test/1")
+    printed = capfd.readouterr().out
+    assert json.loads(printed) == {"schema": "camcast.test/1", "file": name, "list": "eA=="}
+    assert printed[:-1].isprintable()
 
 
 def test_lines_and_tables_show_text_as_text(capfd: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -150,6 +151,12 @@ def test_a_file_may_give_a_name_and_little_else(tmp_path: Path) -> None:
     scenario = read(tmp_path, 'name = "calm"\n[communities]\n"." = 3\n')
     assert scenario == VirtualScenario(name="calm", communities={ROOT: 3})
     assert scenario.calm
+
+
+def test_a_file_whose_name_is_not_utf_8_names_its_scenario_printably(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"storm\xff.toml")
+    path.write_text('[communities]\n"." = 3\n', "utf-8")
+    assert VirtualScenario.read(path).name == r"storm\udcff"
 
 
 @pytest.mark.parametrize(
