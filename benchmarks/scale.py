@@ -12,10 +12,10 @@ import json
 import random
 import time
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import typer
+from fleet_worker import memory_bytes
 
 from camcast.doors.plugs import find_backend, find_protocol
 from camcast.engine.node import Node
@@ -29,11 +29,6 @@ from camcast.vocabulary.outbox import Deliver
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic
-
-
-def resident_bytes() -> int:
-    """Return the resident memory of this OS process."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 
 def _join(topic: Topic, node: Node, now: float) -> None:
@@ -51,7 +46,7 @@ def main(
 ) -> None:
     """Measure, and print one line of JSON."""
     with collector_off():
-        base = resident_bytes()
+        base = memory_bytes()
         started = time.process_time()
         network = VirtualNetwork(1, Climate(latency=LogNormal()))
         settings = Settings(
@@ -72,7 +67,7 @@ def main(
         network.run(settle)
         row: dict[str, float | str] = {"membership": membership, "nodes": nodes, "topics": topics}
         row["cpu_ms_a_join"] = (time.process_time() - started) / nodes * 1e3
-        row["memory_kb_a_process"] = (resident_bytes() - base) / nodes / 1e3
+        row["memory_kb_a_process"] = (memory_bytes() - base) / nodes / 1e3
         tables = [
             (part.membership.peers(), part.membership.size())
             for process in members
@@ -110,7 +105,7 @@ def main(
         network.run(5.0)
         row["missed"] = round(rate * seconds) * nodes - delivered
         row["cpu_seconds"] = time.process_time() - started
-        row["memory_mb"] = resident_bytes() / 1e6
+        row["memory_mb"] = memory_bytes() / 1e6
     print(json.dumps({k: round(v, 3) if isinstance(v, float) else v for k, v in row.items()}))
 
 
