@@ -81,18 +81,6 @@ def _calls(method: Callable[Concatenate[_T, _P], _R]) -> Callable[Concatenate[_F
     return call
 
 
-def _looks(
-    method: Callable[Concatenate[_T, _P], _R],
-) -> Callable[Concatenate[_Face[_T], _P], _R]:
-    """Make a method that calls a plain method, also when the loop has ended."""
-
-    @wraps(method)
-    def look(self: _Face[_T], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        return self._manager._look(lambda: method(self._inner, *args, **kwargs))
-
-    return look
-
-
 def _into(
     made: Callable[[CommunityManager, _R], _S], call: Callable[Concatenate[_Face[_T], _P], _R]
 ) -> Callable[Concatenate[_Face[_T], _P], _S]:
@@ -200,7 +188,9 @@ class Subscription(_Feed[queues.Subscription[E], Received[E] | Gap], Generic[E])
         """How many events this subscription has dropped so far."""
         return self._inner.missed
 
-    stats = _looks(queues.Subscription[E].stats)
+    def stats(self) -> queues.SubscriptionStats:
+        """See `camcast.Subscription.stats`."""
+        return self._manager._look(self._inner.stats)
 
     def batches(self) -> Iterator[ReceivedBatch[E] | Gap]:
         """See `camcast.Subscription.batches`; a thread of several calls it for itself."""

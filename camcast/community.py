@@ -220,7 +220,7 @@ class Community(Generic[E]):
             overflow=overflow,
             where=interest,
             own=own,
-            dropped=self._deliveries.note_lagged,
+            on_dropped=self._deliveries.note_lagged,
         )
         try:
             participation = self._take_part(interest)

@@ -38,9 +38,18 @@ TELLS_MAX = 1024  # chosen: 100 kB; holes are told as ranges, so that few are en
 
 
 class DeliveryQueue(Generic[E]):
-    """Events and batches in the order of their arrival, within the two bounds."""
+    """Events and batches in the order of their arrival, within the two bounds.
 
-    def __init__(self, events_max: int, bytes_max: int, overflow: Overflow) -> None:
+    `on_dropped` is called with what is dropped.
+    """
+
+    def __init__(
+        self,
+        events_max: int,
+        bytes_max: int,
+        overflow: Overflow,
+        on_dropped: Callable[[Received[E] | ReceivedBatch[E]], None] = lambda _: None,
+    ) -> None:
         check_whole("queue_length", events_max)
         check_whole("queue_bytes", bytes_max)
         check_type("overflow", overflow, Overflow, "an Overflow, such as Overflow.DROP_OLDEST")
@@ -57,8 +66,7 @@ class DeliveryQueue(Generic[E]):
         self.events_max = events_max
         self.bytes_max = bytes_max
         self._overflow = overflow
-        self.dropped: Callable[[Received[E] | ReceivedBatch[E]], None] | None = None
-        """Told of what is dropped, if somebody wants to know."""
+        self._on_dropped = on_dropped
         self._unopened: deque[Received[E] | ReceivedBatch[E] | Gap] = deque()
         """What comes after the opened events, with the gaps that DROP_NEWEST makes."""
         self._events = 0  # in `_unopened`
@@ -179,12 +187,12 @@ class DeliveryQueue(Generic[E]):
                 event = self.opened.popleft()
                 self._opened_bytes -= len(event.payload)
                 missed += 1
-                self._tell_dropped(event)
+                self._on_dropped(event)
                 continue
             oldest = self._take_unopened()
             if isinstance(oldest, Received):
                 missed += 1
-                self._tell_dropped(oldest)
+                self._on_dropped(oldest)
                 continue
             if isinstance(oldest, Missed):
                 tells.append(oldest)
@@ -192,17 +200,13 @@ class DeliveryQueue(Generic[E]):
             assert isinstance(oldest, ReceivedBatch)  # this policy's gap is in front of everything
             if self._over():
                 missed += len(oldest)
-                self._tell_dropped(oldest)
+                self._on_dropped(oldest)
             else:  # a part of it fits
                 self._open(oldest)
         self._unopened.extendleft(reversed(tells))
         self._tells += len(tells)
         self.gap += missed
         self.missed += missed
-
-    def _tell_dropped(self, dropped: Received[E] | ReceivedBatch[E]) -> None:
-        if self.dropped is not None:
-            self.dropped(dropped)
 
     def _drop_newest(self, newest: Received[E] | ReceivedBatch[E]) -> None:
         self._unopened.pop()
@@ -221,7 +225,7 @@ class DeliveryQueue(Generic[E]):
                 self._count(part, 1)
                 dropped = newest.part(range(fitting, len(newest)))
         self.missed += gap
-        self._tell_dropped(dropped)
+        self._on_dropped(dropped)
         if self._unopened and isinstance(last := self._unopened[-1], Lagged):
             gap += last.missed
             self._unopened.pop()

@@ -168,12 +168,13 @@ class _Case:
 
     def way(self) -> Iterator[Step]:
         arrivals = [
-            (one.when, Step(self._after(one.when), one.peer, account.peer, one.community, one.hops))
+            (one, account.peer)
             for account in self.accounts
             for one in account.moments
             if one.kind == "receive"
         ]
-        yield from (step for _, step in sorted(arrivals, key=lambda arrival: arrival[0]))
+        for one, receiver in sorted(arrivals, key=lambda arrival: arrival[0].when):
+            yield Step(self._after(one.when), one.peer, receiver, one.community, one.hops)
 
     def verdicts(self) -> Iterator[Verdict]:
         for account in self.accounts:

@@ -70,7 +70,7 @@ class Subscription(Feed[DeliveryQueue[E], Received[E] | Gap], Generic[E]):
         overflow: Overflow = Overflow.DROP_OLDEST,
         where: Interest | None = None,
         own: bool = True,
-        dropped: Callable[[Received[E] | ReceivedBatch[E]], None] | None = None,
+        on_dropped: Callable[[Received[E] | ReceivedBatch[E]], None] = lambda _: None,
     ) -> None:
         if callback is not None and on_batch is not None:
             raise ValueError("give a callback that takes events or one that takes batches")
@@ -89,8 +89,7 @@ class Subscription(Feed[DeliveryQueue[E], Received[E] | Gap], Generic[E]):
         """Whether it gets what this process publishes."""
         self._on_lagged = on_lagged
         self._on_missed = on_missed
-        queue: DeliveryQueue[E] = DeliveryQueue(queue_length, queue_bytes, overflow)
-        queue.dropped = dropped
+        queue: DeliveryQueue[E] = DeliveryQueue(queue_length, queue_bytes, overflow, on_dropped)
         take: Callable[[], Received[E] | ReceivedBatch[E] | Gap | None] = (
             queue.take_event if on_batch is None else queue.take_batch
         )
