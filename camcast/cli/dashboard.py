@@ -59,6 +59,8 @@ def dashboard(
             raise ValueError("--output goes with one recording, which --record makes")
         if files := [str(source) for source in sources if source.is_file()]:
             raise ValueError(f"{', '.join(files)} is no control socket; a recording is given alone")
+        if record is not None:
+            recording.begin(record)
         run_until_signalled(_serve(sources, port, every, record))
 
 

@@ -109,6 +109,9 @@ def _base(
     if name is not None:
         return find_scenario(name)
     if community:
+        topics = [topic for topic, _ in map(_community, community)]
+        if twice := next((one for one in topics if topics.count(one) > 1), None):
+            raise ScenarioError(f"--community says twice how large {twice} is")
         return _with_deepest(dict(map(_community, community)))
     if sizes is not None:
         return _with_deepest(chain(sizes_of(sizes)))
