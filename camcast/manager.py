@@ -49,9 +49,7 @@ from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.trace import Sink, flush_sink
 
 if TYPE_CHECKING:
-    from camcast.live.identity_files import IdentityFiles
     from camcast.live.identity_watch import IdentityWatch
-    from camcast.security.event_signatures import EventSignatures
 
 ASK_SECONDS: Final = 5.0  # chosen: gateways have 2 s to answer; an overlay needs some round trips
 LEAVE_SECONDS: Final = 1.0  # chosen: how long a polite leave may take to get onto the wire
@@ -178,18 +176,17 @@ class CommunityManager:
         pinned = self._transport == transports.ZMTP
         check_keys(self._settings.gateways, wanted=signed, pinned=pinned)
         self._passphrase = None if passphrase is None else check_passphrase(passphrase)
-        self._identity: IdentityFiles | None = None
-        self._identity_watch: IdentityWatch | None = None
-        self._signatures: EventSignatures | None = None
+        self._identity: IdentityWatch | None = None
         if signed:
             from camcast.live.identity_files import IdentityFiles
             from camcast.live.identity_watch import IdentityWatch
 
-            self._identity = IdentityFiles(identity, certificates, trust, revocations)
-            self._identity_watch = IdentityWatch(self._identity, self.renew)
-            self._signatures = self._identity.read(time.time())
+            files = IdentityFiles(identity, certificates, trust, revocations)
+            self._identity = IdentityWatch(files, self.renew)
             self._settings = attrs.evolve(
-                self._settings, reserve_numbers=self._identity.stream_numbers().reserve
+                self._settings,
+                signatures=self._identity.signatures,
+                reserve_numbers=files.stream_numbers().reserve,
             )
         self._trace = trace
         self._given_pipes = pipes
@@ -235,10 +232,10 @@ class CommunityManager:
         settings = self._settings
         gateways, keys = await resolve_gateways(settings.gateways)
         pipes, admission = self._given_pipes, None
-        if self._signatures is not None:
+        if self._identity is not None:
             from camcast.live.signed_links import SignedLinks
 
-            profile = SignedLinks.of(self._signatures, keys, time.time)
+            profile = SignedLinks.of(self._identity.signatures, keys, time.time)
             admission = profile.known
             pipes = transports.open_with(self._transport, profile)
         elif pipes is None:
@@ -253,7 +250,6 @@ class CommunityManager:
                     settings,
                     gateways=gateways,
                     store=store,
-                    signatures=self._signatures,
                     admission=admission,
                 ),
                 pipes,
@@ -280,8 +276,8 @@ class CommunityManager:
                 pipes.close()
             raise
         self._lifetime.runner, self._pipes = runner, pipes
-        if self._identity_watch is not None:
-            self._identity_watch.start()
+        if self._identity is not None:
+            self._identity.start()
 
     def renew(self) -> None:
         """Read certificates and lists of revocations again, and go on with these.
@@ -291,11 +287,11 @@ class CommunityManager:
         Raises `KeyFileError` and `CertificateFileError` for a file that is wrong or not valid, and
         goes on as before then; `CommunityError` for a process without an identity.
         """
-        if self._identity is None or self._signatures is None:
+        if self._identity is None:
             raise CommunityError("this process has no identity, and no certificate to renew")
         if self._lifetime.runner is not None:
             self._lifetime.runner.flush()  # and sign by the certificates of then
-        self._identity.read_again(self._signatures, time.time())
+        self._identity.read_again()
 
     async def close(self) -> None:
         """Leave every community politely, and stop listening.
@@ -323,8 +319,8 @@ class CommunityManager:
 
     async def _close(self, runner: Runner) -> None:
         callbacks = self._lifetime.callbacks - {asyncio.current_task()}
-        if self._identity_watch is not None:
-            self._identity_watch.stop()
+        if self._identity is not None:
+            self._identity.stop()
         try:
             for community in self._communities.values():
                 community._close()
@@ -434,9 +430,9 @@ class CommunityManager:
     @property
     def gateway(self) -> str:
         """How others name this process as a gateway: by its address, with its key if it has one."""
-        if self._signatures is None:
+        if self._identity is None:
             return self.address
-        return f"{self.address}#{self._signatures.public}"
+        return f"{self.address}#{self._identity.signatures.public}"
 
     @property
     def counters(self) -> Counters:
@@ -505,8 +501,8 @@ class CommunityManager:
         self._pipes = None
         for community in self._communities.values():
             community._close()
-        if self._identity_watch is not None:
-            self._identity_watch.stop()
+        if self._identity is not None:
+            self._identity.stop()
         if self._control is not None:
             self._control.abandon()
         if runner is not None and pipes is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -23,15 +24,19 @@ _State = tuple[int, int, int] | None
 
 
 class IdentityWatch:
-    """Calls `renew` whenever one of the files changed, from `start` to `stop`.
+    """Reads the files of an identity, and calls `renew` when one changed, from `start` to `stop`.
 
-    An error of `renew` about a wrong file is logged, and the process goes on with what it had.
+    `renew` calls `read_again`. An error of `renew` about a wrong file is logged, and the process
+    goes on with what it had. Raises what `IdentityFiles.read` raises.
     """
 
     def __init__(self, files: IdentityFiles, renew: Callable[[], None]) -> None:
+        self._files = files
         self._paths = (*files.certificates, *files.revocations)
         self._renew = renew
         self._known = self._look()  # before the files are read: no change is missed
+        self.signatures = files.read(time.time())
+        """Sign events, with the certificates that were read last."""
         self._timer: asyncio.TimerHandle | None = None
 
     def start(self) -> None:
@@ -43,6 +48,10 @@ class IdentityWatch:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def read_again(self) -> None:
+        """See `IdentityFiles.read_again`."""
+        self._files.read_again(self.signatures, time.time())
 
     def _look(self) -> dict[Path, _State]:
         return {path: _state(path) for path in self._paths}

@@ -104,9 +104,8 @@ async def test_files_are_read_again_when_they_change(
 
 
 def may_publish(manager: CommunityManager) -> bool:
-    signatures = manager._signatures
-    assert signatures is not None
-    return signatures.may_publish(Topic.parse(".soccer"), time.time())
+    assert manager._identity is not None
+    return manager._identity.signatures.may_publish(Topic.parse(".soccer"), time.time())
 
 
 @pytest.mark.parametrize(
