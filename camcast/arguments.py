@@ -32,6 +32,11 @@ def check_number(name: str, given: object) -> None:
     check_type(name, given, Real, "a number")
 
 
+def check_flag(name: str, given: object) -> None:
+    """Raise `TypeError` unless an argument is True or False: the text "no" would count as true."""
+    check_type(name, given, bool, "True or False")
+
+
 def check_finite(name: str, given: object) -> None:
     """Raise `TypeError` unless an argument is a number, and `ValueError` for inf and nan."""
     check_number(name, given)

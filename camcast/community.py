@@ -11,6 +11,7 @@ import attrs
 from camcast import typed
 from camcast.arguments import (
     BYTES,
+    check_flag,
     check_number,
     check_optional,
     check_timeout,
@@ -94,6 +95,7 @@ class Community(Generic[E]):
         join, unless another call or a subscription wants it to.
         """
         check_timeout(timeout)
+        check_flag("retry", retry)
         participation = self._take_part()
 
         def settled() -> bool:
@@ -202,6 +204,7 @@ class Community(Generic[E]):
         were published. Raises `ValueError` for a negative time, and `TypeError` and `ValueError`
         for other arguments that are wrong; then nothing was joined.
         """
+        check_flag("own", own)
         if since is not None:
             check_number("since", since)
             if not since >= 0:

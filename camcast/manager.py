@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import attrs
 
 from camcast import typed
-from camcast.arguments import check_list, check_optional, check_timeout
+from camcast.arguments import check_flag, check_list, check_optional, check_timeout
 from camcast.changes import Change
 from camcast.community import JOIN_SECONDS, Community
 from camcast.community_errors import CommunityError
@@ -138,6 +138,8 @@ class CommunityManager:
         check_list("topics", topics, "topics")
         check_optional("pipes", pipes, OutputPipes, "what open_pipes returns")
         check_optional("rng", rng, Random, "a random.Random")
+        check_flag("insecure", insecure)
+        check_flag("repair", repair)
         if trace is not None and not callable(getattr(trace, "write", None)):
             raise TypeError(f"trace is a sink, such as JsonLinesSink(path), and not {trace!r}")
         signed = bool(identity or certificates or trust or revocations)

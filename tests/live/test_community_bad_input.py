@@ -103,6 +103,11 @@ ROME: Any = ".rome"  # a text where something else is meant
         (lambda: CommunityManager(protocol_options=ROME), "protocol_options is a mapping"),
         (lambda: CommunityManager(trace=ROME), "trace is a sink, such as JsonLinesSink"),
         (lambda: CommunityManager(pipes=ROME), "pipes is what open_pipes returns"),
+        (
+            lambda: CommunityManager(insecure=cast("Any", "no")),
+            "insecure is True or False, and not",
+        ),
+        (lambda: CommunityManager(repair=cast("Any", None)), "repair is True or False"),
         (lambda: CommunityManager(rng=ROME), "rng is a random.Random"),
         (lambda: CommunityManager(passphrase=cast("Any", b"secret")), "a text, and no bytes$"),
         (lambda: CommunityManager().community(".a", parameters=ROME), "parameters is Parameters"),
@@ -126,6 +131,7 @@ async def test_calls_name_what_is_of_a_wrong_type_and_join_nothing() -> None:
         community = manager.community(".a")
         for call, message in (
             (community.join(timeout=ROME), "timeout is a number, and not '.rome'"),
+            (community.join(retry=ROME), "retry is True or False"),
             (community.ready(min_peers=ROME), "min_peers is a whole number"),
             (community.ready(min_links=cast("Any", 1.5)), "min_links is a whole number"),
             (community.publish(b"", upward_probability=ROME), "upward_probability is a number"),
@@ -135,6 +141,8 @@ async def test_calls_name_what_is_of_a_wrong_type_and_join_nothing() -> None:
         ):
             with pytest.raises(TypeError, match=message):
                 await call
+        with pytest.raises(TypeError, match="own is True or False"):
+            community.subscribe(own=ROME)
         for call in (community.join(timeout=nan), community.ready(timeout=nan)):
             with pytest.raises(ValueError, match="timeout is a number of seconds, and not nan"):
                 await call
