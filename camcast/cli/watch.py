@@ -98,8 +98,26 @@ def _follow(
         from camcast.pipeline.watch import watch as follow
 
         read_run_folder(run)  # a wrong folder is reported before Spark starts
-    with open_spark("camcast watch", master=master, conf=settings, light=are_light([run])) as spark:
-        follow(spark, run, show, once=once)
+    ends: list[OSError | SystemExit] = []
+
+    def print_or_end(update: Update) -> None:
+        # Spark calls this: what it raised would come back as pages of Java's, and a broken pipe,
+        # which py4j takes for one of its own, not at all.
+        try:
+            show(update)
+        except (OSError, SystemExit) as error:
+            ends.append(error)
+            raise RuntimeError("stdout takes no more") from None
+
+    try:
+        with open_spark(
+            "camcast watch", master=master, conf=settings, light=are_light([run])
+        ) as spark:
+            follow(spark, run, print_or_end, once=once)
+    except Exception:
+        if ends:
+            raise ends[0] from None
+        raise
 
 
 def _shown(update: Update) -> Group:

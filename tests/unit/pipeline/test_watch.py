@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -223,3 +226,19 @@ def test_ctrl_c_ends_it_without_a_traceback(command: str, moment: str, tmp_path:
     assert "Traceback" not in done.stderr
     assert len(done.stderr.splitlines()) <= 2, done.stderr
     assert done.returncode == (0 if command == "watch" else 130), done.stderr
+
+
+def test_it_ends_when_nobody_reads_what_spark_has_it_print(tmp_path: Path) -> None:
+    """py4j takes a broken pipe for that of its own connection, and Java waited for an answer."""
+    run = write_run(tmp_path / "run", odd_records(4))
+    reading, abandoned = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "camcast", "watch", run, "--once", "--json"],
+        stdout=abandoned,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=SECONDS,
+    )
+    os.close(abandoned)
+    assert (done.returncode, done.stderr) == (1, "")
