@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 from attrs import define, field, frozen
@@ -68,7 +68,7 @@ class Outcome:
     """Events that reached a subscription's callback, publishers' own included."""
     counters: dict[str, int]
     """Sums of the `NodeCounters` of all nodes that left politely."""
-    kill: dict[str, object] | None
+    kill: dict[str, Any] | None
 
     @property
     def parasites(self) -> int:

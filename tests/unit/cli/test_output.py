@@ -3,18 +3,18 @@
 import json
 import os
 
-import pytest
 from rich.table import Table
 
 from camcast.cli.ask import print_lines
 from camcast.cli.output import print_json, print_line, say, wide_console
+from tests.camcast_command import Capture
 
 HOSTILE = "h2\x1b[31mred\x9b2J\x7f\u202e\u2028[/bold] :skull:\U000e0041"
 SHOWN = "h2\\x1b[31mred\\x9b2J\\x7f\\u202e\\u2028[/bold] :skull:\\U000e0041"
 
 
 def test_json_is_ascii_where_a_terminal_would_obey_and_means_the_same(
-    capfd: pytest.CaptureFixture[str],
+    capfd: Capture,
 ) -> None:
     print_json({HOSTILE: [HOSTILE, "Zürich"]}, "test/1")
     printed = capfd.readouterr().out
@@ -24,7 +24,7 @@ def test_json_is_ascii_where_a_terminal_would_obey_and_means_the_same(
 
 
 def test_a_file_whose_name_is_not_utf_8_is_named_in_json(
-    capfd: pytest.CaptureFixture[str],
+    capfd: Capture,
 ) -> None:
     name = os.fsdecode(b"b\xff.key")
     print_json({"file": name, "list": b"x"}, "test/1")
@@ -33,7 +33,7 @@ def test_a_file_whose_name_is_not_utf_8_is_named_in_json(
     assert printed[:-1].isprintable()
 
 
-def test_lines_and_tables_show_text_as_text(capfd: pytest.CaptureFixture[str]) -> None:
+def test_lines_and_tables_show_text_as_text(capfd: Capture) -> None:
     print_line(HOSTILE)
     say(HOSTILE)
     assert capfd.readouterr().out == f"{SHOWN}\n{SHOWN}\n"
@@ -47,7 +47,7 @@ def test_lines_and_tables_show_text_as_text(capfd: pytest.CaptureFixture[str]) -
     assert SHOWN in printed
 
 
-def test_into_a_pipe_a_line_stays_whole(capfd: pytest.CaptureFixture[str]) -> None:
+def test_into_a_pipe_a_line_stays_whole(capfd: Capture) -> None:
     text = " ".join(["word"] * 50)
     print_lines(text, "next")
     assert capfd.readouterr().out == f"{text}\nnext\n"

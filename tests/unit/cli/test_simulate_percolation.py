@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.camcast_command import Capture, answer, camcast, refusal
+from tests.camcast_command import Capture, answer, camcast
 
 SMALL = ["--degrees", "poisson:4,300", "--sigma", 0.2, "--gamma", 0.3]
 
@@ -69,14 +69,6 @@ def test_a_person_is_told_in_words(capfd: Capture) -> None:
         given = ["--degrees", "poisson:4,300", "--sigma", sigma, "--gamma", 0]
         assert camcast("simulate", "percolation", *given, *few) == 0
         assert said in capfd.readouterr().out
-
-
-def test_a_bad_row_is_named_by_file_and_line(tmp_path: Path, capfd: Capture) -> None:
-    path = tmp_path / "overlay.txt"
-    path.write_text("# from to\n1 2\n2 three\n")
-    given = ["--degrees", f"file:{path}", "--sigma", 0.1, "--gamma", 0.1]
-    code, error = refusal(capfd, "simulate", "percolation", *given)
-    assert (code, f"{path}:3: 'three' is not the id of a node" in error) == (2, True), error
 
 
 @pytest.mark.parametrize("option", ["--networks", "--events"])
