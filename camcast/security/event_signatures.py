@@ -14,7 +14,7 @@ from camcast.security.keys import PublicKey, SecretKey
 from camcast.security.known_chains import KnownChains
 from camcast.security.mandates import sign_mandate
 from camcast.security.records import PeerRecord, sign_record
-from camcast.security.refusals import Reason, RefusedError
+from camcast.security.refusals import Reason, RefusedError, reason_against
 from camcast.security.signed_batches import sign_batch, verify_batch
 from camcast.security.verified_batches import VerifiedBatches
 from camcast.vocabulary.batches import Batch
@@ -112,11 +112,9 @@ class EventSignatures:
 
     def refusal(self, batch: Batch, group: Topic, now: float, retention_seconds: float) -> str:
         """See `Signatures`."""
-        try:
-            verify_batch(batch, group, self.known, now, retention_seconds, self._verified)
-        except RefusedError as error:
-            return error.reason.value
-        return ""
+        return reason_against(
+            verify_batch, batch, group, self.known, now, retention_seconds, self._verified
+        )
 
     def chain(self, certificate: bytes) -> Sequence[bytes]:
         """See `Signatures`."""
@@ -128,11 +126,7 @@ class EventSignatures:
 
     def learn(self, chain: Sequence[bytes], now: float) -> str:
         """See `Signatures`."""
-        try:
-            self.known.learn(chain, now)
-        except RefusedError as error:
-            return error.reason.value
-        return ""
+        return reason_against(self.known.learn, chain, now)
 
     def revocations_hash(self) -> bytes:
         """See `Signatures`."""
@@ -144,11 +138,7 @@ class EventSignatures:
 
     def take_revocations(self, data: bytes, now: float) -> str:
         """See `Signatures`."""
-        try:
-            self.known.take_revocations(data, now)
-        except RefusedError as error:
-            return error.reason.value
-        return ""
+        return reason_against(self.known.take_revocations, data, now)
 
     def put_out(self, now: float) -> Sequence[PeerId]:
         """See `Signatures`."""

@@ -25,7 +25,7 @@ from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import InvalidKeyError, PublicKey
 from camcast.security.mandates import verify_mandate
 from camcast.security.records import LIFETIME_SECONDS, PeerRecord, read_record, verify_record
-from camcast.security.refusals import Reason, RefusedError
+from camcast.security.refusals import Reason, RefusedError, reason_against
 from camcast.security.sealed import seal_hash
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.introductions import Introduction
@@ -177,11 +177,7 @@ class KnownPeers:
 
     def take(self, introduction: Introduction, now: float) -> str:
         """See `Admission`."""
-        try:
-            self.learn(introduction, now)
-        except RefusedError as error:
-            return error.reason.value
-        return ""
+        return reason_against(self.learn, introduction, now)
 
     def owner(self, introduction: Introduction) -> PeerId:
         """See `Admission`."""
@@ -197,11 +193,7 @@ class KnownPeers:
         known = self._current(peer, now)
         if known is None:
             return Reason.UNKNOWN.value
-        try:
-            verify_mandate(said, mandate, now, None if verified else known.key)
-        except RefusedError as error:
-            return error.reason.value
-        return ""
+        return reason_against(verify_mandate, said, mandate, now, None if verified else known.key)
 
     # -- known processes -------------------------------------------------------------------
 

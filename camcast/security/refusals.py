@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
+from typing import ParamSpec
 
 from camcast.vocabulary.errors import CamcastError
+
+P = ParamSpec("P")
 
 
 class Reason(Enum):
@@ -40,3 +44,12 @@ class RefusedError(CamcastError, ValueError):
     def __init__(self, reason: Reason, text: str) -> None:
         super().__init__(text)
         self.reason = reason
+
+
+def reason_against(check: Callable[P, object], *given: P.args, **named: P.kwargs) -> str:
+    """Return the reason for which a check refuses its arguments, "" if it does not."""
+    try:
+        check(*given, **named)
+    except RefusedError as error:
+        return error.reason.value
+    return ""
