@@ -8,6 +8,7 @@ group's tally only while something has changed lately, or with a piece of the gr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import inf
 
 from camcast.engine.groups import Groups
 from camcast.engine.liveness_messages import GroupTally
@@ -36,6 +37,7 @@ class GroupTallies:
         self._lateness = lateness
         self._since_1970 = since_1970
         self._is_member = is_member
+        self._at = -inf  # when it was last looked which second it is
         self._second = 0  # that the tallies in `_changing` end at
         self._changing: dict[GroupId, bytes] = {}
 
@@ -48,10 +50,11 @@ class GroupTallies:
         and of all `named` groups, which have a piece in the heartbeat; groups without repair have
         none.
         """
-        second = self._lateness.second(self._since_1970, now)
-        if second != self._second:  # the same for all peers
-            self._second, self._changing = second, self._find_changing(second, now)
-        changing = self._changing
+        if now != self._at:  # the same for all peers of a period
+            self._at, second = now, self._lateness.second(self._since_1970, now)
+            if second != self._second:
+                self._second, self._changing = second, self._find_changing(second, now)
+        second, changing = self._second, self._changing
         tallies = {g: changing[g] for g in shared if g in changing} if changing else {}
         for group in named:
             if group not in tallies and (repair := self._repair(group)) is not None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Final, cast
 
 from camcast.doors.dissemination import Sent
@@ -399,8 +398,12 @@ class Intake:
             return
         if self._recorder.trace is not None:
             # Without a trace a duplicate is not decoded, so a malformed one must not matter here.
-            with suppress(MalformedError):
-                batch, community = _decode(frame, start, end, now), participation.subscribed.name
+            try:  # `suppress` takes as long as a fifth of all this
+                batch = _decode(frame, start, end, now)
+            except MalformedError:
+                pass
+            else:
+                community = participation.subscribed.name
                 self._recorder.record_batch("duplicate", batch, community, now, source)
         asked_for = frame[start + wire.FLAGS] & wire.REPAIRED
         if participation.dissemination.hears_duplicates and not asked_for:

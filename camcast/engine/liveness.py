@@ -324,6 +324,7 @@ class LivenessService:
         self._forgive_lateness(now)
         watched = suspects = 0
         changed = False
+        alike, receivers = Heartbeat(()), list[Contact]()  # mostly there is nothing to say to most
         for entry in list(self.entries.values()):
             if entry.silent or not entry.parts:  # a part may unwatch one when told of another
                 continue
@@ -342,7 +343,11 @@ class LivenessService:
                 entry.sent, entry.spoken = now, True
                 pieces = self._pieces(entry, now)
                 heartbeat = Heartbeat(pieces, *self._tallies_for(entry, pieces, now))
-                self._outlet.send([entry.contact], heartbeat)
+                if heartbeat != alike:
+                    self._outlet.send(receivers, alike)
+                    receivers, alike = [], heartbeat
+                receivers.append(entry.contact)
+        self._outlet.send(receivers, alike)
         if watched:
             unwell = watched >= WATCHED_MIN and 2 * suspects > watched
             self.health = max(1, min(HEALTH_MAX, self.health + (1 if unwell else -1)))
