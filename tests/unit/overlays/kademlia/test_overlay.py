@@ -223,11 +223,12 @@ def test_two_halves_of_a_partition_join_again() -> None:
 
 
 @pytest.mark.parametrize("members", [10, 30, 100, pytest.param(300, marks=pytest.mark.slow)])
-def test_the_size_is_estimated_within_a_quarter(members: int) -> None:
+def test_who_looks_for_a_table_estimates_the_size_within_a_quarter(members: int) -> None:
+    # From 8 points; 15 estimates of 300 have a standard deviation of 0.05 (0.10 from 4 points).
     world = Overlays(seed=6)
     world.populate([A] * members + [B] * 5)
     strangers = range(members + 1, members + 6)
-    founds = world.find_all([*strangers, *range(1, 11)], A)
+    founds = world.find_all([*strangers, *range(1, 11)], A, wanted=2 * POINTS_MAX)
     worst = max(abs((found.size or 0) / members - 1) for found in founds)
     assert worst < (0.25 if members >= 30 else 1e-9)
 
