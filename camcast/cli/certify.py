@@ -54,7 +54,7 @@ def certify(
     over or the certificate is revoked. A note of it is added to the file .issued beside the signing
     key. What is printed is public, and is useless without the owner's secret key.
     """
-    from camcast.cli.lifetime import end_of
+    from camcast.cli.validity import end_of
     from camcast.live.certificate_file import certificate_text, read_chain, record_issued
     from camcast.live.key_file import read_public_key, read_secret_key
     from camcast.security.certificates import CERTIFICATE, SERIAL_BYTES, Certificate, Rights

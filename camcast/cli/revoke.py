@@ -45,7 +45,7 @@ def revoke(
     signed anew before the next one is due, also if nothing was revoked: a process that gets no
     newer list cannot know whether it missed one. Certificates that have expired fall out of it.
     """
-    from camcast.cli.lifetime import end_of
+    from camcast.cli.validity import end_of
     from camcast.live.certificate_file import (
         CertificateFileError,
         read_revocations,

@@ -152,9 +152,10 @@ class Recorder:
 
     def _note_failure(self, error: Exception) -> None:
         """Count a failure of the sink, which gets the next record all the same."""
-        if self.counters.trace_failures:
-            pass
-        elif isinstance(error, OSError):
+        self.counters.trace_failures += 1
+        if self.counters.trace_failures > 1:
+            return
+        if isinstance(error, OSError):
             _log.warning(
                 "the trace cannot be written (%s); records are dropped (further failures are"
                 " only counted)",
@@ -167,4 +168,3 @@ class Recorder:
                 error,
                 exc_info=error,
             )
-        self.counters.trace_failures += 1

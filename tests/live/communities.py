@@ -1,9 +1,12 @@
 """Communities of processes over real sockets: grow them, look at their tables, take events."""
 
+import asyncio
 import socket
-from collections.abc import AsyncIterator, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any
+
+import pytest
 
 from camcast import Community, CommunityManager, Parameters, Received
 from membership.scamp.scamp import Scamp
@@ -64,6 +67,37 @@ async def join_all(topic: Any, joining: Iterable[CommunityManager], **how: Any) 
     communities = [await manager.join(topic, **how) for manager in joining]
     await eventually(lambda: connected(communities))
     return communities
+
+
+async def assert_left_whenever_cancelled(
+    monkeypatch: pytest.MonkeyPatch,
+    enter: Callable[[CommunityManager], AbstractAsyncContextManager[object]],
+    topic: str,
+) -> None:
+    """Whoever is cancelled while entering, being there or leaving is no member of a topic after."""
+    join = Community.join
+
+    async def join_slowly(self: Community) -> None:
+        await join(self)
+        await asyncio.sleep(0)
+
+    async def come_and_go(manager: CommunityManager) -> None:
+        async with enter(manager):
+            pass
+
+    monkeypatch.setattr(Community, "join", join_slowly)
+    async with managers(1) as (manager,):
+        turns, there = 0, False
+        while not there:
+            turns += 1
+            task = asyncio.create_task(come_and_go(manager))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            there = task.done()
+            task.cancel()
+            await asyncio.wait([task])
+            assert manager.community(topic, super_topics=()).state == "left", turns
+        assert turns > 2
 
 
 class Inbox:

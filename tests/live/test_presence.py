@@ -1,13 +1,12 @@
 """Who is there, by name, over real sockets."""
 
-import asyncio
 from typing import Any
 
 import pytest
 
-from camcast import Community, CommunityManager, presence
+from camcast import CommunityManager, presence
 from camcast.presence import NAME_LENGTH_MAX, Presence, PresenceChange
-from tests.live.communities import managers
+from tests.live.communities import assert_left_whenever_cancelled, managers
 from tests.patience import eventually, live
 
 QUICK = 0.1
@@ -124,26 +123,6 @@ def test_a_presence_says_what_is_wrong(
 async def test_who_is_cancelled_at_whatever_moment_has_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    join = Community.join
-
-    async def join_slowly(self: Community) -> None:
-        await join(self)
-        await asyncio.sleep(0)
-
-    async def come_and_go(manager: CommunityManager) -> None:
-        async with Presence(manager, ".plant", "ada"):
-            pass
-
-    monkeypatch.setattr(Community, "join", join_slowly)
-    async with managers(1) as (manager,):
-        turns, there = 0, False
-        while not there:
-            turns += 1
-            task = asyncio.create_task(come_and_go(manager))
-            for _ in range(turns):
-                await asyncio.sleep(0)
-            there = task.done()
-            task.cancel()
-            await asyncio.wait([task])
-            assert manager.community(".plant.presence", super_topics=()).state == "left", turns
-        assert turns > 2
+    await assert_left_whenever_cancelled(
+        monkeypatch, lambda manager: Presence(manager, ".plant", "ada"), ".plant.presence"
+    )

@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import pytest
 
-from camcast import Community, CommunityError, CommunityManager
+from camcast import CommunityError, CommunityManager
 from camcast.requests import Answer, NoAnswer, Requests
-from tests.live.communities import managers
+from tests.live.communities import assert_left_whenever_cancelled, managers
 from tests.patience import eventually, live
 
 
@@ -109,26 +109,6 @@ async def test_what_is_no_question_or_no_answer_is_said(caplog: pytest.LogCaptur
 async def test_who_is_cancelled_at_whatever_moment_has_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    join = Community.join
-
-    async def join_slowly(self: Community) -> None:
-        await join(self)
-        await asyncio.sleep(0)
-
-    async def come_and_go(manager: CommunityManager) -> None:
-        async with Requests(manager, ".plant"):
-            pass
-
-    monkeypatch.setattr(Community, "join", join_slowly)
-    async with managers(1) as (manager,):
-        turns, there = 0, False
-        while not there:
-            turns += 1
-            task = asyncio.create_task(come_and_go(manager))
-            for _ in range(turns):
-                await asyncio.sleep(0)
-            there = task.done()
-            task.cancel()
-            await asyncio.wait([task])
-            assert manager.community(".plant.requests", super_topics=()).state == "left", turns
-        assert turns > 2
+    await assert_left_whenever_cancelled(
+        monkeypatch, lambda manager: Requests(manager, ".plant"), ".plant.requests"
+    )
