@@ -33,6 +33,8 @@ _START_SECONDS: Final = 120.0  # chosen: 2 s is usual; on a machine ten times bu
 _PROBE_SECONDS: Final = 20.0  # chosen: `java --list-modules` takes 0.2 s
 _END_SECONDS: Final = 10.0  # chosen: the JVM takes 0.5 s to remove its files
 _POLL_SECONDS: Final = 0.02  # chosen: a start takes 100 times as long
+# chosen: from the first broken connection to the end of a JVM that died by itself, 0.1 s
+_DYING_SECONDS: Final = 0.5
 _QUOTED_LINES: Final = 4  # chosen: of what Java said when it failed
 _CHATTER: Final = re.compile(r"\tat |\t\.\.\.|.* WARN |WARNING|Using |Setting |To adjust ")
 # [org.apache.spark.launcher.JavaModuleOptions of Spark 4.3]
@@ -151,6 +153,18 @@ class Jvm:
             self.process.wait()
             if not isinstance(error, subprocess.TimeoutExpired):
                 raise
+
+    def died(self) -> str | None:
+        """Return how the JVM ended by itself and the last it said; None while it lives.
+
+        A JVM that is about to end is waited for.
+        """
+        try:
+            code = self.process.wait(_DYING_SECONDS)
+        except subprocess.TimeoutExpired:
+            return None
+        how = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+        return f"Java ended in the middle of the work ({how}){self._said()}"
 
     def gateway(self) -> tuple[int, str]:
         """Wait for the JVM, and return port and secret of its gateway to Python.

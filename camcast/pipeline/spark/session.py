@@ -61,6 +61,7 @@ class SparkFailedError(CamcastError, RuntimeError):
 class _Opened:
     session: SparkSession
     master: str
+    jvm: Jvm
 
 
 _log = logging.getLogger(__name__)
@@ -98,7 +99,7 @@ def open_spark(
                 f"this process has a Spark session on {_opened.master} already; close it before"
                 " one with another master or conf is opened"
             )
-        with _errors_readable():
+        with _errors_readable(_opened.jvm):
             yield _opened.session.newSession()
         return
     address = wanted or _HERE
@@ -120,7 +121,7 @@ def open_spark(
             start_jvm(java, spark_home, Path(folder), address, settings, light=light) as jvm,
             _session(jvm, address) as session,
         ):
-            _opened = _Opened(session, address)
+            _opened = _Opened(session, address, jvm)
             try:
                 yield session
             finally:
@@ -260,7 +261,7 @@ def _session(jvm: Jvm, master: str) -> Iterator[SparkSession]:
         finally:
             overdue.cancel()
         context.pythonExec = os.environ.get("PYSPARK_PYTHON", sys.executable)
-        with _errors_readable(), _alone_said(context, master):
+        with _errors_readable(jvm), _alone_said(context, master):
             yield SparkSession(context)
     except BaseException:
         # A second Ctrl-C would only tear up what the first one has ended.
@@ -312,20 +313,28 @@ def _alone_said(context: SparkContext, master: str) -> Iterator[None]:
 
 
 @contextmanager
-def _errors_readable() -> Iterator[None]:
-    """Turn the errors of Spark, whose texts are in the JVM, into `SparkFailedError`."""
-    from py4j.protocol import Py4JJavaError
+def _errors_readable(jvm: Jvm) -> Iterator[None]:
+    """Turn the errors of Spark, whose texts are in the JVM, into `SparkFailedError`.
+
+    So is the end of the JVM itself, whatever came of it here.
+    """
+    from py4j.protocol import Py4JError, Py4JJavaError
     from pyspark.errors.exceptions.captured import CapturedException
 
     try:
         yield
-    except Py4JJavaError as error:
-        message, text = _cause(error), str(error)
-    except CapturedException as error:
+    except (Py4JError, CapturedException, ConnectionError) as error:
         text = str(error)
-        # of a Python worker's traceback the last line says it, else the first
-        lines = text.partition("\n\nJVM stacktrace:")[0].strip().splitlines() or [text]
-        message = lines[-1 if any(line.startswith("Traceback") for line in lines) else 0]
+        if (death := jvm.died()) is not None:
+            message = death
+        elif isinstance(error, Py4JJavaError):
+            message = _cause(error)
+        elif isinstance(error, CapturedException):
+            # of a Python worker's traceback the last line says it, else the first
+            lines = text.partition("\n\nJVM stacktrace:")[0].strip().splitlines() or [text]
+            message = lines[-1 if any(line.startswith("Traceback") for line in lines) else 0]
+        else:
+            raise
     else:
         return
     failed = SparkFailedError(f"Spark failed: {message}")

@@ -19,3 +19,4 @@ def spark() -> Iterator["SparkSession"]:
     pytest.importorskip("pyspark", reason="the extra spark is not installed")
     with open_spark("camcast tests", conf=QUICK) as session:
         yield session
+        session.range(1).count()  # says how the JVM ended and its last words, if it did

@@ -314,6 +314,34 @@ def test_what_fails_in_a_python_worker_is_said_by_its_last_line(spark: SparkSess
 
 
 @pytest.mark.parametrize(
+    ("death", "how"),
+    [("exit(3)", "exit code 3"), ("halt(0)", "exit code 0"), ("", "killed by signal 9")],
+)
+def test_a_jvm_that_ends_by_itself_is_named_with_its_last_words(
+    death: str, how: str, tmp_path: Path
+) -> None:
+    script = f"""
+        import os, signal
+        from camcast.pipeline.spark.session import SparkFailedError, open_spark
+        try:
+            with open_spark("test", light=True) as spark:
+                java = spark._jvm.java.lang
+                java.System.err.println("out of luck")
+                if {death!r}:
+                    java.Runtime.getRuntime().{death or "gc()"}
+                else:
+                    os.kill(java.ProcessHandle.current().pid(), signal.SIGKILL)
+                spark.range(1).count()
+        except SparkFailedError as error:
+            print(error)
+    """
+    result = run(script, tmp_path, os.environ["PATH"])
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith(f"Spark failed: Java ended in the middle of the work ({how}): ")
+    assert "out of luck" in result.stdout
+
+
+@pytest.mark.parametrize(
     "how", [signal.SIGINT, signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)]
 )
 def test_nothing_is_left_when_a_job_is_broken_off(how: signal.Signals, tmp_path: Path) -> None:
