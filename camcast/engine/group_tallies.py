@@ -50,16 +50,23 @@ class GroupTallies:
         and of all `named` groups, which have a piece in the heartbeat; groups without repair have
         none.
         """
-        if now != self._at:  # the same for all peers of a period
-            self._at, second = now, self._lateness.second(self._since_1970, now)
-            if second != self._second:
-                self._second, self._changing = second, self._find_changing(second, now)
-        second, changing = self._second, self._changing
+        changing, second = self.changing(now), self._second
         tallies = {g: changing[g] for g in shared if g in changing} if changing else {}
         for group in named:
             if group not in tallies and (repair := self._repair(group)) is not None:
                 tallies[group] = repair.tally(second)
         return tuple(tallies.items()), second if tallies else 0
+
+    def changing(self, now: float) -> dict[GroupId, bytes]:
+        """Return the tallies of the groups in which something has changed lately.
+
+        It is the same object for as long as a heartbeat without pieces has the same tallies.
+        """
+        if now != self._at:  # the same for all peers of a period
+            self._at, second = now, self._lateness.second(self._since_1970, now)
+            if second != self._second:
+                self._second, self._changing = second, self._find_changing(second, now)
+        return self._changing
 
     def hear(self, source: Contact, group: GroupId, tally: bytes, second: int, now: float) -> None:
         """Take the tally of a group at a peer."""

@@ -63,7 +63,7 @@ a suspicion to `low` if all helpers lie, and lengthen it to `UNREACHED`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from heapq import nlargest
 from math import inf, log
 from random import Random
@@ -139,6 +139,8 @@ class Entry:
     either."""
     due: dict[PartLiveness, float] = field(factory=dict)
     """When the piece of each part goes along again at the latest."""
+    groups: tuple[GroupId, ...] = ()
+    """The groups of the memberships among the parts."""
 
     @property
     def unit(self) -> float:
@@ -159,6 +161,7 @@ class Entry:
         self.watched = any(self.parts.values())
         self.period = min((part.period for part in self.parts), default=inf)
         self.silence = min((part.silence for part in self.parts), default=inf)
+        self.groups = tuple(p.group for p in self.parts if p.kind == Kind.MEMBERSHIP)
 
 
 class LivenessService:
@@ -186,6 +189,9 @@ class LivenessService:
         self._addresses_signed = addresses_signed
         self._take_piece = take_piece
         self._tallies = tallies
+        self._changing: dict[GroupId, bytes] = {}  # the tallies that `_plain` has
+        self._plain: dict[tuple[GroupId, ...], tuple[Heartbeat, Answer]] = {}
+        """What is said without pieces to peers that share these groups."""
         self._parts: dict[GroupId, list[PartLiveness]] = {}
         self._left: dict[GroupId, float] = {}  # the groups left of late, and when
         self.entries: dict[PeerId, Entry] = {}
@@ -264,6 +270,9 @@ class LivenessService:
 
     def receive(self, source: Contact, message: Message, now: float) -> bool:
         """Take a heartbeat or an answer; that its sender is alive, `heard` says."""
+        if isinstance(message, Heartbeat | Answer):  # nearly always
+            self._take_heartbeat(source, message, now)
+            return False
         if isinstance(message, Probe):
             entry = self.entries.get(message.contact.peer)
             heard = -inf if entry is None else entry.heard
@@ -278,14 +287,17 @@ class LivenessService:
             if not named or self._take_piece(source, Kind.MEMBERSHIP, named, b"", now):
                 self._outlet.send([source], Here(message.nonce[:NONCE_BYTES]))
             return False
-        if isinstance(message, Here):
-            return self.questions.answered(source, message.nonce, now)
-        assert isinstance(message, Heartbeat | Answer), "the decoder gives no others"
-        gone = tuple(
-            (kind, group)
-            for kind, group, body in message.pieces[:PIECES_MAX]
-            if not self._take_piece(source, kind, GroupId(group), body, now)
-        )
+        assert isinstance(message, Here), "the decoder gives no others"
+        return self.questions.answered(source, message.nonce, now)
+
+    def _take_heartbeat(self, source: Contact, message: Heartbeat | Answer, now: float) -> None:
+        gone: tuple[tuple[int, bytes], ...] = ()
+        if message.pieces:
+            gone = tuple(
+                (kind, group)
+                for kind, group, body in message.pieces[:PIECES_MAX]
+                if not self._take_piece(source, kind, GroupId(group), body, now)
+            )
         if self._left and isinstance(message, Heartbeat):
             left = [one for one, when in self._left.items() if now - when <= LEFT_SECONDS]
             gone += tuple((int(Kind.MEMBERSHIP), one) for one in left[:PIECES_MAX])
@@ -298,17 +310,17 @@ class LivenessService:
                 for peer in self._peers_at(source.address):
                     for kind, group in message.gone[:PIECES_MAX]:
                         self._lose(peer, kind, group, now)
-            return False
+            return
         if entry is not None and entry.spoken and not gone:
             entry.spoken = False
         else:
             if entry is None:
                 answer = Answer((), gone)
+            elif (pieces := self._pieces(entry, now)) or gone:
+                answer = Answer(pieces, gone, *self._tallies_for(entry.groups, pieces, now))
             else:
-                pieces = self._pieces(entry, now)
-                answer = Answer(pieces, gone, *self._tallies_for(entry, pieces, now))
+                _, answer = self._without_pieces(entry.groups, now)
             self._outlet.send([source], answer)
-        return False
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> bool:
         """Take the timer of a period, or of the end of an errand."""
@@ -341,9 +353,11 @@ class LivenessService:
                 entry.helpers.clear()
             if (entry.watched or suspect) and now - entry.sent >= LATE * pause:
                 entry.sent, entry.spoken = now, True
-                pieces = self._pieces(entry, now)
-                heartbeat = Heartbeat(pieces, *self._tallies_for(entry, pieces, now))
-                if heartbeat != alike:
+                if pieces := self._pieces(entry, now):
+                    heartbeat = Heartbeat(pieces, *self._tallies_for(entry.groups, pieces, now))
+                else:
+                    heartbeat, _ = self._without_pieces(entry.groups, now)
+                if heartbeat is not alike:
                     self._outlet.send(receivers, alike)
                     receivers, alike = [], heartbeat
                 receivers.append(entry.contact)
@@ -468,6 +482,8 @@ class LivenessService:
 
     def _pieces(self, entry: Entry, now: float) -> tuple[Piece, ...]:
         """Collect what the parts that share a peer have for it; what does not fit, waits."""
+        if min(entry.due.values(), default=inf) > now:  # mostly
+            return ()
         due = [part for part, when in entry.due.items() if when <= now][:PIECES_MAX]
         pieces = []
         for part in due:
@@ -479,13 +495,28 @@ class LivenessService:
                 pieces.append((part.kind, part.group, body))
         return tuple(pieces)
 
+    def _without_pieces(
+        self, shared: tuple[GroupId, ...], now: float
+    ) -> tuple[Heartbeat, Answer]:
+        """Return what is said to a peer for which no part has a piece.
+
+        They are the same objects for as long as they say the same, so that each is encoded once.
+        """
+        if self._tallies is not None and self._tallies.changing(now) is not self._changing:
+            self._changing = self._tallies.changing(now)
+            self._plain.clear()
+        said = self._plain.get(shared)
+        if said is None:
+            tallies = self._tallies_for(shared, (), now)
+            said = self._plain[shared] = Heartbeat((), *tallies), Answer((), (), *tallies)
+        return said
+
     def _tallies_for(
-        self, entry: Entry, pieces: Sequence[Piece], now: float
+        self, shared: Iterable[GroupId], pieces: Sequence[Piece], now: float
     ) -> tuple[tuple[GroupTally, ...], int]:
         """Return what goes along with these pieces of the memberships shared with a peer."""
         if self._tallies is None:
             return (), 0
-        shared = (part.group for part in entry.parts if part.kind == Kind.MEMBERSHIP)
         named = (GroupId(group) for kind, group, _ in pieces if kind == Kind.MEMBERSHIP)
         return self._tallies.between(shared, named, now)
 

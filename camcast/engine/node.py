@@ -419,7 +419,7 @@ class Node:
         if sender == self.me.peer:
             return  # a message of our own that came back
         # Messages about certificates pass: the process may have a new one.
-        if self._is_put_out(sender) and kind is not Kind.SECURITY:
+        if self.signing is not None and kind is not Kind.SECURITY and self._is_put_out(sender):
             counters.stray_controls += 1
             return
         if self.doorkeeper is not None:

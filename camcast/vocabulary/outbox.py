@@ -131,7 +131,7 @@ class ControlOutlet:
     timers come back to this part. Its methods return nothing; answers are later inputs.
     """
 
-    __slots__ = ("_group", "_head", "_kind", "_outbox", "_scope", "me")
+    __slots__ = ("_group", "_head", "_kind", "_outbox", "_record", "_said", "_scope", "me")
 
     def __init__(self, outbox: Outbox, me: Contact, kind: Kind, group: GroupId, *scope: Hashable):
         self._outbox = outbox
@@ -140,6 +140,8 @@ class ControlOutlet:
         self._group = group
         self._scope = scope
         self._head: bytes | None = None  # the head of its own messages, made for the first
+        self._said: messages.Message | None = None  # the last of them
+        self._record = b""  # which says that
 
     def send(
         self,
@@ -152,10 +154,20 @@ class ControlOutlet:
         """Send a message to the same part of other processes, in this or another group.
 
         `reply_to` names another process as the sender, when a message is passed on for it; its
-        class then says that it may be (`Message.passed_on`).
+        class then says that it may be (`Message.passed_on`). The same object, sent again, is not
+        encoded again, and shares a wish with the time before if nothing came between.
         """
         chosen = list(contacts)
-        if chosen:
+        if not chosen:
+            return
+        sends = self._outbox.sends
+        if message is self._said and group is None and reply_to is None:
+            record = self._record
+            if sends and sends[-1].record is record:
+                sends[-1] = Send([*sends[-1].contacts, *chosen], record, True)
+            else:
+                sends.append(Send(chosen, record, True))
+        else:
             target = self._group if group is None else group
             mandate = b""
             if (vouch := self._outbox.vouch) is not None:
@@ -170,9 +182,11 @@ class ControlOutlet:
                 if group is None and reply_to is None and not mandate:
                     self._head = head
             record = encode_control(head, messages.encode(message))
-            self._outbox.sends.append(Send(chosen, record, True))
-            if (sent := self._outbox.control_bytes) is not None:
-                sent[self._group] = sent.get(self._group, 0) + len(chosen) * len(record)
+            sends.append(Send(chosen, record, True))
+            if group is None and reply_to is None and self._outbox.vouch is None:
+                self._said, self._record = message, record
+        if (sent := self._outbox.control_bytes) is not None:
+            sent[self._group] = sent.get(self._group, 0) + len(chosen) * len(record)
 
     def wake(self, delay_seconds: float, *name: Hashable) -> None:
         """Ask to be woken with `name` after a delay; a timer cannot be cancelled."""
