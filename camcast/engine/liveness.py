@@ -495,9 +495,7 @@ class LivenessService:
                 pieces.append((part.kind, part.group, body))
         return tuple(pieces)
 
-    def _without_pieces(
-        self, shared: tuple[GroupId, ...], now: float
-    ) -> tuple[Heartbeat, Answer]:
+    def _without_pieces(self, shared: tuple[GroupId, ...], now: float) -> tuple[Heartbeat, Answer]:
         """Return what is said to a peer for which no part has a piece.
 
         They are the same objects for as long as they say the same, so that each is encoded once.

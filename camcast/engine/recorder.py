@@ -104,11 +104,10 @@ class Recorder:
             topic, hops, stream = batch.topic.name, batch.hops, batch.stream
             for sequence, size in enumerate(batch.lengths(), batch.first):
                 event = event_name(stream, sequence)
-                for peer in peers or (b"",):
-                    try:  # as `_write`, but without its call for each copy
-                        trace.record(now, kind, community, peer, topic, event, hops, size)
-                    except Exception as error:
-                        self._note_failure(error)
+                trace.record_copies(
+                    *(now, kind, community, peers or (b"",), topic, event, hops, size),
+                    self._note_failure,
+                )
 
     def record_missed(self, missed: Missed, now: float) -> None:
         """Trace that subscribers were told what they can no longer get."""

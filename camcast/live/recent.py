@@ -15,7 +15,7 @@ from camcast.event_trace import Moment
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import EventId, StreamId
-from camcast.vocabulary.trace import Sink, TraceRecord
+from camcast.vocabulary.trace import TraceRecord
 
 EVENTS_MAX: Final = 2**14  # chosen: 5 MB; a second of 4,000 batches, each published or passed on
 LIFE_MAX: Final = 2**10  # chosen: a day of a process that has links lost and found every minute
@@ -100,15 +100,3 @@ class Recent:
                     for peer in peers or (b"",)
                 ]
         return found
-
-
-class Both:
-    """A sink that writes what it gets to the ring and to another sink, which may fail."""
-
-    def __init__(self, recent: Recent, sink: Sink) -> None:
-        self._recent, self._sink = recent, sink
-
-    def write(self, record: TraceRecord) -> None:
-        """See `Sink`."""
-        self._recent.write(record)
-        self._sink.write(record)

@@ -19,7 +19,7 @@ from camcast.engine.node import Node
 from camcast.engine.participation import Participation
 from camcast.engine.settings import Settings
 from camcast.interests.interest import Interest
-from camcast.live.recent import Both, Recent
+from camcast.live.recent import Recent
 from camcast.live.reporting import Reporter
 from camcast.live.timers import Timers
 from camcast.live.udp import UdpPort
@@ -96,11 +96,12 @@ class Runner:
         peer = new_peer_id(os.urandom) if signatures is None else signatures.peer_id
         self.input: InputPipe = pipes.open_input(bind, self._receive, peer)
         me = Contact(peer, advertise or self.input.address)
-        trace = None if sink is None else Trace(me.peer, sink)
+        trace = None
         if recent is not None:
-            both = recent if sink is None else Both(recent, sink)
-            trace = Trace(me.peer, both, each=sink is not None, whole=recent.note_batch)
+            trace = Trace(me.peer, sink, life=recent, whole=recent.note_batch)
             pipes.lost.append(self._note_unsent)
+        elif sink is not None:
+            trace = Trace(me.peer, sink)
         self._recent = recent
         self.node = Node(
             me, settings, rng, epoch=time.time_ns() // 1_000_000, trace=trace, started=self.started

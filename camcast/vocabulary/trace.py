@@ -11,7 +11,7 @@ import hashlib
 import logging
 import os
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from io import FileIO
 from pathlib import Path
@@ -210,17 +210,24 @@ TakeBatch = Callable[[float, TraceKind, Batch, str, tuple[bytes, ...]], None]
 class Trace:
     """The trace of one node: numbers its records and hands them to a sink."""
 
-    __slots__ = ("_sequence", "_sink", "each", "node", "whole")
+    __slots__ = ("_life", "_sequence", "_sink", "each", "node", "whole")
 
     def __init__(
-        self, node: bytes, sink: Sink, *, each: bool = True, whole: TakeBatch | None = None
+        self,
+        node: bytes,
+        sink: Sink | None,
+        *,
+        life: Sink | None = None,
+        whole: TakeBatch | None = None,
     ) -> None:
-        self.each = each
-        """Whether the sink takes a record for each event and copy, duplicates included."""
+        """`life`, too, takes the records that are not of copies of events."""
+        self.each = sink is not None
+        """Whether there is a sink, which takes a record for each copy of an event."""
         self.whole = whole
         """Takes what happens to events by the batch, which is cheaper; duplicates excluded."""
         self.node = node.hex()
         self._sink = sink
+        self._life = life
         self._sequence = 0
 
     def record(
@@ -236,17 +243,50 @@ class Trace:
     ) -> None:
         """Write one record; the arguments are the fields of `TraceRecord`."""
         self._sequence += 1
-        self._sink.write(
-            TraceRecord(
-                when,
-                self._sequence,
-                kind,
-                self.node,
-                community,
-                peer.hex(),
-                topic,
-                event,
-                hops,
-                size,
-            )
+        record = TraceRecord(
+            when,
+            self._sequence,
+            kind,
+            self.node,
+            community,
+            peer.hex(),
+            topic,
+            event,
+            hops,
+            size,
         )
+        if self._life is not None:
+            self._life.write(record)
+        if self._sink is not None:
+            self._sink.write(record)
+
+    def record_copies(
+        self,
+        when: float,
+        kind: TraceKind,
+        community: str,
+        peers: Iterable[bytes],
+        topic: str,
+        event: str,
+        hops: int,
+        size: int,
+        failed: Callable[[Exception], None],
+    ) -> None:
+        """Write a record for each of these peers, with what the sink raises going to `failed`.
+
+        The hot loop of a traced node: a copy of an event takes a record where it is sent, and one
+        where it comes.
+        """
+        assert self._sink is not None
+        write, node, sequence = self._sink.write, self.node, self._sequence
+        for peer in peers:
+            sequence += 1
+            try:
+                write(
+                    TraceRecord(
+                        when, sequence, kind, node, community, peer.hex(), topic, event, hops, size
+                    )
+                )
+            except Exception as error:
+                failed(error)
+        self._sequence = sequence
