@@ -340,11 +340,13 @@ class LivenessService:
         for entry in list(self.entries.values()):
             if entry.silent or not entry.parts:  # a part may unwatch one when told of another
                 continue
-            suspect = entry.suspected_for(now) > 0
-            watched += entry.watched and entry.met
+            # as `suspected_for` and `met`, without their calls
+            suspect = now - max(entry.heard, entry.vouched) > entry.silence
+            met = entry.watched and entry.heard > entry.began
+            watched += met
             pause = entry.period
             if suspect:
-                suspects += entry.watched and entry.met
+                suspects += met
                 pause = min(pause, entry.unit)
                 entry.due = dict.fromkeys(entry.due, -inf)  # the peer may have given it up
                 self._ask_helpers(entry, now)
