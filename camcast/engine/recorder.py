@@ -102,7 +102,8 @@ class Recorder:
             trace.whole(now, kind, batch, community, peers)
         if trace.each:
             topic, hops, stream = batch.topic.name, batch.hops, batch.stream
-            for sequence, size in enumerate(batch.lengths(), batch.first):
+            sizes = (batch.size,) if batch.count == 1 else batch.lengths()
+            for sequence, size in enumerate(sizes, batch.first):
                 event = event_name(stream, sequence)
                 trace.record_copies(
                     *(now, kind, community, peers or (b"",), topic, event, hops, size),
