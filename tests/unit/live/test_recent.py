@@ -1,15 +1,20 @@
 """What a process remembers of events and of itself: bounded, and the latter for longer."""
 
-from camcast.live.recent import EVENTS_MAX, LIFE_MAX, Both, Recent
+from typing import Final
+
+import pytest
+
+from camcast.live.recent import EVENTS_MAX, LIFE_MAX, Recent
 from camcast.vocabulary.events import EventId, StreamId, stream_id
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.trace import ListSink, TraceRecord
+from camcast.vocabulary.trace import ListSink, Trace, TraceKind, TraceRecord
 from tests.event_frames import batch_of
 
 A = Topic.parse(".a")
 PUBLISHER = PeerId(b"p" * 16)
 STREAM = stream_id(PUBLISHER, 1)
+_KINDS: Final[list[TraceKind]] = ["control", "learn", "leave"]
 
 
 def event(sequence: int) -> EventId:
@@ -54,9 +59,10 @@ def test_what_is_noted_of_several_events_counts_for_each_of_them() -> None:
 
 def test_a_sink_of_its_own_gets_all_beside_the_ring() -> None:
     recent, sink = Recent(), ListSink()
-    both = Both(recent, sink)
-    records = [TraceRecord(1.0, 1, kind, "aa", ".a") for kind in ("control", "learn", "leave")]
-    for record in records:
-        both.write(record)
-    assert sink.records == records
+    trace = Trace(PUBLISHER, sink, life=recent, whole=recent.note_batch)
+    for kind in _KINDS:
+        trace.record(1.0, kind, ".a")
+    trace.record_copies(1.0, "send", ".a", [b"\1", b"\2"], ".a", "e", 1, 2, pytest.fail)
+    assert [one.kind for one in sink.records] == [*_KINDS, "send", "send"]
+    assert [one.sequence for one in sink.records] == [1, 2, 3, 4, 5]
     assert [one.kind for one in recent.life] == ["leave"]
