@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Final, cast
 
 from camcast.doors.dissemination import Sent
@@ -400,25 +399,15 @@ class Intake:
         if self._recorder.trace is not None and self._recorder.trace.each:
             # Without a trace a duplicate is not decoded, so a malformed one must not matter here.
             try:  # `suppress` takes as long as a fifth of all this
-                flags, hops, _ = wire.read_event_head(frame, start)
+                _, hops, _ = wire.read_event_head(frame, start)
                 body_start = start + wire.EVENT_HEAD_BYTES + frame[start + wire.ADDRESS_LENGTH]
-                batch = _decode_copy(frame[body_start:end], hops, flags)
+                community, body = participation.subscribed.name, frame[body_start:end]
+                self._recorder.record_duplicate(body, hops, community, now, source)
             except MalformedError:
                 pass
-            else:
-                community = participation.subscribed.name
-                self._recorder.record_batch("duplicate", batch, community, now, source)
         asked_for = frame[start + wire.FLAGS] & wire.REPAIRED
         if participation.dissemination.hears_duplicates and not asked_for:
             participation.dissemination.duplicate(event_id, source, now)
-
-
-# chosen: the copies of an event come soon after each other, to all nodes of a loop; 8 MB where each
-# batch has 64 KiB
-@lru_cache(maxsize=128)
-def _decode_copy(body: bytes, hops: int, flags: int) -> Batch:
-    """Decode a batch of which only the trace wants to know; its age is left out."""
-    return decode_body(body, 0, len(body), hops, head_flags=flags)
 
 
 def _decode(frame: bytes, start: int, end: int, now: float) -> Batch:
