@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,8 +26,9 @@ from rich.table import Table
 ROOT = Path(__file__).parents[1]
 WIDTH = 150  # of a table that goes into a file
 
-# [issue 13, must hold]
-RUN = "run --community .=500 --community .a=500 --processes 2 --events 50 --rate 5 --json"
+FLEET_NODES = 50  # [issue 13, must hold]
+RUN_NODES = 1000  # likewise, in two communities
+RUN = "run --community .={half} --community .a={half} --processes 2 --events 50 --rate 5 --json"
 
 Figures = dict[tuple[str, str], float]
 """By job and name, the median of a visit's rounds."""
@@ -54,11 +56,13 @@ class Subject:
 
 def main(
     commit: Annotated[str, typer.Argument(help="Compare with this one.")],
-    nodes: Annotated[int, typer.Option(min=10, help="Of each fleet.")] = 50,
+    nodes: Annotated[
+        int | None, typer.Option(min=10, help="Of each fleet (50), or of the run (1,000).")
+    ] = None,
     visits: Annotated[int, typer.Option(min=1, help="Of every subject, in turn.")] = 3,
     transports: Annotated[str, typer.Option(help="Of this checkout.")] = "zmtp,zmq",
     run: Annotated[
-        bool, typer.Option("--run", help="In place of a fleet, `camcast run` with 1,000 nodes.")
+        bool, typer.Option("--run", help="In place of a fleet, `camcast run`: two communities.")
     ] = False,
 ) -> None:
     """Measure this checkout and COMMIT by turns, and print both with their ratios.
@@ -71,15 +75,16 @@ def main(
     def measure_fleet(subject: Subject) -> Figures:
         chosen = [subject.transport] if subject.transport else []
         return fleet_figures(
-            subject.ask(str(ROOT / "benchmarks/against_visit.py"), str(nodes), *chosen)
+            subject.ask(str(ROOT / "benchmarks/against_visit.py"), str(count), *chosen)
         )
 
-    measure: Callable[[Subject], Figures] = measure_run if run else measure_fleet
+    count = nodes or (RUN_NODES if run else FLEET_NODES)
+    measure: Callable[[Subject], Figures] = partial(measure_run, count) if run else measure_fleet
     measured: dict[str, list[Figures]] = {subject.name: [] for subject in (base, *ours)}
     for _ in range(visits):
         for subject in (base, *ours):
             measured[subject.name].append(measure(subject))
-    title = "camcast run" if run else f"{nodes} nodes, 256 B"
+    title = f"camcast run, {count} nodes" if run else f"{count} nodes, 256 B"
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     console.print(comparison(title, base.name, measured))
 
@@ -123,12 +128,13 @@ def fleet_figures(jobs: Mapping[str, Sequence[Mapping[str, float]]]) -> Figures:
     }
 
 
-def measure_run(subject: Subject) -> Figures:
+def measure_run(nodes: int, subject: Subject) -> Figures:
     """Return the figures of the root's members in a run of live processes."""
     chosen = ["--transport", subject.transport] if subject.transport else []
     with tempfile.TemporaryDirectory() as folder:
         summary = subject.ask(
-            "-m", "camcast", *RUN.split(), *chosen, "--output", str(Path(folder, "run"))
+            *("-m", "camcast", *RUN.format(half=nodes // 2).split(), *chosen),
+            *("--output", str(Path(folder, "run"))),
         )
     root = next(community for community in summary["communities"] if community["topic"] == ".")
     return {
