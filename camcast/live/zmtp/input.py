@@ -19,6 +19,7 @@ import logging
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final
 
 from attrs import define, field
@@ -33,6 +34,7 @@ from camcast.live.zmtp.codec import (
     WireVersionError,
     handshake,
 )
+from camcast.live.zmtp.readers import Readers
 from camcast.vocabulary.addresses import check_address
 from camcast.vocabulary.identity import PeerId
 
@@ -129,6 +131,7 @@ class ZmtpInput(CountingInput):
         peer: PeerId,
         pipes: QueuedPipes[Any],
         accepted: Accepted,
+        readers: Readers,
         buffer: memoryview,
         mechanism: Callable[[str], Mechanism],
     ) -> None:
@@ -141,6 +144,7 @@ class ZmtpInput(CountingInput):
         self._frame_limit = pipes.frame_bytes_max
         self._profile = pipes.profile
         self._accepted = accepted
+        self._readers = readers
         self._buffer = buffer
         self._sockets = pipes.sockets
         self._sockets.add(listening)
@@ -194,7 +198,7 @@ class ZmtpInput(CountingInput):
         self._sockets.add(made)
         try:
             prepare(made)
-            self._loop.add_reader(made, self._read, connection)
+            self._readers.add(made, partial(self._read, connection))
             # An empty kernel buffer takes some hundred bytes.
             made.send(handshake(b"PULL", self.peer, mechanism, self._shown()))
         except OSError:
@@ -204,7 +208,7 @@ class ZmtpInput(CountingInput):
 
     def _lose(self, connection: Connection) -> None:
         connection.rest = None
-        self._loop.remove_reader(connection.socket)
+        self._readers.remove(connection.socket)
         connection.socket.close()
         self._sockets.discard(connection.socket)
         self._accepted.discard(connection)
@@ -227,7 +231,7 @@ class ZmtpInput(CountingInput):
         """Take what is left from the last turn, and read on when that is used up."""
         frames, connection.rest = connection.rest, None
         if frames is not None:  # not lost in the meantime
-            self._loop.add_reader(connection.socket, self._read, connection)
+            self._readers.add(connection.socket, partial(self._read, connection))
             self._take(connection, frames, connection.held)
 
     def _take(
@@ -252,7 +256,7 @@ class ZmtpInput(CountingInput):
                     self._answer(connection, body)
                 if count == self._limits.turn_frames_max:
                     connection.rest = frames
-                    self._loop.remove_reader(connection.socket)
+                    self._readers.remove(connection.socket)
                     self._loop.call_soon(self._go_on, connection)
                     break
         except WireVersionError as error:

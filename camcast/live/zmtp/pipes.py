@@ -56,6 +56,7 @@ from camcast.live.zmtp.codec import (
     record_in,
 )
 from camcast.live.zmtp.input import Accepted, ZmtpInput, prepare
+from camcast.live.zmtp.readers import Readers
 from camcast.vocabulary.addresses import check_address, is_loopback, is_numeric
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 
@@ -116,6 +117,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
 
             self._keys = CurveKeys(profile.link_secret)
         self._accepted = Accepted(self.connections_max)
+        self._readers = Readers(self._loop)
         self._leaving: dict[_ZmtpOutput, None] = {}
         """Closed pipes that still have something to send."""
         # One for all connections, since only one is read at a time; chosen: a turn's bytes, and a
@@ -139,7 +141,8 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         except OSError as error:
             raise bind_error(address, error.errno or 0, error.strerror or str(error)) from error
         pipe = ZmtpInput(
-            listening, on_frame, peer, self, self._accepted, self._buffer, self._as_server
+            *(listening, on_frame, peer, self, self._accepted, self._readers, self._buffer),
+            self._as_server,
         )
         self.inputs.add(pipe)
         return pipe
@@ -472,6 +475,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
                 self._writable(writing[descriptor])
         for pipe in list(self._leaving):
             self._end_leaving(pipe)
+        self._readers.close()
 
 
 def _is_on_this_machine(host: str) -> bool:
