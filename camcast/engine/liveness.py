@@ -359,7 +359,7 @@ class LivenessService:
                     heartbeat = Heartbeat(pieces, *self._tallies_for(entry.groups, pieces, now))
                 else:
                     heartbeat, _ = self._without_pieces(entry.groups, now)
-                if heartbeat is not alike:
+                if heartbeat != alike:
                     self._outlet.send(receivers, alike)
                     receivers, alike = [], heartbeat
                 receivers.append(entry.contact)
