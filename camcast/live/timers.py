@@ -11,7 +11,7 @@ A loop that comes to a moment late is *busy*: it has more to do than it can, wit
 all, which somebody waits for. Its patient timers are then put off from moment to moment, by
 `PUT_OFF_SECONDS` at most. So heartbeats and upkeep, which take half of a core where a process has
 five hundred nodes, make room for events as long as that helps: with two processes of 400 nodes,
-events came within 0.12 s in place of 0.49 (the median).
+half of the deliveries took less than 0.08 s, and without this 0.26 s.
 """
 
 from __future__ import annotations
