@@ -109,6 +109,8 @@ UNREACHED: Final = 60
 HEALTH_MAX: Final = 8  # [Lifeguard 4.1: S = 8]
 WATCHED_MIN: Final = 3  # chosen: that one or two peers are silent says nothing of this process
 
+_ALIVE: Final = Heartbeat(()), Answer((), ())
+
 TakePiece = Callable[[Contact, int, GroupId, bytes, float], bool]
 """Gives a piece to a part of this process; False if the process is not in that group."""
 
@@ -502,8 +504,10 @@ class LivenessService:
 
         They are the same objects for as long as they say the same, so that each is encoded once.
         """
-        if self._tallies is not None and self._tallies.changing(now) is not self._changing:
-            self._changing = self._tallies.changing(now)
+        if self._tallies is None:
+            return _ALIVE
+        if (changing := self._tallies.changing(now)) is not self._changing:  # once a second
+            self._changing = changing
             self._plain.clear()
         said = self._plain.get(shared)
         if said is None:
