@@ -26,9 +26,8 @@ from camcast.vocabulary.outbox import Token
 
 PATIENT_SECONDS: Final = 0.5  # chosen: shorter ones repair and retry, and events wait for them
 TOGETHER_SECONDS: Final = 0.1  # chosen: the jitter of a second's heartbeats; see above
-BUSY_SECONDS: Final = (
-    0.02  # chosen: the heartbeats of 50 nodes take as long, from which on they spread
-)
+# chosen: the heartbeats of 50 nodes take as long; those of more then spread over several moments
+BUSY_SECONDS: Final = 0.02
 # chosen: with a moment's delay less than a period of a second, from which on the liveness service
 # takes a late timer for a pause of the process; and a third of the silence that it suspects
 PUT_OFF_SECONDS: Final = 0.7
