@@ -1,4 +1,4 @@
-"""Timers: none comes early, long ones share wake-ups and give way, short ones wait for nobody."""
+"""Timers: none comes early, long ones share wake-ups, and short ones wait for nobody."""
 
 from __future__ import annotations
 
@@ -7,26 +7,17 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, cast
 
-import pytest
-
-from camcast.live.timers import (
-    BUSY_SECONDS,
-    PATIENT_SECONDS,
-    PUT_OFF_SECONDS,
-    TOGETHER_SECONDS,
-    Timers,
-)
+from camcast.live.timers import PATIENT_SECONDS, TOGETHER_SECONDS, Timers
 from camcast.vocabulary.outbox import Token
 from camcast.vocabulary.topics import GroupId
 from camcast.vocabulary.wire import Kind
 
 
 class Loop:
-    """An event loop whose clock the test moves; it is always late by so many seconds."""
+    """An event loop whose clock the test moves."""
 
-    def __init__(self, late: float = 0.0) -> None:
+    def __init__(self) -> None:
         self.now = 1000.0
-        self.late = late
         self.calls: list[tuple[float, Callable[..., object], tuple[Any, ...]]] = []
 
     def time(self) -> float:
@@ -39,23 +30,18 @@ class Loop:
         self.call_at(self.now + delay, act, *arguments)
 
     def run(self) -> None:
-        while self.calls:
-            when, act, arguments = self.calls.pop(self.calls.index(min(self.calls, key=_when)))
-            self.now = max(self.now, when + self.late)
+        for when, act, arguments in sorted(self.calls, key=lambda call: call[0]):
+            self.now = when
             act(*arguments)
-
-
-def _when(call: tuple[float, Callable[..., object], tuple[Any, ...]]) -> float:
-    return call[0]
 
 
 def token(number: int) -> Token:
     return Token(Kind.MEMBERSHIP, GroupId(bytes(8)), (number,))
 
 
-def times(delays: Sequence[float], late: float = 0.0) -> tuple[list[float], int]:
+def times(delays: Sequence[float]) -> tuple[list[float], int]:
     """Return when each of these timers came, in seconds from now, and the wake-ups it took."""
-    loop, came = Loop(late), dict[Token, float]()
+    loop, came = Loop(), dict[Token, float]()
     start, wakes = loop.now, 0
 
     def wake(tokens: Sequence[Token]) -> None:
@@ -84,30 +70,6 @@ def test_short_timers_come_in_time() -> None:
     came, wakes = times(delays)
     assert wakes == 3
     assert all(abs(when - delay) < 1e-9 for delay, when in zip(delays, came, strict=True))
-
-
-@pytest.mark.parametrize("late", [BUSY_SECONDS + 0.001, 0.15, 0.34])
-def test_patient_timers_of_a_busy_loop_come_later_but_not_for_ever(late: float) -> None:
-    delays = [PATIENT_SECONDS, 0.97, 1.0, 30.0]
-    came, _ = times(delays, late)
-    longest = TOGETHER_SECONDS + PUT_OFF_SECONDS + late
-    for delay, when in zip(delays, came, strict=True):
-        assert delay + longest / 2 < when <= delay + longest + 1e-9
-
-
-def test_a_loop_that_is_hardly_late_puts_nothing_off() -> None:
-    (when,), _ = times([1.0], BUSY_SECONDS - 0.001)
-    assert when <= 1.0 + TOGETHER_SECONDS + BUSY_SECONDS
-
-
-def test_a_loop_that_is_very_late_puts_nothing_off_either() -> None:
-    (when,), _ = times([1.0], 2.0)
-    assert when <= 1.0 + TOGETHER_SECONDS + 2.0 + 1e-9
-
-
-def test_short_timers_of_a_busy_loop_are_not_put_off() -> None:
-    (when,), _ = times([0.3], 0.1)
-    assert abs(when - 0.4) < 1e-9
 
 
 def test_the_nodes_of_a_process_wake_at_the_same_moments() -> None:
