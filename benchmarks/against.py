@@ -13,7 +13,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -71,15 +71,8 @@ def main(
     """
     base = Subject(commit, installed(commit))
     ours = [Subject(name, ROOT, name) for name in transports.split(",")]
-
-    def measure_fleet(subject: Subject) -> Figures:
-        chosen = [subject.transport] if subject.transport else []
-        return fleet_figures(
-            subject.ask(str(ROOT / "benchmarks/against_visit.py"), str(count), *chosen)
-        )
-
     count = nodes or (RUN_NODES if run else FLEET_NODES)
-    measure: Callable[[Subject], Figures] = partial(measure_run, count) if run else measure_fleet
+    measure = partial(measure_run if run else measure_fleet, count)
     measured: dict[str, list[Figures]] = {subject.name: [] for subject in (base, *ours)}
     for _ in range(visits):
         for subject in (base, *ours):
@@ -126,6 +119,14 @@ def fleet_figures(jobs: Mapping[str, Sequence[Mapping[str, float]]]) -> Figures:
         for job, rounds in jobs.items()
         for name in rounds[0]
     }
+
+
+def measure_fleet(nodes: int, subject: Subject) -> Figures:
+    """Return the figures of a fleet that does all jobs."""
+    chosen = [subject.transport] if subject.transport else []
+    return fleet_figures(
+        subject.ask(str(ROOT / "benchmarks/against_visit.py"), str(nodes), *chosen)
+    )
 
 
 def measure_run(nodes: int, subject: Subject) -> Figures:

@@ -109,7 +109,7 @@ UNREACHED: Final = 60
 HEALTH_MAX: Final = 8  # [Lifeguard 4.1: S = 8]
 WATCHED_MIN: Final = 3  # chosen: that one or two peers are silent says nothing of this process
 
-_ALIVE: Final = Heartbeat(()), Answer((), ())
+_ALIVE: Final = Heartbeat(()), Answer((), ())  # what is said where nothing is repaired
 
 TakePiece = Callable[[Contact, int, GroupId, bytes, float], bool]
 """Gives a piece to a part of this process; False if the process is not in that group."""
@@ -342,13 +342,11 @@ class LivenessService:
         for entry in list(self.entries.values()):
             if entry.silent or not entry.parts:  # a part may unwatch one when told of another
                 continue
-            # as `suspected_for` and `met`, without their calls
-            suspect = now - max(entry.heard, entry.vouched) > entry.silence
-            met = entry.watched and entry.heard > entry.began
-            watched += met
+            suspect = entry.suspected_for(now) > 0
+            watched += entry.watched and entry.met
             pause = entry.period
             if suspect:
-                suspects += met
+                suspects += entry.watched and entry.met
                 pause = min(pause, entry.unit)
                 entry.due = dict.fromkeys(entry.due, -inf)  # the peer may have given it up
                 self._ask_helpers(entry, now)

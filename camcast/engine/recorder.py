@@ -189,8 +189,8 @@ class Recorder:
 # chosen: the copies of an event come soon after each other, to all nodes of a loop; 8 MB where each
 # batch has 64 KiB
 @lru_cache(maxsize=128)
-def _events_of(body: bytes) -> tuple[str, list[tuple[str, int]]]:
+def _events_of(body: bytes) -> tuple[str, tuple[tuple[str, int], ...]]:
     """Return the topic of a batch, and the name and the size of each of its events."""
     batch = decode_body(body, 0, len(body))
     names = (event_name(batch.stream, batch.first + n) for n in range(batch.count))
-    return batch.topic.name, list(zip(names, batch.lengths(), strict=True))
+    return batch.topic.name, tuple(zip(names, batch.lengths(), strict=True))

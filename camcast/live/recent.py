@@ -45,8 +45,6 @@ class Recent:
         self, when: float, kind: str, batch: Batch, community: str, peers: tuple[bytes, ...]
     ) -> None:
         """Note what happened to a batch; see `TakeBatch`."""
-        if kind == "duplicate":
-            return
         of = batch.stream, batch.first, batch.count
         self._events.append((when, kind, community, *of, batch.topic.name, batch.hops, peers))
 

@@ -160,8 +160,8 @@ class ControlOutlet:
         chosen = list(contacts)
         if not chosen:
             return
-        sends = self._outbox.sends
-        if message is self._said and group is None and reply_to is None:
+        sends, own = self._outbox.sends, group is None and reply_to is None
+        if own and message is self._said:
             record = self._record
             if sends and sends[-1].record is record:
                 sends[-1] = Send([*sends[-1].contacts, *chosen], record, True)
@@ -176,14 +176,14 @@ class ControlOutlet:
                     return
                 mandate = given
             head = self._head
-            if head is None or group is not None or reply_to is not None or mandate:
+            if head is None or not own or mandate:
                 sender = reply_to or self.me
                 head = control_head(self._kind, target, sender.peer, sender.address, mandate)
-                if group is None and reply_to is None and not mandate:
+                if own and not mandate:
                     self._head = head
             record = encode_control(head, messages.encode(message))
             sends.append(Send(chosen, record, True))
-            if group is None and reply_to is None and self._outbox.vouch is None:
+            if own and vouch is None:
                 self._said, self._record = message, record
         if (sent := self._outbox.control_bytes) is not None:
             sent[self._group] = sent.get(self._group, 0) + len(chosen) * len(record)

@@ -65,7 +65,8 @@ def test_what_comes_is_read_and_what_is_left_is_read_in_the_next_turn(pairs: Pai
     asyncio.run(main())
 
 
-def test_who_reads_may_remove_and_close_the_others(pairs: Pairs) -> None:
+@pytest.mark.parametrize("closes", [False, True], ids=["removes", "closes"])
+def test_who_reads_may_remove_the_others_or_close_all(closes: bool, pairs: Pairs) -> None:
     """A frame can make a process cut off other connections, and an application close all."""
 
     async def main() -> None:
@@ -76,6 +77,8 @@ def test_who_reads_may_remove_and_close_the_others(pairs: Pairs) -> None:
             for here, _ in pairs:
                 readers.remove(here)
                 here.close()
+            if closes:
+                readers.close()
 
         for number, (here, there) in enumerate(pairs):
             readers.add(here, partial(read, number))
@@ -83,26 +86,6 @@ def test_who_reads_may_remove_and_close_the_others(pairs: Pairs) -> None:
         await turns()
         assert len(came) == 1
         readers.close()
-        readers.close()
-
-    asyncio.run(main())
-
-
-def test_readers_may_be_closed_by_one_of_them(pairs: Pairs) -> None:
-    async def main() -> None:
-        readers, came = Readers(asyncio.get_running_loop()), list[int]()
-
-        def read(number: int) -> None:
-            came.append(number)
-            for here, _ in pairs:
-                readers.remove(here)
-            readers.close()
-
-        for number, (here, there) in enumerate(pairs):
-            readers.add(here, partial(read, number))
-            there.send(b"x")
-        await turns()
-        assert len(came) == 1
 
     asyncio.run(main())
 

@@ -313,9 +313,12 @@ def test_what_fails_in_a_python_worker_is_said_by_its_last_line(spark: SparkSess
     assert "in fails" in caught.value.__notes__[0]
 
 
+KILL = "os.kill(java.ProcessHandle.current().pid(), signal.SIGKILL)"
+
+
 @pytest.mark.parametrize(
     ("death", "how"),
-    [("exit(3)", "exit code 3"), ("halt(0)", "exit code 0"), ("", "killed by signal 9")],
+    [("java.Runtime.getRuntime().exit(3)", "exit code 3"), (KILL, "killed by signal 9")],
 )
 def test_a_jvm_that_ends_by_itself_is_named_with_its_last_words(
     death: str, how: str, tmp_path: Path
@@ -327,10 +330,7 @@ def test_a_jvm_that_ends_by_itself_is_named_with_its_last_words(
             with open_spark("test", light=True) as spark:
                 java = spark._jvm.java.lang
                 java.System.err.println("out of luck")
-                if {death!r}:
-                    java.Runtime.getRuntime().{death or "gc()"}
-                else:
-                    os.kill(java.ProcessHandle.current().pid(), signal.SIGKILL)
+                {death}
                 spark.range(1).count()
         except SparkFailedError as error:
             print(error)
