@@ -14,6 +14,8 @@ import pytest
 from camcast.doors.liveness import Watcher
 from camcast.engine import liveness_messages
 from camcast.engine.errands import ASKERS_MAX, PROBE_UNITS, PROBES_ASKER_MAX, PROBES_MAX
+from camcast.engine.group_tallies import GroupTallies
+from camcast.engine.groups import Groups
 from camcast.engine.liveness import (
     AGAIN,
     HEALTH_MAX,
@@ -36,6 +38,8 @@ from camcast.engine.liveness_messages import (
     Verdict,
 )
 from camcast.engine.questions import QUESTIONS_MAX
+from camcast.engine.repair.agreement import LAG_SECONDS
+from camcast.engine.repair.lateness import Lateness
 from camcast.testing.lone_process import LoneProcess
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message, encode
@@ -79,17 +83,39 @@ class Part(Watcher):
         return Word(self.word) if self.word else None
 
 
+class AlwaysChanging(GroupTallies):
+    """The tallies of two groups in which something changes each second."""
+
+    def __init__(self) -> None:
+        super().__init__(Groups(), Lateness(), 0.0, lambda *_: True)
+
+    def _find_changing(self, second: int, now: float) -> dict[GroupId, bytes]:
+        return {topic.group: tally(topic, second) for topic in (A, B)}
+
+
+def tally(topic: Topic, second: int) -> bytes:
+    return b"%b %d" % (topic.name.encode(), second)
+
+
 class Process(LoneProcess):
     """One process with a liveness service, which is in some groups."""
 
-    def __init__(self, number: int, *groups: Topic, host: int | None = None) -> None:
+    def __init__(
+        self,
+        number: int,
+        *groups: Topic,
+        host: int | None = None,
+        tallies: GroupTallies | None = None,
+    ) -> None:
         """A process at the host of its own number, or at another's."""
         host = number if host is None else host
         address = f"tcp://10.0.{host >> 8}.{host & 255}:{7000 + number - host}"
         super().__init__(Contact(PeerId(number.to_bytes(16)), address), liveness_messages.DECODER)
         self.groups = {topic.group for topic in groups}
         self.taken: list[tuple[GroupId, bytes]] = []
-        self.service = LivenessService(self.outlet(Kind.LIVENESS), Random(number), self._take)
+        self.service = LivenessService(
+            self.outlet(Kind.LIVENESS), Random(number), self._take, tallies
+        )
 
     def _take(self, _source: Contact, _kind: int, group: GroupId, body: bytes, _now: float) -> bool:
         if group in self.groups and body:
@@ -160,6 +186,35 @@ def test_a_peer_that_parts_share_gets_one_heartbeat_with_a_piece_of_each() -> No
     assert heartbeat == Heartbeat(expected)
     assert other.take(one, heartbeat, 1.0) == [Answer((), ())]
     assert other.taken == [(A.group, encode(Word("in a")))]
+
+
+def test_tallies_go_along_of_the_groups_that_are_shared_and_of_the_second() -> None:
+    """Also when no part has a piece, where all who share the same groups are told the same."""
+    one, tallies = Process(1, A, B, tallies=AlwaysChanging()), dict[str, list[object]]()
+    shared = {2: [A], 3: [A], 4: [A, B]}
+    for topic in (A, B):
+        _, end = one.part(topic)
+        for number, topics in shared.items():
+            if topic in topics:
+                end.watch(Process(number).me, 0.0)
+    for now in (10.0, 11.0, 12.0):
+        for address, message in one.period_to(now):
+            assert isinstance(message, Heartbeat)
+            assert bool(message.pieces) is (now == 10.0)
+            tallies.setdefault(address, []).append((message.tallies, message.second))
+    seconds = [int(now) - LAG_SECONDS for now in (10.0, 11.0, 12.0)]
+    assert tallies == {
+        Process(number).me.address: [
+            (tuple((topic.group, tally(topic, second)) for topic in topics), second)
+            for second in seconds
+        ]
+        for number, topics in shared.items()
+    }
+    other = Process(3)
+    assert one.take(other, Heartbeat(()), 13.0) == []  # it has just sent one of its own
+    (answer,) = one.take(other, Heartbeat(()), 13.0)
+    second = 13 - LAG_SECONDS
+    assert answer == Answer((), (), ((A.group, tally(A, second)),), second)
 
 
 def test_two_that_watch_each_other_send_one_record_each() -> None:

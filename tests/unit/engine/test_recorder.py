@@ -74,16 +74,20 @@ def test_it_says_what_became_of_every_event_that_came() -> None:
     node = world.join(A)
     publisher, sender = PeerId(b"p" * 16), PeerId(b"s" * 16)
 
-    def come(sequence: int, topic: Topic) -> None:
-        batch = batch_of(publisher, sequence, topic)
+    def come(sequence: int, topic: Topic, hops: int = 1) -> None:
+        batch = batch_of(publisher, sequence, topic, b"ten bytes.", hops=hops)
         world.inject(node.me.address, frame_of(batch, topic.group, sender))
 
     come(1, A)
-    come(1, A)
+    come(1, A, hops=4)
     come(1, B)
     world.leave(node, A)
     come(2, A)
     told = [(one.kind, one.community, one.topic) for one in sink.records if one.event]
+    (first,) = (one for one in sink.records if one.kind == "receive")
+    (again,) = (one for one in sink.records if one.kind == "duplicate")
+    assert (first.event, first.peer, first.size) == (again.event, again.peer, again.size)
+    assert (again.size, again.hops - first.hops) == (10, 3)
     assert told == [
         ("receive", ".a", ".a"),
         ("deliver", ".a", ".a"),

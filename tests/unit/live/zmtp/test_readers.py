@@ -70,7 +70,9 @@ def test_who_reads_may_remove_the_others_or_close_all(closes: bool, pairs: Pairs
     """A frame can make a process cut off other connections, and an application close all."""
 
     async def main() -> None:
-        readers, came = Readers(asyncio.get_running_loop()), list[int]()
+        loop, came, wrong = asyncio.get_running_loop(), list[int](), list[object]()
+        loop.set_exception_handler(lambda _, context: wrong.append(context))
+        readers = Readers(loop)
 
         def read(number: int) -> None:
             came.append(number)
@@ -84,7 +86,7 @@ def test_who_reads_may_remove_the_others_or_close_all(closes: bool, pairs: Pairs
             readers.add(here, partial(read, number))
             there.send(b"x")
         await turns()
-        assert len(came) == 1
+        assert (len(came), wrong) == (1, [])
         readers.close()
 
     asyncio.run(main())
