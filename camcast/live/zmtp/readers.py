@@ -62,7 +62,5 @@ class Readers:
         assert self._poll is not None
         for descriptor, _ in self._poll.poll(0):
             read = self._reads.get(descriptor)
-            if read is not None:  # one that was read before it may have removed it
+            if read is not None:  # one that was read before it may have removed it, or all
                 read()
-                if self._poll is None:
-                    return

@@ -62,7 +62,8 @@ def test_a_sink_of_its_own_gets_all_beside_the_ring() -> None:
         trace.record(1.0, kind, ".a")
     failures: list[Exception] = []
     trace.record_copies(1.0, "send", ".a", [b"\1", b"\2"], ".a", "e", 1, 2, failures.append)
+    trace.record(2.0, "control", ".a")
     assert failures == []
-    assert [one.kind for one in sink.records] == [*_KINDS, "send", "send"]
-    assert [one.sequence for one in sink.records] == [1, 2, 3, 4, 5]
+    assert [one.kind for one in sink.records] == [*_KINDS, "send", "send", "control"]
+    assert [one.sequence for one in sink.records] == [1, 2, 3, 4, 5, 6]
     assert [one.kind for one in recent.life] == ["leave"]
