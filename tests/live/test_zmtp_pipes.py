@@ -11,6 +11,7 @@ from itertools import permutations
 import pytest
 import zmq
 
+import camcast.live.pipes
 from camcast.doors.transport import OutputPipes, PipeLimits
 from camcast.live.transports import TRANSPORTS, find_transport
 from camcast.live.zmtp import input as zmtp_input
@@ -36,7 +37,7 @@ def message(record: bytes) -> bytes:
 
 
 @live
-@pytest.mark.parametrize(("size", "frames"), [(20, 2), (40_000, 3)])
+@pytest.mark.parametrize(("size", "frames"), [(20, 2), (200_000, 3)])
 async def test_what_is_sent_a_turn_later_shares_the_frame_unless_much_waits(
     size: int, frames: int
 ) -> None:
@@ -51,6 +52,29 @@ async def test_what_is_sent_a_turn_later_shares_the_frame_unless_much_waits(
     assert await other.has_numbers(3) == [0, 1, 2]
     assert await one.has_numbers(2) == [0, 1]
     assert pipes.counters.frames_sent - before == frames
+    pipes.close()
+
+
+@live
+@pytest.mark.parametrize(("gathered", "turns"), [(PATIENCE_SECONDS, 20), (0.0, 1)])
+async def test_what_is_sent_waits_while_inputs_read_but_no_longer_than_it_may(
+    gathered: float, turns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(camcast.live.pipes, "GATHER_SECONDS", gathered)
+    pipes, inbox = new_pipes(), Inbox()
+    contacts = [at(pipes.open_input(ANY_PORT, inbox).address)]
+    pipes.send(contacts, make_record(0))
+    assert await inbox.has_numbers(1) == [0]  # connected
+    before, reading = pipes.counters.frames_sent, 20
+    pipes.send(contacts, make_record(1))
+    waited = 0
+    while pipes.counters.frames_sent == before:
+        if waited < reading:
+            pipes.begin_turn()  # as an input does
+        waited += 1
+        await asyncio.sleep(0)
+    assert waited in (turns, turns + 1)
+    assert await inbox.has_numbers(2) == [0, 1]
     pipes.close()
 
 
