@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from camcast.engine.liveness import Entry
 from camcast.engine.recorder import Recorder
 from camcast.engine.signing import Signing
 from camcast.interests.wanted import ProcessInterest
 from camcast.vocabulary.batches import Batch
-from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.outbox import Outbox, Send
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.trace import TraceKind
@@ -33,14 +34,17 @@ class GroupEventOutlet:
         me: Contact,
         group: Topic,
         interest: ProcessInterest,
+        entries: Mapping[PeerId, Entry],
         signing: Signing | None = None,
     ) -> None:
+        """`entries` is what the liveness service knows of each peer."""
         self._outbox = outbox
         self._recorder = recorder
         self._counters = recorder.counters
         self._me = me
         self._group = group.group
         self._interest = interest
+        self._entries = entries
         self._signing = signing
 
     def send(
@@ -52,6 +56,7 @@ class GroupEventOutlet:
                 self._signing.accompany(batch, peers, now)
             within = self._group if group is None else group.group
             self._outbox.sends.append(Send(peers, self._record(batch, now, within), False))
+            self._note_sent(peers, now)
             self._count("send", batch, peers, now)
 
     def send_together(self, batches: Sequence[Batch], peers: Sequence[Contact], now: float) -> None:
@@ -77,6 +82,7 @@ class GroupEventOutlet:
                 piece, room = [], _PIECE_BYTES_MAX - len(head) - len(body)
             piece += head, body
         self._send_piece(piece, peers)
+        self._note_sent(peers, now)
         self._counters.event_copies_sent += sum(batch.count for batch in batches) * len(peers)
         if self._recorder.trace is not None:
             for batch in batches:
@@ -111,6 +117,14 @@ class GroupEventOutlet:
         self._outbox.sends.append(Send([peer], record, False))
         self._counters.repairs_sent += batch.count
         self._count("send" if above is None else "upward", batch, [peer], now)
+
+    def _note_sent(self, peers: Sequence[Contact], now: float) -> None:
+        """Let the liveness service know that these peers hear of this process by events."""
+        entries = self._entries
+        for peer in peers:
+            entry = entries.get(peer.peer)
+            if entry is not None:
+                entry.event_sent = now
 
     def _record(
         self, batch: Batch, now: float, group: GroupId, address: str = "", flags: int = 0

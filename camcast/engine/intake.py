@@ -91,7 +91,7 @@ class Intake:
         """
         self._link = link
         groups, watched = self._current, self._watched
-        sender_heard = False  # of the first event only: the others mostly have the same sender
+        heard = b""  # the sender of the event before: mostly of this one as well
         here = b""  # the group of the record before: mostly of this one as well
         participation: Participation | None = None
         known_streams: dict[bytes, KnownRanges] = {}
@@ -120,17 +120,18 @@ class Intake:
                     stream, first, count = _stream_start(
                         frame, start + wire.EVENT_HEAD_BYTES + address_bytes
                     )
-                if not sender_heard:
-                    sender_heard = True
-                    if self._doorkeeper is not None and not self._doorkeeper.admits(link):
-                        self._doorkeeper.refuse("from_a_stranger")
-                        return
-                    if link is not None and sender != link:
-                        self._refuse_sender()
-                        return
-                    peer = watched.get(sender)
+                if sender != heard:
+                    if not heard:  # the first event
+                        if self._doorkeeper is not None and not self._doorkeeper.admits(link):
+                            self._doorkeeper.refuse("from_a_stranger")
+                            return
+                        if link is not None and sender != link:
+                            self._refuse_sender()
+                            return
+                    heard = sender
+                    peer = watched.get(sender) if link in (None, sender) else None
                     if peer is not None:
-                        peer.heard = now
+                        peer.heard = peer.event_heard = now
                         if peer.silent:
                             self._liveness.heard(peer.contact.peer, now)
                 if group != here:

@@ -16,6 +16,12 @@ each other send one record each a period, and so do one that watches and one tha
 An answer is not answered. A part that is told something which cannot wait for a period has the
 heartbeat answered in any case (`reply`).
 
+*Events in place of heartbeats.* An event is a sign of life as well. So a process sends no heartbeat
+to a peer that it has just sent an event, as long as it hears of the peer without asking: the peer
+sends heartbeats, in turn, to whoever sends it events, even if its parts only listen. Where events
+flow one way, one record a period is left of two, and none where they flow both ways. What pieces
+have to say does not wait for this.
+
 *Pieces.* Heartbeats and answers carry pieces of the parts that the sender has in the peer: a small
 message of a part, of the kind and for the group it would otherwise be sent in, or empty for "I
 watch you as a member of this group". A part's piece goes along when the part asks for it (`tell`),
@@ -99,6 +105,7 @@ from camcast.vocabulary.wire import Kind
 AGAIN: Final = 10  # chosen: periods; at 30 % loss a part is heard of within 30 with 0.97
 LEFT_SECONDS: Final = 10.0  # chosen: as many heartbeats as a piece waits: by then one has come
 LATE: Final = 0.85  # chosen: the share of a period after which a heartbeat is due: jitter is 0.1
+UNASKED: Final = 1.2  # chosen: periods; the peer's come every 0.9 to 1.1 (jitter), late by a tenth
 SILENCE_UNITS: Final = 3  # [PROTOCOLS 11] "after three silent periods a peer is suspect"
 HELPERS: Final = 3  # [Lifeguard 4.2: K = 3] who is asked about a suspect
 LOW_MAX: Final = 5.0  # [PROTOCOLS 11] "dropped after min(5, log N)", in units
@@ -132,6 +139,12 @@ class Entry:
     sent: float = -inf
     spoken: bool = False
     """Whether a heartbeat was sent to the peer since its last one."""
+    answered: float = -inf
+    """When the peer's last answer came."""
+    event_sent: float = -inf
+    """When the peer was last sent an event; the outlet of events notes it here."""
+    event_heard: float = -inf
+    """When the peer's last event came; the intake notes it here, and in `heard`."""
     silent: bool = False
     """Whether the parts were told that the peer is silent."""
     vouched: float = -inf
@@ -153,6 +166,29 @@ class Entry:
     def met(self) -> bool:
         """Whether the peer was heard of at all: one that was not says nothing of this process."""
         return self.heard > self.began
+
+    def is_due(self, now: float, *, suspect: bool) -> bool:
+        """Say whether the peer, which may be suspect, is to get a heartbeat now."""
+        period = min(self.period, self.unit) if suspect else self.period
+        if now - self.sent < LATE * period:
+            return False
+        return suspect or (
+            not self._events_suffice(now) if self.watched else now - self.event_heard <= period
+        )
+
+    def has_spoken(self, now: float) -> bool:
+        """Say whether the peer, whose heartbeat came, knows without an answer of this process."""
+        lately = now - UNASKED * self.period
+        return (self.spoken and self.sent >= lately) or self.event_sent >= lately
+
+    def _events_suffice(self, now: float) -> bool:
+        """Say whether a watched peer needs no heartbeat: each hears of the other without."""
+        return (
+            now - self.event_sent <= LATE * self.period
+            and now - self.heard <= UNASKED * self.period
+            and self.heard != self.answered  # nobody has to ask it
+            and min(self.due.values()) > now
+        )
 
     def suspected_for(self, now: float) -> float:
         """Return for how many seconds the peer has been suspect; negative if it is not."""
@@ -308,12 +344,14 @@ class LivenessService:
                 self._tallies.hear(source, GroupId(group), tally, message.second, now)
         entry = self.entries.get(source.peer)
         if isinstance(message, Answer):
+            if entry is not None:
+                entry.answered = now
             if message.gone:
                 for peer in self._peers_at(source.address):
                     for kind, group in message.gone[:PIECES_MAX]:
                         self._lose(peer, kind, group, now)
             return
-        if entry is not None and entry.spoken and not gone:
+        if entry is not None and entry.has_spoken(now) and not gone:
             entry.spoken = False
         else:
             if entry is None:
@@ -344,16 +382,14 @@ class LivenessService:
                 continue
             suspect = entry.suspected_for(now) > 0
             watched += entry.watched and entry.met
-            pause = entry.period
             if suspect:
                 suspects += entry.watched and entry.met
-                pause = min(pause, entry.unit)
                 entry.due = dict.fromkeys(entry.due, -inf)  # the peer may have given it up
                 self._ask_helpers(entry, now)
                 changed = self._judge(entry, now) or changed
             elif entry.helpers:
                 entry.helpers.clear()
-            if (entry.watched or suspect) and now - entry.sent >= LATE * pause:
+            if entry.is_due(now, suspect=suspect):
                 entry.sent, entry.spoken = now, True
                 if pieces := self._pieces(entry, now):
                     heartbeat = Heartbeat(pieces, *self._tallies_for(entry.groups, pieces, now))
@@ -650,7 +686,7 @@ class PartLiveness(Liveness):
         """See `Liveness`."""
         entry = self._service.tell(self, peer)
         if entry is not None:
-            entry.spoken = False
+            entry.spoken, entry.event_sent = False, -inf
 
     def doubt(self, contact: Contact, now: float, group: GroupId | None = None) -> None:
         """See `Liveness`."""

@@ -109,7 +109,13 @@ class ParticipationMaker:
             for number, super_topic in enumerate(super_topics)
         ]
         events = GroupEventOutlet(
-            self._outbox, self._recorder, self._me, topic, interest, self._signing
+            self._outbox,
+            self._recorder,
+            self._me,
+            topic,
+            interest,
+            self._liveness.entries,
+            self._signing,
         )
         context = DisseminationContext(
             me=self._me,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -225,14 +226,28 @@ def test_over_a_link_an_event_in_anothers_name_is_refused_new_or_not() -> None:
         assert victim.doorkeeper.refused["in_anothers_name"] == refused
 
 
-def test_an_event_is_a_sign_of_life_of_its_sender() -> None:
+def test_events_are_signs_of_life_of_their_senders() -> None:
+    """The processes of an event loop share frames."""
     world, node = crowd()
     (participation,) = node.participations
-    peer = next(iter(participation.membership.peers())).peer
+    peers = [contact.peer for contact in participation.membership.peers()][:2]
     now = world.now + 0.5
-    assert node.liveness.last_heard(peer) < now
-    node.receive(frame_of(batch_of(PUBLISHERS[0], 1, A), A.group, peer), now)
-    assert node.liveness.last_heard(peer) == now
+    assert all(node.liveness.last_heard(peer) < now for peer in peers)
+    new = [record(batch_of(PUBLISHERS[0], 1 + n, A), A, peer, "") for n, peer in enumerate(peers)]
+    node.receive(FRAME_HEADER + b"".join(new), now)
+    for peer in peers:
+        assert node.liveness.last_heard(peer) == node.liveness.entries[peer].event_heard == now
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_who_is_sent_events_needs_no_heartbeat_meanwhile(count: int) -> None:
+    world, node = crowd()
+    frame = [record(batch_of(PUBLISHERS[0], 1 + n, A), A, SENDERS[0], "") for n in range(count)]
+    node.receive(FRAME_HEADER + b"".join(frame), world.now)
+    receivers = {contact.peer for send in pieces(node, A) for contact in send.contacts}
+    noted = [peer for peer, one in node.liveness.entries.items() if one.event_sent == world.now]
+    assert receivers == {*noted}
+    assert receivers
 
 
 def test_copies_and_parasites_are_in_the_trace_with_their_senders() -> None:

@@ -266,6 +266,106 @@ def test_who_listens_sends_nothing_by_itself_and_tells_along_with_its_answers() 
     assert one.taken == [(A.group, encode(Word("you hold me")))]
 
 
+def feed(source: Process, target: Process, now: float) -> None:
+    """Note an event from one process to another as the outlet and the intake do."""
+    source.service.entries[target.me.peer].event_sent = now
+    entry = target.service.entries[source.me.peer]
+    entry.heard = entry.event_heard = now
+
+
+def test_where_events_flow_one_way_one_record_a_period_is_left() -> None:
+    """Only the one that gets the events sends heartbeats, though it just listens, and no answer
+    comes; but pieces go along with a heartbeat of the other as often as ever."""
+    one, other = Process(1, A), Process(2, A)
+    one.part(A)[1].watch(other.me, 0.0)
+    other.part(A)[1].listen(one.me, 0.0)
+    left = 0
+    for second in range(1, 1 + 3 * AGAIN):
+        feed(one, other, second - 0.5)
+        (heartbeat,) = other.period(second - 0.3)
+        assert one.take(other, heartbeat, second - 0.3) == []
+        for heartbeat in one.period(float(second)):
+            left += 1
+            assert isinstance(heartbeat, Heartbeat)
+            assert heartbeat.pieces
+            assert other.take(one, heartbeat, float(second)) == []
+    assert left == 3
+
+
+def test_where_events_flow_both_ways_no_heartbeat_is_left_but_those_with_pieces() -> None:
+    one, other = Process(1, A), Process(2, A)
+    one.part(A)[1].watch(other.me, 0.0)
+    other.part(A)[1].watch(one.me, 0.0)
+    sent: list[Message] = []
+    for second in range(1, 1 + AGAIN):
+        feed(one, other, second - 0.2)
+        feed(other, one, second - 0.1)
+        for sender, receiver in ((one, other), (other, one)):
+            for heartbeat in sender.period(float(second)):
+                sent += heartbeat, *receiver.take(sender, heartbeat, float(second))
+    assert len(sent) == 2
+    assert all(isinstance(message, Heartbeat) and message.pieces for message in sent)
+
+
+def test_events_do_not_stand_for_heartbeats_of_a_peer_that_must_be_asked() -> None:
+    """It does not know this process, and only answers: with events as without."""
+    one, other = Process(1, A), Process(2, A)
+    one.part(A)[1].watch(other.me, 0.0)
+    for second in range(1, 10):
+        one.service.entries[other.me.peer].event_sent = second - 0.5
+        (heartbeat,) = one.period(float(second))
+        (answer,) = other.take(one, heartbeat, float(second))
+        one.take(other, answer, float(second))
+
+
+def test_a_peer_that_falls_silent_while_it_is_sent_events_is_asked_before_it_is_suspect() -> None:
+    one, other = Process(1, A), Process(2, A)
+    part, end = one.part(A)
+    end.watch(other.me, 0.0)
+    one.period(1.0)
+    asked = []
+    for tenth in range(11, round(10 * (3.0 + ALONE)) + 20):
+        now = tenth / 10
+        one.service.entries[other.me.peer].event_sent = now
+        if now <= 3.0:
+            one.hear(now, other)
+        if not tenth % 10 and one.period(now):
+            asked.append(now)
+    assert asked[0] == 5.0  # within three periods: the fourth would find the peer suspect
+    assert asked == [float(second) for second in range(5, 5 + len(asked))]
+    assert part.told == [("silent", other.me.address)]
+
+
+def test_when_events_end_heartbeats_go_on() -> None:
+    one, other = Process(1, A), Process(2, A)
+    one.part(A)[1].watch(other.me, 0.0)
+    other.part(A)[1].listen(one.me, 0.0)
+    for second in (1, 2, 3):
+        feed(one, other, second - 0.5)
+        for heartbeat in other.period(second - 0.3):
+            one.take(other, heartbeat, second - 0.3)
+        one.period(float(second))
+    assert other.period(3.7) == []
+    (heartbeat,) = one.period(4.0)
+    (answer,) = other.take(one, heartbeat, 4.0)
+    assert isinstance(answer, Answer)
+
+
+def test_a_part_that_cannot_wait_is_answered_though_events_flow() -> None:
+    one, other = Process(1, A), Process(2, A)
+    one.part(A)[1].watch(other.me, 0.0)
+    _, end = other.part(A, "at once")
+    end.watch(one.me, 0.0)
+    other.period(1.0)
+    feed(other, one, 1.4)
+    assert other.take(one, Heartbeat(()), 1.5) == []
+    assert other.take(one, Heartbeat(()), 1.6) == []
+    end.reply(one.me.peer)
+    (answer,) = other.take(one, Heartbeat(()), 1.7)
+    assert isinstance(answer, Answer)
+    assert answer.pieces
+
+
 def test_every_part_learns_once_of_a_silence_and_of_its_end() -> None:
     """The shortest silence counts; a part that only listens, with no silence of its own, too."""
     one, other = Process(1, A, B), Process(2)
