@@ -91,17 +91,17 @@ class Liveness(Protocol):
         """Send heartbeats to a peer, which answers them, until `unwatch`.
 
         While events flow to the peer it gets none but those with messages of parts, and sends
-        heartbeats itself. Every record that arrives from the peer is a sign of life, whatever it is about. A second
-        `watch` of a peer at another address has the known address asked first, and takes the new
-        one when that is silent. After the process has left the part's group, `watch` and `listen`
-        do nothing.
+        heartbeats itself. Every record that arrives from the peer is a sign of life, whatever it is
+        about. A second `watch` of a peer at another address has the known address asked first, and
+        takes the new one when that is silent. After the process has left the part's group, `watch`
+        and `listen` do nothing.
         """
 
     def listen(self, contact: Contact, now: float) -> None:
         """Learn of a peer, and add this part's messages to heartbeats, without causing heartbeats.
 
-        The peer gets heartbeats only while it sends events. For a peer that watches this process, or whose life the part checks in another way. The
-        later one of `watch` and `listen` counts.
+        The peer gets heartbeats only while it sends events. For a peer that watches this process,
+        or whose life the part checks in another way. The later one of `watch` and `listen` counts.
         """
 
     def unwatch(self, peer: PeerId) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import ClassVar, Final
 
 from camcast.vocabulary.identity import Contact
@@ -51,9 +52,13 @@ class Ping(Message, tag=5, frozen=True):
 
 
 class Pong(Message, tag=6, frozen=True):
-    """The answer to `Ping`."""
+    """The answer to `Ping`: I have been a member of `topic` for so many seconds.
+
+    Infinitely many where nothing is repaired, and nobody keeps the time.
+    """
 
     topic: str
+    member: float = inf
 
 
 class Gone(Message, tag=7, frozen=True):

@@ -33,7 +33,8 @@ period whether they live, and an empty one asks up to `NEW_PROCESSES` or z. One 
 in, is asked in turn for others, and is pushed to the community, so that one survivor heals all. So
 links come back after a partition between two levels, or a crash of all that a table had, also where
 no gateway lives. Who says that it left the topic is forgotten. A process that was started anew at
-an address takes the place of the one before.
+an address takes the place of the one before. If it has kept its identity, it says that it has been
+a member for less time than it is in the table: it counts as one that failed and came in again.
 
 *Service.* An entry is told what climbs from when it came in. It *serves* what climbed before, too,
 if another that did was there until then, or once it has been there for long enough to be told all
@@ -88,6 +89,8 @@ PUSH_PEERS: Final = 3  # chosen: as many as z by default; what is pushed is not 
 SEARCH_DUE: Final = 0.9
 # chosen: after so long in the table an entry was told all; the last telling is after 8 s.
 SERVES_SECONDS: Final = 10.0
+# chosen: a process that is named while it is joining is a member some seconds later
+STARTED_SECONDS: Final = 3.0
 ASKED_LATELY: Final = 0.5  # chosen: of a period, which is the shortest pause between two checks
 
 
@@ -98,6 +101,8 @@ class _Entry:
     entered: float
     asked: float = -inf
     """When it was asked last whether it lives, by whichever table of this process."""
+    lived: float = -inf
+    """When it answered last."""
 
 
 class SuperLinks(Watcher):
@@ -221,8 +226,8 @@ class SuperLinks(Watcher):
                     self._settle(topic)
                     if not pushed:
                         self._push(topic)
-            case Pong(topic=name):
-                self._answered(source, name, now)
+            case Pong(topic=name, member=seconds):
+                self._answered(source, name, seconds, now)
             case Gone(topic=name):
                 self._gone(source, name, now)
 
@@ -233,12 +238,13 @@ class SuperLinks(Watcher):
         self._warm(now)
         self._search_if_wanting(now)
 
-    def _answered(self, source: Contact, name: str, now: float) -> None:
+    def _answered(self, source: Contact, name: str, seconds: float, now: float) -> None:
         """Take a `Pong`: a cold super-process comes in, and is asked for others."""
         self._failed.pop(source.peer, None)
         for entry in list(self._table.values()):
             if entry.contact.address == source.address:
                 if entry.contact.peer == source.peer:
+                    self._renew(entry, seconds, now)
                     return
                 self._inherited[source.address] = None
                 self._doubt(entry, now)
@@ -254,6 +260,16 @@ class SuperLinks(Watcher):
             self._outlet.send([source], NewProcess(name, self._wanted))
             self._settle(cold.topic)
             self._push(cold.topic)
+
+    def _renew(self, entry: _Entry, seconds: float, now: float) -> None:
+        """Take the answer of an entry, which may be another run of the same process by now."""
+        if entry.asked <= entry.lived:
+            return  # nobody has asked it: a forged answer counts once a check at most
+        if now - seconds > entry.entered + STARTED_SECONDS:
+            self.failures += 1
+            self._note_served(entry, max(entry.entered, entry.lived))
+            entry.entered = now
+        entry.lived = now
 
     def _gone(self, source: Contact, name: str, now: float) -> None:
         """Doubt a process that is said to have left its topic, or to have lost its address."""

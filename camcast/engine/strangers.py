@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import islice
+from math import inf
 from random import Random
 from typing import Final, NamedTuple
 
@@ -141,8 +142,9 @@ class Strangers:
                 self._below.pop(source.peer, None)
                 self._below[source.peer] = _Below(source, group, now)
                 asked = read_topic(name).group
-                if self._groups.joined(asked) is not None:
-                    self._outlet(group).send([source], Pong(name))
+                if (joined := self._groups.joined(asked)) is not None:
+                    age = inf if joined.repair is None else joined.repair.seconds_a_member(now)
+                    self._outlet(group).send([source], Pong(name, age))
                 elif asked not in self._groups.current:
                     self._outlet(group).send([source], Gone(name))
             case AnsContact() | SuperProcesses(pushed=False) | Gone():

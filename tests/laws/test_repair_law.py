@@ -56,6 +56,7 @@ WENT_WRONG: Final = {
     "scamp 380": "a question on its way for 0.3 s asked for less than since the joining",
     "scamp 419": "newcomers alone were told upward, who want nothing from before their time",
     "scamp 722": "those who found the gateway again at once founded a community each",
+    "scamp 2122": "all super-processes were started anew under their identities, and nobody saw it",
     "hybrid 5103": "all who got it above had died, and those below told newcomers alone",
     "dht 931": "an empty super-topic table asked its only living acquaintance too rarely",
     "dht 5223": "the time for look-ups was up before any member they found was asked",

@@ -157,6 +157,10 @@ class Repair(Repairs):
         for contact in contacts:
             self._haves.send(contact, held, now)
 
+    def seconds_a_member(self, now: float) -> float:
+        """Return for how long this process has been a member; 0 before."""
+        return self._shared.seconds_a_member(now)
+
     # -- inputs ----------------------------------------------------------------------------
 
     def start(self, now: float) -> None:

@@ -650,6 +650,28 @@ def test_one_that_died_at_once_has_served_nobody() -> None:
     assert bench.links.unserved_since(bench.now) == SERVES_SECONDS
 
 
+def test_who_was_started_anew_under_its_identity_counts_as_failed_and_come_in_again() -> None:
+    """It had served until its former life answered last, and is there for what climbs from now."""
+    bench = Bench(z=1)
+    bench.start()
+    bench.know(ABC, 1)
+    answered = []
+    for age in (5.0, 20.0, 1.0):  # when it was named first, it was still joining
+        bench.fire("check")
+        bench.tell(Pong(ABC.name, age), contact(1))
+        answered.append(bench.now)
+        bench.fire("verdict")
+        assert bench.nearest == (ABC.name, [1])
+        assert bench.links.failures == (len(answered) == 3)
+    assert bench.links.unserved_since(bench.now) == answered[1]
+    assert bench.links.linked_since() == answered[2]
+    for _ in range(2):
+        bench.tell(Pong(ABC.name, 0.0), contact(1))  # nobody has asked it
+        bench.now += 4.0
+    assert bench.links.failures == 1
+    assert bench.links.linked_since() == answered[2]
+
+
 def test_who_was_there_before_a_nearer_one_has_served_until_then() -> None:
     bench = Bench(super_topic=A, z=2)
     bench.start()
