@@ -65,7 +65,8 @@ def test_a_revoked_member_is_refused_everywhere_within_half_a_minute() -> None:
     world.publish(eve, SOCCER, b"after", 10.0)
     world.publish(late, SOCCER, b"goal", 10.0)
     assert {id(node) for node in world.got(b"after")} == {id(eve)}
-    assert {id(node) for node in world.got(b"goal")} == {id(node) for node in world.nodes}
+    members = {id(node) for node in world.nodes if node is not eve}  # she may hear it, or not
+    assert {id(node) for node in world.got(b"goal")} >= members
 
 
 @pytest.mark.parametrize("membership", ["scamp", "hybrid", "dht"])
