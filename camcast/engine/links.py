@@ -226,8 +226,8 @@ class SuperLinks(Watcher):
                     self._settle(topic)
                     if not pushed:
                         self._push(topic)
-            case Pong(topic=name, member=seconds):
-                self._answered(source, name, seconds, now)
+            case Pong():
+                self._answered(source, message, now)
             case Gone(topic=name):
                 self._gone(source, name, now)
 
@@ -238,13 +238,15 @@ class SuperLinks(Watcher):
         self._warm(now)
         self._search_if_wanting(now)
 
-    def _answered(self, source: Contact, name: str, seconds: float, now: float) -> None:
-        """Take a `Pong`: a cold super-process comes in, and is asked for others."""
+    def _answered(self, source: Contact, pong: Pong, now: float) -> None:
+        """Take an answer: a cold super-process comes in, and is asked for others."""
+        name = pong.topic
         self._failed.pop(source.peer, None)
         for entry in list(self._table.values()):
             if entry.contact.address == source.address:
                 if entry.contact.peer == source.peer:
-                    self._renew(entry, seconds, now)
+                    if entry.topic.name == name:
+                        self._renew(entry, pong.member, now)
                     return
                 self._inherited[source.address] = None
                 self._doubt(entry, now)

@@ -658,6 +658,7 @@ def test_who_was_started_anew_under_its_identity_counts_as_failed_and_come_in_ag
     answered = []
     for age in (5.0, 20.0, 1.0):  # when it was named first, it was still joining
         bench.fire("check")
+        bench.tell(Pong(AB.name, 0.1), contact(1))  # another table has asked about another topic
         bench.tell(Pong(ABC.name, age), contact(1))
         answered.append(bench.now)
         bench.fire("verdict")
