@@ -216,7 +216,8 @@ main()
     [
         ("watch", "camcast.pipeline.watch.first_look"),
         ("watch", "camcast.pipeline.spark.jvm.Jvm.gateway"),  # Java is starting
-        ("watch", "camcast.pipeline.watch.measures"),  # in a thread that Spark calls back
+        # In a thread that Spark calls back; half a minute.
+        pytest.param("watch", "camcast.pipeline.watch.measures", marks=pytest.mark.slow),
         ("compare", "camcast.pipeline.compare.inputs.measures"),
     ],
 )
@@ -228,6 +229,7 @@ def test_ctrl_c_ends_it_without_a_traceback(command: str, moment: str, tmp_path:
     assert done.returncode == (0 if command == "watch" else 130), done.stderr
 
 
+@pytest.mark.slow  # it starts Spark for itself: most of a minute
 def test_it_ends_when_nobody_reads_what_spark_has_it_print(tmp_path: Path) -> None:
     """py4j takes a broken pipe for that of its own connection, and Java waited for an answer."""
     run = write_run(tmp_path / "run", odd_records(4))

@@ -64,7 +64,7 @@ def test_everybody_agrees_after_a_rumours_time() -> None:
     assert len({estimate.size for estimate in crowd.estimates}) == 1
 
 
-@pytest.mark.parametrize("size", [100, 1_000, 10_000])
+@pytest.mark.parametrize("size", [100, 1_000, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_bias_and_error_in_a_large_community(size: int) -> None:
     """(k-1)/x has no bias and the relative error 1/sqrt(k-2) = 12.7 %, over 400 communities.
 
