@@ -132,12 +132,17 @@ async def test_what_subscribers_want_of_attributes_is_known_to_others_as_it_chan
         )
 
     async def known(here: Community, *wanted: str) -> None:
-        """Wait until a process knows what everybody wants, itself included."""
-        membership = here._participation and here._participation.membership
-        assert isinstance(membership, HpmcastMembership)
-        await eventually(
-            lambda: sorted(str(line.interest) for line in membership.table(1)) == sorted(wanted)
-        )
+        """Wait until a process, and the third, which passes events on, knows what everybody wants,
+        itself included."""
+        for community in (here, third.community(NEWS)):
+            membership = community._participation and community._participation.membership
+            assert isinstance(membership, HpmcastMembership)
+            table = membership.table
+            await eventually(
+                lambda table=table: (
+                    sorted(str(line.interest) for line in table(1)) == sorted(wanted)
+                )
+            )
 
     async def got(subscription: Subscription, wanted: int) -> list[int]:
         return [json.loads((await anext(subscription)).payload)["mag"] for _ in range(wanted)]  # type: ignore[union-attr]  # nothing is missed
