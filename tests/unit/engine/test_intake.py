@@ -200,13 +200,16 @@ def test_several_events_in_a_group_that_takes_each_by_itself_are_malformed() -> 
 
 
 def test_over_a_link_an_event_in_anothers_name_is_refused_new_or_not() -> None:
-    """The first of a frame is refused with all behind it, another by itself, and so is a copy."""
+    """The first of a frame is refused with all behind it, another by itself, and so is a copy.
+
+    None is a sign of life of whom it names.
+    """
     world = AdmittedWorld()
-    ada, victim = world.member(ADA, SOCCER), world.member(key(1), SOCCER)
+    ada, victim, named = (world.member(one, SOCCER) for one in (ADA, key(1), key(2)))
     world.run(3.0)
     (participation,) = victim.participations
     participation.reports_duplicates = True
-    me, another = ada.me.peer, key(2).public.peer_id
+    me, another = ada.me.peer, named.me.peer
     by = with_own(ADA, certificate(ADA))
 
     def said(number: int, sender: PeerId) -> bytes:
@@ -224,6 +227,7 @@ def test_over_a_link_an_event_in_anothers_name_is_refused_new_or_not() -> None:
         assert [one.batch.first for one in victim.outbox.deliveries] == new
         assert victim.doorkeeper is not None
         assert victim.doorkeeper.refused["in_anothers_name"] == refused
+    assert victim.liveness.entries[another].event_heard < 0.0 < victim.liveness.last_heard(me)
 
 
 def test_events_are_signs_of_life_of_their_senders() -> None:
