@@ -146,8 +146,7 @@ class Intake:
                     ):
                         duplicates += count
                         if participation.reports_duplicates:
-                            event_id = EventId(StreamId(stream), first)
-                            self._report_duplicate(participation, event_id, frame, start, end, now)
+                            self._report_duplicate(participation, frame, start, end, sender, now)
                     elif link is not None and sender != link:
                         self._refuse_sender()
                     else:
@@ -387,28 +386,28 @@ class Intake:
     def _report_duplicate(
         self,
         participation: Participation,
-        event_id: EventId,
         frame: bytes,
         start: int,
         end: int,
+        source: PeerId,
         now: float,
     ) -> None:
-        source = wire.event_sender(frame, start)
         if self._link is not None and source != self._link:
             self._refuse_sender()
             return
+        body_start = start + wire.EVENT_HEAD_BYTES + frame[start + wire.ADDRESS_LENGTH]
         if self._recorder.trace is not None and self._recorder.trace.each:
             # Without a trace a duplicate is not decoded, so a malformed one must not matter here.
             try:  # `suppress` takes as long as a fifth of all this
                 _, hops, _ = wire.read_event_head(frame, start)
-                body_start = start + wire.EVENT_HEAD_BYTES + frame[start + wire.ADDRESS_LENGTH]
-                community, body = participation.subscribed.name, frame[body_start:end]
-                self._recorder.record_duplicate(body, hops, community, now, source)
+                community = participation.subscribed.name
+                self._recorder.record_duplicate(frame[body_start:end], hops, community, now, source)
             except MalformedError:
                 pass
         asked_for = frame[start + wire.FLAGS] & wire.REPAIRED
         if participation.dissemination.hears_duplicates and not asked_for:
-            participation.dissemination.duplicate(event_id, source, now)
+            stream, first, _ = _stream_start(frame, body_start)
+            participation.dissemination.duplicate(EventId(StreamId(stream), first), source, now)
 
 
 def _decode(frame: bytes, start: int, end: int, now: float) -> Batch:
