@@ -60,7 +60,7 @@ def main(
         int | None, typer.Option(min=10, help="Of each fleet (50), or of the run (1,000).")
     ] = None,
     visits: Annotated[int, typer.Option(min=1, help="Of every subject, in turn.")] = 3,
-    transports: Annotated[str, typer.Option(help="Of this checkout.")] = "zmtp,zmq",
+    transports: Annotated[str, typer.Option(help="Of this checkout.")] = "zmtp,tcp,zmq",
     run: Annotated[
         bool, typer.Option("--run", help="In place of a fleet, `camcast run`: two communities.")
     ] = False,

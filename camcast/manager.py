@@ -87,13 +87,13 @@ class CommunityManager:
     from a trusted root, and that do what these allow (the profile ``signed``, docs/security.md).
     Gateways off the loopback are then named with their key, ``tcp://host:port#KEY``. `revocations`
     are lists of ``camcast revoke``. Certificates and lists are read again when their files change.
-    `transport` is ``"zmtp"`` or ``"zmq"`` (`open_pipes`), instead of which `pipes` are output pipes
-    that several managers of one loop share; they have the transport and the passphrase that
-    `open_pipes` gave them. With `repair`, missed events are asked for again (docs/reliability.md),
-    for as long as `Parameters.retention_seconds`; without it, events spread as in the paper, and
-    some are lost. `control` is the path of a unix socket at which the process answers questions
-    about itself (docs/operating.md). `rng` is the random stream of the protocols; without it they
-    are seeded by the operating system.
+    `transport` is ``"zmtp"``, ``"tcp"`` or ``"zmq"`` (`open_pipes`), instead of which `pipes` are
+    output pipes that several managers of one loop share; they have the transport and the passphrase
+    that `open_pipes` gave them. With `repair`, missed events are asked for again
+    (docs/reliability.md), for as long as `Parameters.retention_seconds`; without it, events spread
+    as in the paper, and some are lost. `control` is the path of a unix socket at which the process
+    answers questions about itself (docs/operating.md). `rng` is the random stream of the protocols;
+    without it they are seeded by the operating system.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class CommunityManager:
             pipes=pipes,
         )
         self._transport = transports.check(transport or transports.DEFAULT)
-        pinned = self._transport == transports.ZMTP
+        pinned = self._transport != transports.ZMQ
         check_keys(self._settings.gateways, wanted=signed, pinned=pinned)
         self._passphrase = None if passphrase is None else check_passphrase(passphrase)
         self._identity: IdentityWatch | None = None

@@ -57,7 +57,7 @@ def camcast(membership: str) -> list[System]:
                 PythonWorker, partial(CamcastMembers, membership, PARAMETERS, transport=transport)
             ),
         )
-        for transport in ("zmtp", "zmq")
+        for transport in ("zmtp", "tcp", "zmq")
     ]
 
 

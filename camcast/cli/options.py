@@ -33,7 +33,9 @@ MembershipOptions = Annotated[
 ]
 Transport = Annotated[
     str | None,
-    typer.Option("--transport", help="zmtp or zmq: how frames travel; both understand each other."),
+    typer.Option(
+        "--transport", help="zmtp, tcp or zmq: how frames travel; all understand each other."
+    ),
 ]
 Metrics = Annotated[
     str | None,

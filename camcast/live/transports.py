@@ -13,12 +13,14 @@ from camcast.security.passphrase import group_key
 from camcast.vocabulary.wire import FRAME_HEADER, RECORD_BYTES_MAX
 
 ZMTP: Final = "zmtp"
+TCP: Final = "tcp"
 ZMQ: Final = "zmq"
 DEFAULT: Final = ZMTP
 
 # Loaded when used: a process that needs no libzmq does not load it.
 TRANSPORTS: Final[Mapping[str, str]] = {
     ZMTP: "camcast.live.zmtp.pipes:ZmtpPipes",
+    TCP: "camcast.live.zmtp.pipes:TcpPipes",
     ZMQ: "camcast.live.zmq_pipes:ZmqPipes",
 }
 
@@ -39,9 +41,10 @@ def find_transport(name: str) -> Callable[..., OutputPipes]:
 def open_pipes(transport: str = DEFAULT, *, passphrase: str | None = None) -> OutputPipes:
     """Open output pipes that several managers of this loop can share.
 
-    `transport` is ``zmtp`` or ``zmq``: processes with either understand each other. With a
-    `passphrase` all links are encrypted, and only those who know it get in. Raises
-    `UnknownPlugError` for any other transport, and `PassphraseError`.
+    `transport` is ``zmtp``, ``tcp`` (the same, by TCP within a machine as well) or ``zmq``: all
+    understand each other. With a `passphrase` all links are encrypted, and only
+    those who know it get in. Raises `UnknownPlugError` for any other transport, and
+    `PassphraseError`.
     """
     profile: Profile | None = None
     if passphrase is not None:

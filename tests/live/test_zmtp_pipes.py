@@ -39,8 +39,9 @@ def message(record: bytes) -> bytes:
 @live
 @pytest.mark.parametrize(("size", "frames"), [(20, 2), (200_000, 3)])
 async def test_what_is_sent_a_turn_later_shares_the_frame_unless_much_waits(
-    size: int, frames: int
+    size: int, frames: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(camcast.live.pipes, "GATHER_SECONDS", PATIENCE_SECONDS)
     pipes, one, other = new_pipes(), Inbox(), Inbox()
     contacts = [at(pipes.open_input(ANY_PORT, inbox).address) for inbox in (one, other)]
     pipes.send(contacts, make_record(0))
@@ -290,6 +291,22 @@ async def test_who_does_not_end_a_frame_or_its_handshake_is_cut_off(
     pipes.close()
 
 
+@pytest.mark.parametrize("size", [1, 255, 256, 1_000, 1_001])
+def test_a_message_by_itself_is_told_from_all_else_by_its_head(size: int) -> None:
+    """What is not one whole message goes to `feed`, which keeps it, or refuses it."""
+    decoder = Decoder(b"PUSH", 1_000)
+    whole = memoryview(frame_head(size) + bytes(size))
+    assert decoder.lone_message(whole) is None  # amid the handshake
+    assert [name for name, _ in decoder.feed(memoryview(PUSH))] == [b"READY"]
+    assert decoder.lone_message(whole) == (bytes(size) if size <= 1_000 else None)
+    for other in (whole[:-1], memoryview(bytes(whole) + b"\0"), memoryview(PING)):
+        assert decoder.lone_message(other) is None
+    assert decoder.lone_message(memoryview(frame_head(0))) is None
+    if size <= 1_000:
+        assert list(decoder.feed(whole[:-1])) == []
+        assert decoder.lone_message(whole) is None  # amid another message
+
+
 @pytest.mark.parametrize("mutations", [10_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 def test_mutated_bytes_raise_nothing_but_a_protocol_error(mutations: int) -> None:
     """What a codec is fed is cut into pieces at random; it may refuse, but not fail."""
@@ -304,8 +321,12 @@ def test_mutated_bytes_raise_nothing_but_a_protocol_error(mutations: int) -> Non
         with contextlib.suppress(ProtocolError):
             while at < len(data):
                 step = rng.randrange(1, 200)
+                alone = decoder.lone_message(data[at : at + step])
+                fed = []
                 for name, body in decoder.feed(data[at : at + step]):
                     assert name or 0 < len(body) <= 1_000
+                    fed.append((name, body))
+                assert alone is None or fed == [(b"", alone)]
                 assert decoder.held <= 1_009
                 at += step
 

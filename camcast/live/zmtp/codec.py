@@ -294,6 +294,23 @@ class Decoder:
             return BROKEN_OFF if len(self._rest) >= len(_SIGNATURE) else ""
         return self.mechanism.suspicion if self.metadata is None else ""
 
+    def lone_message(self, received: memoryview) -> bytes | None:
+        """Return the message that was received, if that is one plain one and all of it.
+
+        This is nearly always so. Else None: then `feed` has to take what was received.
+        """
+        if not self._plain or self.metadata is None or self._rest:
+            return None
+        size, flags = len(received), received[0]
+        if flags == _LONG and size > 9:
+            body = 9
+            (told,) = _LENGTH.unpack_from(received, 1)
+        elif not flags and size > 2:
+            body, told = 2, received[1]
+        else:
+            return None
+        return bytes(received[body:]) if told == size - body <= self._limit else None
+
     def feed(self, received: memoryview) -> Iterator[tuple[bytes, bytes]]:
         """Yield (name of the command, body) for what is whole now; a message has the name ``b""``.
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
@@ -35,6 +35,7 @@ from camcast.live.zmtp.codec import (
     handshake,
 )
 from camcast.live.zmtp.readers import Readers
+from camcast.live.zmtp.unix_sockets import is_of_this_user
 from camcast.vocabulary.addresses import check_address
 from camcast.vocabulary.identity import PeerId
 
@@ -44,6 +45,7 @@ HANDSHAKE_SECONDS_MAX: Final = 5.0  # chosen: as `zmq_pipes`; a stranger who is 
 FRAME_SECONDS_MAX: Final = 30.0  # chosen: 1 MiB at 280 kbit/s; slower links lose their largest
 _ACCEPT_PAUSE_SECONDS: Final = 1.0  # chosen: without a descriptor left accept() fails at once
 _ACCEPTS_A_TURN: Final = 64  # chosen: a flood of connections must not keep all others waiting
+_THIS_MACHINE: Final = "127.0.0.1"  # shown for who comes by a Unix socket, which has no host
 _LOOK_SECONDS: Final = 1.0  # chosen: how exactly the two times above are kept
 
 # chosen: the kernel asks a silent peer after 10 s, then every 5 s, and gives up after 30 s; it also
@@ -122,11 +124,11 @@ class Accepted:
 
 
 class ZmtpInput(CountingInput):
-    """A listening socket, and the connections that were accepted from it."""
+    """Sockets that listen for one process, TCP's first, and the connections accepted from them."""
 
     def __init__(
         self,
-        listening: socket.socket,
+        listening: Sequence[socket.socket],
         on_frame: Callable[..., None],
         peer: PeerId,
         pipes: QueuedPipes[Any],
@@ -137,32 +139,33 @@ class ZmtpInput(CountingInput):
     ) -> None:
         super().__init__(on_frame, peer, pipes)
         self._mechanism = mechanism
-        host, port = listening.getsockname()[:2]
+        host, port = listening[0].getsockname()[:2]
         shown = f"[{host}]" if ":" in host else host
         self.address = check_address(f"tcp://{shown}:{port}")
-        self._socket = listening
+        self._listening = listening
         self._frame_limit = pipes.frame_bytes_max
         self._profile = pipes.profile
         self._accepted = accepted
         self._readers = readers
         self._buffer = buffer
         self._sockets = pipes.sockets
-        self._sockets.add(listening)
+        self._sockets.update(listening)
         self._on_close = pipes.inputs.discard
         self._closed = False
         self._timer: asyncio.TimerHandle | None = None
         self._again: asyncio.TimerHandle | None = None
         self._warned = False
-        self._loop.add_reader(listening, self._accept)
+        self._accept_from_now()
 
     def close(self) -> None:
         """See `InputPipe`."""
         if self._closed:
             return
         self._closed = True
-        self._loop.remove_reader(self._socket)
-        self._socket.close()
-        self._sockets.discard(self._socket)
+        for listening in self._listening:
+            self._loop.remove_reader(listening)
+            listening.close()
+            self._sockets.discard(listening)
         for timer in (self._timer, self._again):
             if timer is not None:
                 timer.cancel()
@@ -170,25 +173,32 @@ class ZmtpInput(CountingInput):
             self._lose(connection)
         self._on_close(self)
 
-    def _accept(self) -> None:
+    def _accept_from_now(self) -> None:
+        for listening in self._listening:
+            self._loop.add_reader(listening, self._accept, listening)
+
+    def _accept(self, listening: socket.socket) -> None:
         for _ in range(_ACCEPTS_A_TURN):
             try:
-                made, (host, *_) = self._socket.accept()
+                made, source = listening.accept()
             except (BlockingIOError, ConnectionAbortedError):
                 return
             except OSError:
                 # No descriptor is left, and the listening socket stays readable: do not watch it
                 # for a while.
-                self._loop.remove_reader(self._socket)
-                self._again = self._loop.call_later(
-                    _ACCEPT_PAUSE_SECONDS, self._loop.add_reader, self._socket, self._accept
-                )
+                for each in self._listening:
+                    self._loop.remove_reader(each)
+                self._again = self._loop.call_later(_ACCEPT_PAUSE_SECONDS, self._accept_from_now)
                 return
             if len(self._accepted) >= self._accepted.most:
                 made.close()
                 self._refused()
+            elif source:
+                self._let_in(made, source[0])
+            elif is_of_this_user(made):
+                self._let_in(made, _THIS_MACHINE)
             else:
-                self._let_in(made, host)
+                made.close()
 
     def _let_in(self, made: socket.socket, host: str) -> None:
         mechanism = self._mechanism(host)
@@ -225,7 +235,15 @@ class ZmtpInput(CountingInput):
                 self._say("lost", connection.host, suspicion)
             self._lose(connection)
             return
-        self._take(connection, connection.decoder.feed(self._buffer[:size]), size)
+        received = self._buffer[:size]
+        message = connection.decoder.lone_message(received)
+        if message is None:
+            self._take(connection, connection.decoder.feed(received), size)
+            return
+        self._begin_turn()
+        forged = self._hand_over(message, connection.link)
+        if forged and not self._closed:
+            self._is_forger(connection, forged)
 
     def _go_on(self, connection: Connection) -> None:
         """Take what is left from the last turn, and read on when that is used up."""
@@ -339,5 +357,7 @@ class ZmtpInput(CountingInput):
 def prepare(made: socket.socket) -> None:
     """Set the options that connections have on either side."""
     made.setblocking(False)
+    if made.family == socket.AF_UNIX:
+        return  # whose other end cannot vanish without a word
     for level, option, value in _OPTIONS:
         made.setsockopt(level, option, value)

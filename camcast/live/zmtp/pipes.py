@@ -18,6 +18,9 @@ when there is something to send, after a pause that doubles up to `RETRY_SECONDS
 given up after `CONNECT_SECONDS_MAX`, since the kernel's own retries of a SYN would outlive a healed
 partition. The accepting side may send nothing but PING, PONG and ERROR after the handshake.
 
+Processes of one machine and user use Unix sockets between them, which cost the kernel a third
+(`camcast.live.zmtp.unix_sockets`); all else that is said here of connections holds for both kinds.
+
 *PING is never sent*: a libzmq that is busy and whose connection is reset aborts its process when
 it comes to answer one. TCP's keepalive and TCP_USER_TIMEOUT find the dead instead.
 """
@@ -34,7 +37,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from ipaddress import ip_address
-from typing import Final
+from typing import ClassVar, Final
 
 from attrs import define, field
 
@@ -44,6 +47,7 @@ from camcast.live.counting_input import bind_error
 from camcast.live.output_pipe import OutputPipe
 from camcast.live.pipes import QueuedPipes
 from camcast.live.strangers import NO_RECORD
+from camcast.live.zmtp import unix_sockets
 from camcast.live.zmtp.codec import (
     NULL,
     Decoder,
@@ -101,7 +105,10 @@ class _ZmtpOutput(OutputPipe):
 
 
 class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
-    """Output pipes that are TCP connections of our own."""
+    """Output pipes that are connections of our own."""
+
+    within_machine: ClassVar = True
+    """Whether processes of one machine and user use Unix sockets between them, and not TCP."""
 
     def __init__(
         self,
@@ -137,9 +144,12 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         if self._closed:
             raise BindError(errno.ESHUTDOWN, f"cannot listen at {address}: the pipes are closed")
         try:
-            listening = _listen(address)
+            listening = [_listen(address)]
         except OSError as error:
             raise bind_error(address, error.errno or 0, error.strerror or str(error)) from error
+        if self.within_machine:
+            local = unix_sockets.listen(*listening[0].getsockname()[:2])
+            listening += [] if local is None else [local]
         pipe = ZmtpInput(
             *(listening, on_frame, peer, self, self._accepted, self._readers, self._buffer),
             self._as_server,
@@ -194,9 +204,9 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             pipe.timer.cancel()
         pipe.timer = self._loop.call_later(CONNECT_SECONDS_MAX, self._broken, pipe)
         host, port = _host_and_port(pipe.address)
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
-            made = socket.socket(family, socket.SOCK_STREAM)
+            local = unix_sockets.connect(host, port) if self.within_machine else None
+            made = local or socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
         except OSError as error:
             self._warn_once("descriptor", "cannot open a socket: %s", error)
             self._broken(pipe)
@@ -204,7 +214,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         pipe.socket = made
         self.sockets.add(made)
         prepare(made)
-        if made.connect_ex((host, port)) in (0, errno.EINPROGRESS):
+        if local or made.connect_ex((host, port)) in (0, errno.EINPROGRESS):
             self._loop.add_writer(made, self._connected, pipe)
         else:
             self._broken(pipe)
@@ -476,6 +486,12 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         for pipe in list(self._leaving):
             self._end_leaving(pipe)
         self._readers.close()
+
+
+class TcpPipes(ZmtpPipes):
+    """The same by TCP alone, also within a machine: for who measures, or captures packets."""
+
+    within_machine = False
 
 
 def _is_on_this_machine(host: str) -> bool:
