@@ -56,7 +56,7 @@ def test_what_is_absent_is_skipped_with_a_way_to_get_it(
 
     monkeypatch.setattr(peers_systems, "find_spec", lambda _module: None)
     monkeypatch.setattr(peers_systems, "GOSSIPSUB", tmp_path)
-    assert [system.missing() for system in camcast("scamp")] == [None, None]
+    assert {system.missing() for system in camcast("scamp")} == {None}
     for system in peers_systems.peers():
         outcome = run_job(system, 4, Job(), steps)
         assert outcome.measured is None
