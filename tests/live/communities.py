@@ -3,7 +3,7 @@
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import pytest
@@ -22,11 +22,25 @@ CERTAIN = Parameters(a=3.0, search_seconds=0.2, check_seconds=0.5)
 async def managers(count: int, **settings: Any) -> AsyncIterator[list[CommunityManager]]:
     """Some processes that find each other through the first."""
     settings = {"options": OPTIONS, "parameters": CERTAIN, **settings}
-    async with AsyncExitStack() as stack:
-        first = await stack.enter_async_context(CommunityManager(**settings))
+    async with CommunityManager(**settings) as first:
         gateways = [first.address]
         others = [CommunityManager(gateways=gateways, **settings) for _ in range(count - 1)]
-        yield [first, *[await stack.enter_async_context(other) for other in others]]
+        async with together(first, *others) as started:
+            yield started
+
+
+@asynccontextmanager
+async def together(*managers: CommunityManager) -> AsyncIterator[list[CommunityManager]]:
+    """Start processes in turn, and close all at once.
+
+    In turn each would wait for a second, as its goodbyes are also for those that are gone.
+    """
+    try:
+        for manager in managers:
+            await manager.start()
+        yield [*managers]
+    finally:
+        await asyncio.gather(*(manager.close() for manager in managers))
 
 
 def connected(communities: Iterable[Community]) -> bool:

@@ -4,17 +4,18 @@ killed costs nothing that repair does not bring."""
 from __future__ import annotations
 
 import asyncio
-from contextlib import AsyncExitStack
+from typing import Any
 
 import pytest
 
-from camcast import CommunityManager, Received
+from camcast import Received
 from camcast.experiment.run import run_experiment
 from camcast.runs.folder import OutputFolder
 from camcast.scenarios.live import Scenario
 from camcast.scenarios.workload import Workload
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
+from tests.live.communities import managers
 from tests.patience import eventually, live
 
 QUICK = {
@@ -27,14 +28,9 @@ TOPIC = Topic.parse(".a")
 @pytest.mark.parametrize("membership", QUICK)
 @live
 async def test_eight_processes_deliver_and_forget_who_leaves(membership: str) -> None:
-    async with AsyncExitStack() as stack:
-        gateways: list[str] = []
-        managers = list[CommunityManager]()
-        for _ in range(8):
-            manager = CommunityManager(membership, gateways=gateways, options=QUICK[membership])
-            managers.append(await stack.enter_async_context(manager))
-            gateways = [managers[0].address]
-        communities = [await manager.join(TOPIC) for manager in managers]
+    quick: dict[str, Any] = {"membership": membership, "options": QUICK[membership]}
+    async with managers(8, parameters=Parameters(), **quick) as processes:
+        communities = [await manager.join(TOPIC) for manager in processes]
         got: list[list[bytes]] = [[] for _ in communities]
         for community, inbox in zip(communities, got, strict=True):
 
@@ -46,7 +42,7 @@ async def test_eight_processes_deliver_and_forget_who_leaves(membership: str) ->
             await community.publish(b"%d" % number)
         everything = [b"%d" % number for number in range(8)]
         await eventually(lambda: all(sorted(inbox) == everything for inbox in got))
-        gone = managers[3].contact.peer
+        gone = processes[3].contact.peer
         await communities[3].leave()
         others = [*communities[:3], *communities[4:]]
         await eventually(lambda: not any(peer.peer == gone for c in others for peer in c.peers))

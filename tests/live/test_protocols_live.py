@@ -10,7 +10,6 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from contextlib import AsyncExitStack
 from math import sqrt
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from camcast import Community, CommunityManager, Parameters, Received
+from camcast import Community, Parameters, Received
 from camcast.doors.plugs import PROTOCOL_GROUP, find_protocol, installed
 from camcast.models.percolation.reach import coverage, poisson_degrees
 from camcast.models.pmcast_law import new_infected_law
@@ -30,6 +29,7 @@ from camcast.settings.baselines import baseline
 from camcast.settings.chain import Community as Group
 from camcast.settings.chain import Setting
 from camcast.vocabulary.topics import ROOT, Topic
+from tests.live.communities import managers
 from tests.patience import PATIENCE_SECONDS
 from tests.protocol_fleet import AB, TOPICS, A, X
 
@@ -64,12 +64,12 @@ async def _a_dozen(protocol: str) -> None:
         "parameters": CERTAIN,
     }
     got = [Counter[bytes]() for _ in INTERESTS]
-    async with asyncio.timeout(PATIENCE_SECONDS), AsyncExitStack() as stack:
-        first = await stack.enter_async_context(CommunityManager(**settings))
-        others = [CommunityManager(gateways=[first.address], **settings) for _ in INTERESTS[1:]]
-        managers = [first, *[await stack.enter_async_context(other) for other in others]]
+    async with (
+        asyncio.timeout(PATIENCE_SECONDS),
+        managers(len(INTERESTS), **settings) as processes,
+    ):
         communities = list[Community]()
-        for manager, topic, inbox in zip(managers, INTERESTS, got, strict=True):
+        for manager, topic, inbox in zip(processes, INTERESTS, got, strict=True):
             community = await manager.join(topic)
 
             def take(received: Received, inbox: Counter[bytes] = inbox) -> None:

@@ -39,6 +39,11 @@ def draw(of: Figure) -> Drawing:
 def test_a_figure_is_drawn(logarithmic: str) -> None:
     drawing = draw(figure("figure7", points(), logarithmic=logarithmic, rule=1.0))
     assert drawing.png.startswith(b"\x89PNG\r\n\x1a\n")
+    width = re.match(r'<svg [^>]*?width="(\d+)"', drawing.svg)
+    assert width is not None
+    assert int.from_bytes(drawing.png[16:20]) == 2 * int(
+        width[1]
+    )  # for screens of 200 dots an inch
     assert len(drawing.spec["layer"]) == 7  # dots, band, line, model, formula, means, rule
     lines = (
         "line: measured",

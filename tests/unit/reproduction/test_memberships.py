@@ -57,7 +57,9 @@ VIRTUAL = [f"virtual_{m}_{c}" for m in MEASURES for c in ("d", "a")]
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Memberships]:
+def made(
+    tmp_path_factory: pytest.TempPathFactory, small_pictures: None
+) -> tuple[Path, Memberships]:
     """A finished reproduction, with live nodes of all three backends."""
     path = tmp_path_factory.mktemp("memberships") / "out"
     return path, PlanFolder(path, MEMBERSHIPS, PLAN).reproduce(1)

@@ -34,7 +34,9 @@ def smaller() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory, smaller: None) -> tuple[Path, Found]:
+def made(
+    tmp_path_factory: pytest.TempPathFactory, smaller: None, small_pictures: None
+) -> tuple[Path, Found]:
     path = tmp_path_factory.mktemp("percolation") / "out"
     return path, PlanFolder(path, PERCOLATION, PLAN).reproduce(workers=1)
 

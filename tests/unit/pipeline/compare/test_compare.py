@@ -84,7 +84,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def test_runs_and_benchmarks_become_tables_figures_and_a_page(
-    spark: SparkSession, runs: list[Path], tmp_path: Path, capfd: Capture
+    spark: SparkSession, runs: list[Path], tmp_path: Path, capfd: Capture, small_pictures: None
 ) -> None:
     """With a folder without a trace, and a half-written file, of which the rest is compared."""
     torn = runs[0].parent / "torn"
