@@ -20,7 +20,7 @@ import pytest
 from camcast.cli.spark_options import conf_of
 from camcast.doors.options import OptionError
 from camcast.pipeline.spark import session as spark_session
-from camcast.pipeline.spark.jvm import find_java
+from camcast.pipeline.spark.jvm import Jvm, find_java
 from camcast.pipeline.spark.session import SparkFailedError, SparkUnavailableError, open_spark
 
 if TYPE_CHECKING:
@@ -264,7 +264,7 @@ def test_masters_that_spark_refuses_or_that_say_nothing(tmp_path: Path) -> None:
             address = f"spark://127.0.0.1:{mute.getsockname()[1]}"
             for master in ("local[x]", address):
                 try:
-                    with open_spark("test", master=master):
+                    with open_spark("test", master=master, light=True):
                         raise SystemExit("opened")
                 except SparkUnavailableError as error:
                     print(master in str(error), error)
@@ -317,8 +317,26 @@ KILL = "os.kill(java.ProcessHandle.current().pid(), signal.SIGKILL)"
 
 
 @pytest.mark.parametrize(
+    ("death", "how"), [("exit 3", "exit code 3"), ("kill -9 $$", "killed by signal 9")]
+)
+def test_how_a_jvm_has_ended_is_said_with_its_last_words(
+    death: str, how: str, tmp_path: Path
+) -> None:
+    (tmp_path / "java.log").write_text("\tat of a stack trace\nout of luck\n")
+    with subprocess.Popen(["sh", "-c", f"read _; {death}"], stdin=subprocess.PIPE) as process:
+        jvm = Jvm(process, "local[*]", tmp_path)
+        assert jvm.died() is None
+        jvm.end()
+        assert jvm.died() == f"Java ended in the middle of the work ({how}): out of luck"
+
+
+@pytest.mark.parametrize(
     ("death", "how"),
-    [("java.Runtime.getRuntime().exit(3)", "exit code 3"), (KILL, "killed by signal 9")],
+    [
+        # the test above has how it is said, and the other one here how Spark's end is found
+        pytest.param("java.Runtime.getRuntime().exit(3)", "exit code 3", marks=pytest.mark.slow),
+        (KILL, "killed by signal 9"),
+    ],
 )
 def test_a_jvm_that_ends_by_itself_is_named_with_its_last_words(
     death: str, how: str, tmp_path: Path
