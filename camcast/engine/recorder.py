@@ -104,11 +104,11 @@ class Recorder:
         if trace.each:
             topic, hops, stream = batch.topic.name, batch.hops, batch.stream
             sizes = (batch.size,) if batch.count == 1 else batch.lengths()
+            failed = self._note_failure
             for sequence, size in enumerate(sizes, batch.first):
                 event = event_name(stream, sequence)
                 trace.record_copies(
-                    *(now, kind, community, peers or (b"",), topic, event, hops, size),
-                    self._note_failure,
+                    now, kind, community, peers or (b"",), topic, event, hops, size, failed
                 )
 
     def record_duplicate(
@@ -120,10 +120,10 @@ class Recorder:
         """
         assert self.trace is not None
         topic, events = _events_of(body)
+        peers = (peer,)
         for event, size in events:
             self.trace.record_copies(
-                *(now, "duplicate", community, (peer,), topic, event, hops, size),
-                self._note_failure,
+                now, "duplicate", community, peers, topic, event, hops, size, self._note_failure
             )
 
     def record_missed(self, missed: Missed, now: float) -> None:

@@ -171,15 +171,16 @@ class SizeEstimate:
             self.refresh(now)
         if self._own in self._heard:  # it is one of the smallest
             self._heard[self._own] = now
-        scale = _AGE_SCALE / self._heartbeat
-        entries: list[int] = []
-        for number, heard in self._heard.items():
-            if number in self._withheld:
-                continue
-            # Rounded up: rounded down, each exchange would make an entry a little younger.
-            age = ceil((now - heard) * scale)
-            entries += number, age if age < _AGE_SENT_MAX else _AGE_SENT_MAX
-        return pack(">" + "QH" * (len(entries) // 2), *entries)
+        told, scale = self._heard, _AGE_SCALE / self._heartbeat
+        if self._withheld:
+            told = {number: heard for number, heard in told.items() if number not in self._withheld}
+        # Rounded up: rounded down, each exchange would make an entry a little younger.
+        ages = [ceil((now - heard) * scale) for heard in told.values()]
+        if ages and max(ages) > _AGE_SENT_MAX:
+            ages = [min(age, _AGE_SENT_MAX) for age in ages]
+        entries = [*told, *ages]
+        entries[::2], entries[1::2] = told, ages
+        return pack(">" + "QH" * len(ages), *entries)
 
     def merge(self, encoded: bytes, teller: Contact, now: float) -> None:
         """Take another process's sample; what does not parse is ignored."""
