@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import comb
 from pathlib import Path
 from random import Random
@@ -17,6 +17,7 @@ from camcast.measures import measure_of
 from camcast.pipeline.compare.words import choice
 from camcast.report.drawing import Drawing
 from camcast.reproduction.memberships import comparison as memberships
+from camcast.reproduction.memberships import virtual
 from camcast.reproduction.memberships.comparison import Memberships, together
 from camcast.reproduction.memberships.plan import (
     COMMUNITIES,
@@ -57,8 +58,17 @@ VIRTUAL = [f"virtual_{m}_{c}" for m in MEASURES for c in ("d", "a")]
 
 
 @pytest.fixture(scope="module")
+def shorter() -> Iterator[None]:
+    """Fewer newcomers in the virtual network, and less counting of control traffic."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(virtual, "NEWCOMERS", 3)
+        patch.setattr(virtual, "COUNTED_SECONDS", 15.0)
+        yield
+
+
+@pytest.fixture(scope="module")
 def made(
-    tmp_path_factory: pytest.TempPathFactory, small_pictures: None
+    tmp_path_factory: pytest.TempPathFactory, shorter: None, small_pictures: None
 ) -> tuple[Path, Memberships]:
     """A finished reproduction, with live nodes of all three backends."""
     path = tmp_path_factory.mktemp("memberships") / "out"
