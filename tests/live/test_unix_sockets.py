@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import pytest
 
 from camcast.live.transports import TCP, ZMTP, find_transport
+from camcast.live.zmtp import unix_sockets
 from camcast.live.zmtp.pipes import ZmtpPipes
 from tests.contracts.test_transport_contract import has_ipv6
 from tests.live.communities import free_address
@@ -22,6 +23,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there are no ab
 IPV6 = pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6 loopback")
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root may run processes of other users")
 NOBODY = 65_534  # any user but root
+ELSEWHERE = "198.51.100.1"  # [RFC 5737] nobody's
 
 
 def new_pipes(transport: str = ZMTP) -> ZmtpPipes:
@@ -121,6 +123,29 @@ async def test_a_sandbox_without_unix_sockets_has_tcp(monkeypatch: pytest.Monkey
         pipes.send([at(pipes.open_input(ANY_PORT, inbox).address)], make_record(1))
     assert await inbox.has_numbers(1) == [1]
     assert families(pipes) == {socket.AF_INET: 2}
+    pipes.close()
+
+
+def own_address() -> str | None:
+    """Return this machine's address in a network, None without one."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((ELSEWHERE, 9))
+        except OSError:
+            return None
+        return str(probe.getsockname()[0])
+
+
+@live
+async def test_a_wildcard_is_no_answer_for_the_same_port_of_another_machine() -> None:
+    """Mostly all machines listen at one port."""
+    pipes, inbox = new_pipes(), Inbox()
+    port = port_of(pipes.open_input("tcp://0.0.0.0:0", inbox).address)
+    assert unix_sockets.connect(ELSEWHERE, port) is None
+    if (own := own_address()) is not None:
+        pipes.send([at(f"tcp://{own}:{port}")], make_record(1))
+        assert await inbox.has_numbers(1) == [1]
+        assert families(pipes) == {socket.AF_UNIX: 2}
     pipes.close()
 
 

@@ -23,6 +23,7 @@ import socket
 import struct
 import sys
 from collections.abc import Iterator
+from ipaddress import ip_address
 from typing import Final
 
 _BACKLOG: Final = 1024  # chosen: as TCP's
@@ -93,11 +94,17 @@ def _name(host: str, port: int) -> str:
 
 
 def _is_of_this_machine(host: str) -> bool:
-    with socket.socket(
-        socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM
-    ) as own:
+    """Say whether the kernel keeps what is sent to an address.
+
+    It then has that address as its source, too. (Binding to it proves nothing: with the setting
+    ``ip_nonlocal_bind`` any address can be bound.)
+    """
+    if ip_address(host).is_loopback:
+        return True
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
         try:
-            own.bind((host, 0))
-        except OSError:
+            probe.connect((host, 9))  # chosen: any port; nothing is sent
+        except OSError:  # nothing leads there
             return False
-    return True
+        return bool(probe.getsockname()[0] == host)
