@@ -102,9 +102,9 @@ def _is_of_this_machine(host: str) -> bool:
     if ip_address(host).is_loopback:
         return True
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family, socket.SOCK_DGRAM) as probe:
-        try:
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
             probe.connect((host, 9))  # chosen: any port; nothing is sent
-        except OSError:  # nothing leads there
-            return False
-        return bool(probe.getsockname()[0] == host)
+            return bool(probe.getsockname()[0] == host)
+    except OSError:  # nothing leads there
+        return False
