@@ -42,9 +42,8 @@ def open_pipes(transport: str = DEFAULT, *, passphrase: str | None = None) -> Ou
     """Open output pipes that several managers of this loop can share.
 
     `transport` is ``zmtp``, ``tcp`` (the same, by TCP within a machine as well) or ``zmq``: all
-    understand each other. With a `passphrase` all links are encrypted, and only
-    those who know it get in. Raises `UnknownPlugError` for any other transport, and
-    `PassphraseError`.
+    understand each other. With a `passphrase` all links are encrypted, and only those who know it
+    get in. Raises `UnknownPlugError` for any other transport, and `PassphraseError`.
     """
     profile: Profile | None = None
     if passphrase is not None:

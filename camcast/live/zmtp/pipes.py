@@ -107,7 +107,7 @@ class _ZmtpOutput(OutputPipe):
 class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
     """Output pipes that are connections of our own."""
 
-    within_machine: ClassVar = True
+    within_machine: ClassVar[bool] = True
     """Whether processes of one machine and user use Unix sockets between them, and not TCP."""
 
     def __init__(
@@ -162,7 +162,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             return NULL
         from camcast.live.zmtp.curve import CurveServer
 
-        said = self.profile.said_key if _is_on_this_machine(host) else b""
+        said = self.profile.said_key if _is_on_the_loopback(host) else b""
         return CurveServer(self._keys, self._admits, os.urandom, said)
 
     def _as_client(self, pipe: _ZmtpOutput) -> Mechanism:
@@ -494,7 +494,7 @@ class TcpPipes(ZmtpPipes):
     within_machine = False
 
 
-def _is_on_this_machine(host: str) -> bool:
+def _is_on_the_loopback(host: str) -> bool:
     """Say whether an IP address, as a socket writes it, is of this machine's loopback."""
     return ip_address(host.partition("%")[0].removeprefix("::ffff:")).is_loopback
 

@@ -41,9 +41,8 @@ def test_a_figure_is_drawn(logarithmic: str) -> None:
     assert drawing.png.startswith(b"\x89PNG\r\n\x1a\n")
     width = re.match(r'<svg [^>]*?width="(\d+)"', drawing.svg)
     assert width is not None
-    assert int.from_bytes(drawing.png[16:20]) == 2 * int(
-        width[1]
-    )  # for screens of 200 dots an inch
+    pixels = int.from_bytes(drawing.png[16:20])
+    assert pixels == 2 * int(width[1])  # for screens of 200 dots an inch
     assert len(drawing.spec["layer"]) == 7  # dots, band, line, model, formula, means, rule
     lines = (
         "line: measured",
