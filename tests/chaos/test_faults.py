@@ -41,6 +41,10 @@ SHORT = [
         name="kill",
         title="half of the processes and the gateway are killed",
         happen=kill(0.5, gateway=True),
+        # chosen: every node has its three links 7.5 s after the start. With 1 s, once in 60 runs
+        # both members of .a.x knew one of .a alone, which was killed: nothing can join such
+        # islands (docs/reliability.md)
+        before=8.0,
         after=12.0,
         excused=(1.0, 10.0),  # [issue 14] "events published from 10 s after"
     ),
