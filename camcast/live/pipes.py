@@ -125,7 +125,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
         self._pipes: dict[str, P] = {}
         self._fresh: list[P] = []  # pipes with records, that the next flush offers
         self._watched: set[P] = set()  # pipes whose connection takes no more at the moment
-        self.inputs: set[InputPipe] = set()
+        self.inputs: dict[str, InputPipe] = {}  # open ones, by their addresses
         self._flush_handle: asyncio.Handle | None = None
         self._sweep_handle: asyncio.TimerHandle | None = None
         self._input_turns = 0  # how often inputs have handed something over
@@ -245,7 +245,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
         for handle in (self._flush_handle, self._sweep_handle):
             if handle is not None:
                 handle.cancel()
-        for input_pipe in list(self.inputs):
+        for input_pipe in list(self.inputs.values()):
             input_pipe.close()
         for pipe in list(self._pipes.values()):
             self._shut(pipe, linger)
@@ -306,7 +306,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
     # -- queues ----------------------------------------------------------------------------
 
     def begin_turn(self) -> None:
-        """Let an input know that it hands over what one connection sent in a turn."""
+        """Let an input hand over what one connection, or this event loop, sent in a turn."""
         self._spares_left = self._spares_a_turn
         self._input_turns += 1
 

@@ -171,7 +171,7 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
             raise bind_error(address, error.errno or 0, zmq.strerror(error.errno or 0)) from error
         self.sockets |= {socket, monitor}
         pipe = ZmqInput(socket, monitor, on_frame, peer, self)
-        self.inputs.add(pipe)
+        self.inputs[pipe.address] = pipe
         return pipe
 
     def _drain_begins(self) -> None:
@@ -280,7 +280,7 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
 
     def input_closed(self, pipe: InputPipe, sockets: Iterable[zmq.SyncSocket]) -> None:
         """Forget an input that was closed, and its sockets."""
-        self.inputs.discard(pipe)
+        self.inputs.pop(pipe.address, None)
         self.sockets.difference_update(sockets)
 
 

@@ -133,7 +133,7 @@ async def test_events_of_single_turns_share_a_batch_only_while_frames_come_in() 
     pipes = open_pipes()
     assert isinstance(pipes, QueuedPipes)
     async with CommunityManager(pipes=pipes) as manager:
-        (input_pipe,) = pipes.inputs
+        (input_pipe,) = pipes.inputs.values()
         community = await manager.join(".a")
         subscription = community.subscribe()
         batches = subscription.batches()

@@ -61,24 +61,26 @@ def families(pipes: ZmtpPipes) -> Counter[socket.AddressFamily]:
 async def test_whatever_tcp_would_reach_is_reached_by_a_unix_socket(
     bound: str, dialled: str
 ) -> None:
-    pipes, inbox = new_pipes(), Inbox()
-    address = pipes.open_input(f"tcp://{bound}:0", inbox).address
-    pipes.send([at(f"tcp://{dialled}:{port_of(address)}")], make_record(1))
+    ours, theirs, inbox = new_pipes(), new_pipes(), Inbox()
+    address = theirs.open_input(f"tcp://{bound}:0", inbox).address
+    ours.send([at(f"tcp://{dialled}:{port_of(address)}")], make_record(1))
     assert await inbox.has_numbers(1) == [1]
-    assert families(pipes) == {socket.AF_UNIX: 2}
-    pipes.close()
+    assert families(ours) == families(theirs) == {socket.AF_UNIX: 1}
+    ours.close()
+    theirs.close()
 
 
 @live
 async def test_one_port_of_two_addresses_is_two_processes() -> None:
-    pipes, one, other = new_pipes(), Inbox(), Inbox()
-    first = pipes.open_input(ANY_PORT, one).address
-    second = pipes.open_input(f"tcp://127.0.0.2:{port_of(first)}", other).address
-    pipes.send([at(first)], make_record(1))
-    pipes.send([at(second)], make_record(2))
+    ours, theirs, one, other = new_pipes(), new_pipes(), Inbox(), Inbox()
+    first = theirs.open_input(ANY_PORT, one).address
+    second = theirs.open_input(f"tcp://127.0.0.2:{port_of(first)}", other).address
+    ours.send([at(first)], make_record(1))
+    ours.send([at(second)], make_record(2))
     assert (await one.has_numbers(1), await other.has_numbers(1)) == ([1], [2])
-    assert families(pipes) == {socket.AF_UNIX: 4}
-    pipes.close()
+    assert families(ours) == families(theirs) == {socket.AF_UNIX: 2}
+    ours.close()
+    theirs.close()
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [(TCP, ZMTP), (ZMTP, TCP), (TCP, TCP)])
@@ -117,13 +119,14 @@ async def test_a_sandbox_without_unix_sockets_has_tcp(monkeypatch: pytest.Monkey
             raise OSError("Address family not supported by protocol")
         return made(family, *others)
 
-    pipes, inbox = new_pipes(), Inbox()
+    ours, theirs, inbox = new_pipes(), new_pipes(), Inbox()
     with monkeypatch.context() as patch:
         patch.setattr(socket, "socket", forbid)
-        pipes.send([at(pipes.open_input(ANY_PORT, inbox).address)], make_record(1))
+        ours.send([at(theirs.open_input(ANY_PORT, inbox).address)], make_record(1))
     assert await inbox.has_numbers(1) == [1]
-    assert families(pipes) == {socket.AF_INET: 2}
-    pipes.close()
+    assert families(ours) == families(theirs) == {socket.AF_INET: 1}
+    ours.close()
+    theirs.close()
 
 
 def own_address() -> str | None:
@@ -169,19 +172,20 @@ def name_of(address: str) -> str:
 @ROOT
 @live
 async def test_another_user_who_has_the_name_is_told_nothing() -> None:
-    address, pipes, inbox = free_address(), new_pipes(), Inbox()
+    address, ours, theirs, inbox = free_address(), new_pipes(), new_pipes(), Inbox()
     with socket.socket(socket.AF_UNIX) as squatter:
         with another_user():
             squatter.bind(name_of(address))
             squatter.listen()
-        pipes.open_input(address, inbox)
-        pipes.send([at(address)], make_record(1))
+        theirs.open_input(address, inbox)
+        ours.send([at(address)], make_record(1))
         assert await inbox.has_numbers(1) == [1]
-        assert families(pipes) == {socket.AF_INET: 2}
+        assert families(ours) == families(theirs) == {socket.AF_INET: 1}
         made, _ = squatter.accept()
         with made:
             assert made.recv(64) == b""
-    pipes.close()
+    ours.close()
+    theirs.close()
 
 
 @ROOT

@@ -225,18 +225,19 @@ HOSTILE = {
 @pytest.mark.parametrize("said", HOSTILE.values(), ids=HOSTILE)
 @live
 async def test_who_says_what_is_not_allowed_is_cut_off_and_others_are_heard(said: bytes) -> None:
-    pipes, inbox = new_pipes(), Inbox()
-    pipe = pipes.open_input(ANY_PORT, inbox)
-    pipes.send([at(pipe.address)], make_record(1))
+    ours, theirs, inbox = new_pipes(), new_pipes(), Inbox()
+    pipe = theirs.open_input(ANY_PORT, inbox)
+    ours.send([at(pipe.address)], make_record(1))
     assert await inbox.has_numbers(1) == [1]
     with knock(pipe.address) as stranger:
         stranger.sendall(said)
         await is_refused(stranger)
     assert pipe.counters.frames_refused == 1
-    pipes.send([at(pipe.address)], make_record(2))
+    ours.send([at(pipe.address)], make_record(2))
     assert await inbox.has_numbers(2) == [1, 2]
-    assert len(pipes.connections) == 1
-    pipes.close()
+    assert len(theirs.connections) == 1
+    ours.close()
+    theirs.close()
 
 
 @live
@@ -279,16 +280,17 @@ async def test_who_does_not_end_a_frame_or_its_handshake_is_cut_off(
     monkeypatch.setattr(zmtp_input, "HANDSHAKE_SECONDS_MAX", 0.05)
     monkeypatch.setattr(zmtp_input, "FRAME_SECONDS_MAX", 0.05)
     monkeypatch.setattr(zmtp_input, "_LOOK_SECONDS", 0.01)
-    pipes, inbox = new_pipes(), Inbox()
-    pipe = pipes.open_input(ANY_PORT, inbox)
-    pipes.send([at(pipe.address)], make_record(1))
+    ours, theirs, inbox = new_pipes(), new_pipes(), Inbox()
+    pipe = theirs.open_input(ANY_PORT, inbox)
+    ours.send([at(pipe.address)], make_record(1))
     assert await inbox.has_numbers(1) == [1]
     for said in (b"", GREETING[:20], GREETING, PUSH + b"\x00\x09abc"):
         with knock(pipe.address) as stranger:
             stranger.sendall(said)
             await is_refused(stranger)
-    assert len(pipes.connections) == 1  # who ended what it began may be silent
-    pipes.close()
+    assert len(theirs.connections) == 1  # who ended what it began may be silent
+    ours.close()
+    theirs.close()
 
 
 @pytest.mark.parametrize("size", [1, 255, 256, 1_000, 1_001])

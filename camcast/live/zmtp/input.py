@@ -153,8 +153,8 @@ class ZmtpInput(CountingInput):
         self._buffer = buffer
         self._sockets = pipes.sockets
         self._sockets.update(listening)
-        self._on_close = pipes.inputs.discard
-        self._closed = False
+        self._inputs = pipes.inputs
+        self.closed = False
         self._timer: asyncio.TimerHandle | None = None
         self._again: asyncio.TimerHandle | None = None
         self._warned = False
@@ -162,9 +162,9 @@ class ZmtpInput(CountingInput):
 
     def close(self) -> None:
         """See `InputPipe`."""
-        if self._closed:
+        if self.closed:
             return
-        self._closed = True
+        self.closed = True
         for listening in self._listening:
             self._loop.remove_reader(listening)
             listening.close()
@@ -174,7 +174,12 @@ class ZmtpInput(CountingInput):
                 timer.cancel()
         for connection in self._accepted.of(self):
             self._lose(connection)
-        self._on_close(self)
+        self._inputs.pop(self.address, None)
+
+    def take(self, frame: bytes) -> None:
+        """Hand over a frame that an output of the same event loop sent."""
+        if not self.closed:
+            self._hand_over(frame)
 
     def _accept_from_now(self) -> None:
         for listening in self._listening:
@@ -264,7 +269,7 @@ class ZmtpInput(CountingInput):
                 count += 1
                 if not name:
                     forged = self._hand_over(body, connection.link)
-                    if self._closed:
+                    if self.closed:
                         return
                     if forged and self._is_forger(connection, forged):
                         return

@@ -21,6 +21,11 @@ partition. The accepting side may send nothing but PING, PONG and ERROR after th
 Processes of one machine and user use Unix sockets between them, which cost the kernel a third
 (`camcast.live.zmtp.unix_sockets`); all else that is said here of connections holds for both kinds.
 
+*Within an event loop* no socket is needed: without a profile, an output whose address is that of an
+input of the same pipes gives its frames to that input in the next turn of the loop. So one turn
+cannot lead into another, and `turn_bytes_max` bounds what an input is given in one, as if it was
+read from a socket; what is beyond waits in the output's queue.
+
 *PING is never sent*: a libzmq that is busy and whose connection is reset aborts its process when
 it comes to answer one. TCP's keepalive and TCP_USER_TIMEOUT find the dead instead.
 """
@@ -74,6 +79,10 @@ _BACKLOG: Final = 1024  # chosen: a community that joins at once must not wait f
 
 @define(eq=False, slots=False)
 class _ZmtpOutput(OutputPipe):
+    inner: ZmtpInput | None = None
+    """The input at the address, if it is one of the same event loop; then there is no socket."""
+    given: int = 0
+    """The bytes that it gets in the next turn."""
     socket: socket.socket | None = None
     decoder: Decoder | None = None
     meant: list[PeerId] = field(factory=list)
@@ -108,7 +117,8 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
     """Output pipes that are connections of our own."""
 
     within_machine: ClassVar[bool] = True
-    """Whether processes of one machine and user use Unix sockets between them, and not TCP."""
+    """Whether TCP is for other machines and users alone: processes of this one use Unix sockets,
+    and those of one event loop nothing."""
 
     def __init__(
         self,
@@ -127,6 +137,8 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         self._readers = Readers(self._loop)
         self._leaving: dict[_ZmtpOutput, None] = {}
         """Closed pipes that still have something to send."""
+        self._given: list[tuple[_ZmtpOutput, ZmtpInput, bytes]] = []
+        """The frames that inputs of this event loop get in the next turn."""
         # One for all connections, since only one is read at a time; chosen: a turn's bytes, and a
         # head more, so that a frame of that size comes whole.
         self._buffer = memoryview(bytearray(self.limits.turn_bytes_max + 9))
@@ -154,7 +166,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             *(listening, on_frame, peer, self, self._accepted, self._readers, self._buffer),
             self._as_server,
         )
-        self.inputs.add(pipe)
+        self.inputs[pipe.address] = pipe
         return pipe
 
     def _as_server(self, host: str) -> Mechanism:
@@ -202,6 +214,12 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         """Begin to connect; a failure is followed by another attempt later."""
         if pipe.timer is not None:
             pipe.timer.cancel()
+        if self.within_machine and self.profile is None:
+            inner = self.inputs.get(pipe.address)
+            if isinstance(inner, ZmtpInput):
+                pipe.inner = inner
+                self._ready(pipe, inner.peer)
+                return
         pipe.timer = self._loop.call_later(CONNECT_SECONDS_MAX, self._broken, pipe)
         host, port = _host_and_port(pipe.address)
         try:
@@ -242,7 +260,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
 
     def _own_peer(self) -> PeerId:
         """Return the process that these outputs belong to; `UNKNOWN_PEER` for several."""
-        peers = {one.peer for one in self.inputs}
+        peers = {one.peer for one in self.inputs.values()}
         return peers.pop() if len(peers) == 1 else UNKNOWN_PEER
 
     def _may_take(self, pipe: _ZmtpOutput, peer: PeerId) -> bool:
@@ -317,7 +335,11 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         pipe.named = peer
         self._drop_misdirected(pipe, peer)
         pipe.retry_seconds = RETRY_SECONDS
-        if pipe.message is not None:
+        if pipe.message is not None and pipe.inner is not None:
+            frame = pipe.message
+            self._end_frame(pipe)
+            self._give(pipe, pipe.inner, frame)
+        elif pipe.message is not None:
             assert pipe.decoder is not None
             pipe.frame = memoryview(pipe.decoder.mechanism.message(pipe.message))
         self._writable(pipe)
@@ -382,7 +404,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             pipe.socket = None
         if pipe.named is not None:
             pipe.meant_before, pipe.named = pipe.named, None
-        pipe.decoder, pipe.sent = None, 0
+        pipe.inner, pipe.decoder, pipe.sent = None, None, 0
         if pipe.message is None:  # a command is of its connection alone
             self._end_frame(pipe)
 
@@ -393,9 +415,38 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             if pipe.socket is None and pipe.timer is None:  # broken, with nothing to send till now
                 self._dial_later(pipe)
             return False
+        if pipe.inner is not None:
+            return self._give(pipe, pipe.inner, frame)
         assert pipe.decoder is not None
         self._begin(pipe, frame, pipe.decoder.mechanism.message(frame))
         return True
+
+    def _give(self, pipe: _ZmtpOutput, inner: ZmtpInput, frame: bytes) -> bool:
+        """Give a frame to an input of this event loop, which gets it in the next turn.
+
+        False if the input is closed, or gets enough in that turn.
+        """
+        if inner.closed:
+            self._broken(pipe)
+            return False
+        if pipe.given >= self.limits.turn_bytes_max:
+            return False
+        if not self._given:
+            self._loop.call_soon(self._hand_over)
+        self._given.append((pipe, inner, frame))
+        pipe.given += len(frame)
+        return True
+
+    def _hand_over(self) -> None:
+        """Hand over what outputs gave to inputs, and let the outputs go on."""
+        given, self._given = self._given, []
+        self.begin_turn()
+        for pipe, inner, frame in given:
+            pipe.given = 0
+            inner.take(frame)
+        for pipe, _, _ in given:
+            if pipe.watched:
+                self._writable(pipe)
 
     def _begin(self, pipe: _ZmtpOutput, message: bytes | None, whole: bytes) -> None:
         """Give the kernel as much of a frame as it takes, and keep the rest."""
