@@ -47,7 +47,10 @@ class System:
 
 
 def camcast(membership: str) -> list[System]:
-    """Return ours on this backend, by each transport; by the first one the others are measured."""
+    """Return ours on this backend, by each transport; by the first one the others are measured.
+
+    That is `tcp`, which connects all nodes as the others do, those of a process included.
+    """
     return [
         System(
             f"camcast, {transport}",
@@ -57,7 +60,7 @@ def camcast(membership: str) -> list[System]:
                 PythonWorker, partial(CamcastMembers, membership, PARAMETERS, transport=transport)
             ),
         )
-        for transport in ("zmtp", "tcp", "zmq")
+        for transport in ("tcp", "zmtp", "zmq")
     ]
 
 
