@@ -4,12 +4,22 @@ import asyncio
 import contextlib
 import socket
 
+from camcast.doors.transport import PipeLimits
+from camcast.live.transports import ZMTP, find_transport
+from camcast.live.zmtp.pipes import ZmtpPipes
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact
 
 HEADER = b"CAM"
 
 
 ANY_PORT = "tcp://127.0.0.1:0"
+
+
+def new_pipes(limits: PipeLimits | None = None, *, transport: str = ZMTP) -> ZmtpPipes:
+    """Return pipes of `zmtp`, or of `tcp`, which is the same without what is within a machine."""
+    made = find_transport(transport)(limits, frame_header=HEADER)
+    assert isinstance(made, ZmtpPipes)
+    return made
 
 
 def at(address: str) -> Contact:

@@ -10,12 +10,12 @@ from contextlib import contextmanager
 
 import pytest
 
-from camcast.live.transports import TCP, ZMTP, find_transport
+from camcast.live.transports import TCP, ZMTP
 from camcast.live.zmtp import unix_sockets
 from camcast.live.zmtp.pipes import ZmtpPipes
 from tests.contracts.test_transport_contract import has_ipv6
 from tests.live.communities import free_address
-from tests.live.pipe_ends import ANY_PORT, HEADER, Inbox, at, make_record
+from tests.live.pipe_ends import ANY_PORT, Inbox, at, make_record, new_pipes
 from tests.patience import live
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there are no abstract addresses")
@@ -24,12 +24,6 @@ IPV6 = pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6 loopb
 ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root may run processes of other users")
 NOBODY = 65_534  # any user but root
 ELSEWHERE = "198.51.100.1"  # [RFC 5737] nobody's
-
-
-def new_pipes(transport: str = ZMTP) -> ZmtpPipes:
-    made = find_transport(transport)(frame_header=HEADER)
-    assert isinstance(made, ZmtpPipes)
-    return made
 
 
 def port_of(address: str) -> int:
@@ -86,7 +80,8 @@ async def test_one_port_of_two_addresses_is_two_processes() -> None:
 @pytest.mark.parametrize(("ours", "theirs"), [(TCP, ZMTP), (ZMTP, TCP), (TCP, TCP)])
 @live
 async def test_where_one_end_has_tcp_alone_the_other_takes_it(ours: str, theirs: str) -> None:
-    sender, receiver, inbox = new_pipes(ours), new_pipes(theirs), Inbox()
+    sender, receiver = new_pipes(transport=ours), new_pipes(transport=theirs)
+    inbox = Inbox()
     sender.send([at(receiver.open_input(ANY_PORT, inbox).address)], make_record(1))
     assert await inbox.has_numbers(1) == [1]
     assert families(sender) == families(receiver) == {socket.AF_INET: 1}

@@ -5,21 +5,14 @@ import asyncio
 import pytest
 
 from camcast.doors.transport import PipeLimits
-from camcast.live.transports import TCP, ZMTP, find_transport, open_pipes
-from camcast.live.zmtp.pipes import ZmtpPipes
+from camcast.live.transports import TCP, ZMTP, open_pipes
 from camcast.vocabulary.identity import Contact, PeerId
 from tests.live.communities import free_address
-from tests.live.pipe_ends import ANY_PORT, HEADER, Inbox, at, make_record
+from tests.live.pipe_ends import ANY_PORT, Inbox, at, make_record, new_pipes
 from tests.patience import live
 
 RECORD_BYTES = 1_000
 FIRST, SECOND = PeerId(bytes(15) + b"\1"), PeerId(bytes(15) + b"\2")
-
-
-def new_pipes(limits: PipeLimits | None = None, transport: str = ZMTP) -> ZmtpPipes:
-    made = find_transport(transport)(limits, frame_header=HEADER)
-    assert isinstance(made, ZmtpPipes)
-    return made
 
 
 @pytest.mark.parametrize(("transport", "connections"), [(ZMTP, 0), (TCP, 1)])
@@ -111,7 +104,6 @@ async def test_what_is_for_another_process_of_the_loop_is_dropped() -> None:
     pipe.close()
     pipes.send([Contact(FIRST, address)], make_record(2))  # nobody has noticed yet
     pipes.open_input(address, second, SECOND)
-    await asyncio.sleep(0)
     while not pipes.counters.records_misdirected:
         await asyncio.sleep(0.001)
     pipes.send([Contact(FIRST, address), Contact(SECOND, address)], make_record(3))

@@ -10,18 +10,13 @@ import zmq
 
 from camcast.doors.transport import InputPipe, PipeLimits
 from camcast.live.zmtp.codec import GREETING, Decoder, ProtocolError, handshake, peer_in, ready
-from camcast.live.zmtp.pipes import ZmtpPipes
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.wire import VERSION
-from tests.live.pipe_ends import ANY_PORT, HEADER, Inbox, is_refused, knock, make_record
+from tests.live.pipe_ends import ANY_PORT, HEADER, Inbox, is_refused, knock, make_record, new_pipes
 from tests.patience import PATIENCE_SECONDS, eventually, live
 
 ONE, OTHER = PeerId(b"1" * 16), PeerId(b"2" * 16)
 ANOTHER_VERSION = str(VERSION + 1).encode()
-
-
-def new_pipes(limits: PipeLimits | None = None) -> ZmtpPipes:
-    return ZmtpPipes(limits, frame_header=HEADER)
 
 
 def read(said: bytes, peer_type: bytes) -> dict[str, bytes] | None:

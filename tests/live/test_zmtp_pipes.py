@@ -19,17 +19,22 @@ from camcast.live.zmtp.codec import GREETING, Decoder, ProtocolError, frame_head
 from camcast.live.zmtp.pipes import ZmtpPipes
 from camcast.vocabulary.identity import UNKNOWN_PEER
 from tests.live.communities import free_address
-from tests.live.pipe_ends import ANY_PORT, HEADER, Inbox, at, is_refused, knock, make_record
+from tests.live.pipe_ends import (
+    ANY_PORT,
+    HEADER,
+    Inbox,
+    at,
+    is_refused,
+    knock,
+    make_record,
+    new_pipes,
+)
 from tests.mutations import mutated
 from tests.patience import PATIENCE_SECONDS, eventually, live
 
 PUSH = GREETING + ready({"Socket-Type": b"PUSH"})
 PULL = GREETING + ready({"Socket-Type": b"PULL"})
 PING = b"\x04\x07\x04PING\x00\x0a"  # [RFC 37, 2.5] wait a second; without a context
-
-
-def new_pipes(limits: PipeLimits | None = None) -> ZmtpPipes:
-    return ZmtpPipes(limits, frame_header=HEADER)
 
 
 def message(record: bytes) -> bytes:

@@ -60,7 +60,8 @@ _OPTIONS: Final = (
     (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 30_000),
 )
 # chosen: less than TCP's buffers grow to; measured: with the kernel's 208 KiB one frame of forty
-# had to wait for its reader when fifty nodes published at once.
+# had to wait for its reader when fifty nodes published at once. Linux gives up to twice
+# net.core.wmem_max, which is 208 KiB where nobody has raised it (4 MiB where this was measured).
 _UNIX_SEND_BYTES: Final = 2**20
 
 

@@ -212,14 +212,13 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
 
     def _dial(self, pipe: _ZmtpOutput) -> None:
         """Begin to connect; a failure is followed by another attempt later."""
+        inner = self.inputs.get(pipe.address) if self.within_machine else None
+        if self.profile is None and isinstance(inner, ZmtpInput):
+            pipe.inner = inner
+            self._ready(pipe, inner.peer)
+            return
         if pipe.timer is not None:
             pipe.timer.cancel()
-        if self.within_machine and self.profile is None:
-            inner = self.inputs.get(pipe.address)
-            if isinstance(inner, ZmtpInput):
-                pipe.inner = inner
-                self._ready(pipe, inner.peer)
-                return
         pipe.timer = self._loop.call_later(CONNECT_SECONDS_MAX, self._broken, pipe)
         host, port = _host_and_port(pipe.address)
         try:
