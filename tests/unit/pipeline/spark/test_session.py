@@ -208,6 +208,15 @@ def test_the_session_is_set_up(spark: SparkSession) -> None:
     assert int(partitions) == 4 * (os.cpu_count() or 1)
 
 
+def test_compiled_classes_have_room_whatever_compiles_them(spark: SparkSession) -> None:
+    """With QUICK, Java's own limit is 48 MiB; the tests of the pipeline alone filled it."""
+    java = spark.sparkContext._jvm
+    assert java is not None
+    pools = java.java.lang.management.ManagementFactory.getMemoryPoolMXBeans()
+    code = [pool.getUsage().getMax() for pool in pools if pool.getName().startswith("Code")]
+    assert sum(code) == 240 * 2**20
+
+
 def test_a_second_session_shares_the_jvm_but_not_the_views(spark: SparkSession) -> None:
     spark.range(1).createOrReplaceTempView("seen")
     with open_spark("inner", master="local[*]") as inner:
