@@ -26,6 +26,7 @@ from tests.laws.communities import Graph, in_degrees
 from tests.laws.overlay_graphs import graph_of, membership_in
 
 TOPIC = Topic.parse(".community")
+LARGE = 150
 DEFAULTS = DhtOptions()
 # Suspect and confirmed, in units of the liveness service. Four units more, each up to a tenth late:
 # one until the silence is noticed, and one for each dead helper that is replaced by another dead
@@ -49,8 +50,8 @@ class DhtWorld(World):
 
 @pytest.fixture(scope="module")
 def large() -> Graph:
-    """The tables of 300 members at c = 5."""
-    return settled_tables(300, 5.0)
+    """The tables of many members at c = 5."""
+    return settled_tables(LARGE, 5.0)
 
 
 def settled_tables(size: int, c: float) -> Graph:
@@ -60,10 +61,10 @@ def settled_tables(size: int, c: float) -> Graph:
     return graph_of(world)
 
 
-@pytest.mark.parametrize(("size", "c"), [(30, 0.0), (50, 2.0), (300, 5.0)])
+@pytest.mark.parametrize(("size", "c"), [(30, 0.0), (50, 2.0), (LARGE, 5.0)])
 def test_tables_have_ln_n_plus_c_entries(size: int, c: float, large: Graph) -> None:
     """5.2.3: "those have all the same size of ln Nt + ct", rounded up; all of them, exactly."""
-    tables = large if size == 300 else settled_tables(size, c)
+    tables = large if size == LARGE else settled_tables(size, c)
     sizes = [len(entries) for entries in tables.values()]
     assert sizes == [ceil(log(size) + c)] * size
     if c:  # else rounding up alone is more
@@ -72,10 +73,10 @@ def test_tables_have_ln_n_plus_c_entries(size: int, c: float, large: Graph) -> N
 
 def test_in_degrees_are_those_of_uniform_random_tables(large: Graph) -> None:
     """5.2.3: "dynamic and uniform random membership tables": each of N-1 others is in a table
-    with probability k/(N-1), so in-degrees are binomial. Index of dispersion over 300
-    processes: chi-square with 299 degrees, at 99 % within +- 2.58 standard deviations."""
+    with probability k/(N-1), so in-degrees are binomial. Index of dispersion over 150
+    processes: chi-square with 149 degrees, at 99 % within +- 2.58 standard deviations."""
     degrees = in_degrees(large)
-    k, n = ceil(log(300) + 5), 300
+    k, n = ceil(log(LARGE) + 5), LARGE
     expected, p = float(k), k / (n - 1)
     chi2 = sum((degree - expected) ** 2 for degree in degrees) / (expected * (1 - p))
     deviations = (chi2 - (n - 1)) / sqrt(2 * (n - 1))

@@ -61,7 +61,7 @@ class Islands(World):
             assert {receiver for receiver, _ in self.delivered} == set(self.members)
 
 
-@pytest.mark.parametrize("backend", ["dht", "hybrid"])
+@pytest.mark.parametrize("backend", ["dht", pytest.param("hybrid", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("each", [2, 10])
 @pytest.mark.parametrize("apart", APART)
 def test_two_islands_from_the_start(backend: str, each: int, apart: float) -> None:

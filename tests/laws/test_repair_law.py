@@ -83,7 +83,9 @@ def test_each_fault(fault: str) -> None:
     assert not wrong(verdict)
 
 
-@pytest.mark.parametrize("membership", ["hybrid", "dht"])
+@pytest.mark.parametrize(
+    "membership", [pytest.param("hybrid", marks=pytest.mark.slow), "dht"]
+)  # the tables of hybrid are SCAMP's, as in the test before
 @pytest.mark.parametrize("fault", ["cut-10", "kill-50", "pause-20"])
 def test_each_overlay(membership: str, fault: str) -> None:
     verdict = judge(make_case(membership, 2, (fault,)))

@@ -77,7 +77,7 @@ def grow_plainly(seed: int, size: int, c: int) -> list[Node]:
     return nodes
 
 
-@pytest.mark.parametrize("c", [1, 2])
+@pytest.mark.parametrize("c", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_the_join_process_is_the_twins(c: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Mean view, and the spreads of out- and in-degrees, over 6 runs of the engine and 200 of
     the twin, N = 50: equal at 99.9 % each (two-sample z test), fixed seeds.
@@ -142,7 +142,7 @@ def test_fifty(c: int, contacts: int) -> None:
         assert stdev(in_degrees(graph)) < bare
 
 
-@pytest.mark.parametrize("c", [1, 2])
+@pytest.mark.parametrize("c", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_two_hundred_through_one_gateway(c: int) -> None:
     net = World(3)
     nodes = grow(net, 200, gap=0.1, options={"c": c})

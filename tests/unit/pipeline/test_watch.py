@@ -218,7 +218,7 @@ main()
         ("watch", "camcast.pipeline.spark.jvm.Jvm.gateway"),  # Java is starting
         # In a thread that Spark calls back; half a minute.
         pytest.param("watch", "camcast.pipeline.watch.measures", marks=pytest.mark.slow),
-        ("compare", "camcast.pipeline.compare.inputs.measures"),
+        ("compare", "camcast.pipeline.compare.inputs.read_runs"),
     ],
 )
 def test_ctrl_c_ends_it_without_a_traceback(command: str, moment: str, tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("twins", [400, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("twins", [200, pytest.param(5000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_kernel_agrees_with_the_twin(name: str, twins: int) -> None:
     given = SETTINGS[name]

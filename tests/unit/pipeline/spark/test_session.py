@@ -369,7 +369,12 @@ def test_a_jvm_that_ends_by_itself_is_named_with_its_last_words(
 
 
 @pytest.mark.parametrize(
-    "how", [signal.SIGINT, signal.SIGTERM, pytest.param(signal.SIGKILL, marks=pytest.mark.slow)]
+    "how",
+    [
+        pytest.param(signal.SIGINT, marks=pytest.mark.slow),  # as in test_watch
+        signal.SIGTERM,
+        pytest.param(signal.SIGKILL, marks=pytest.mark.slow),
+    ],
 )
 def test_nothing_is_left_when_a_job_is_broken_off(how: signal.Signals, tmp_path: Path) -> None:
     script = """
