@@ -251,11 +251,11 @@ class _Case:
             return "not_joined", f"it joined {topic} {self._when(joined.when)}"
         if any(one.kind == "missed" and one.covers(self.event) for one in life):
             return "out_of_retention", "nobody keeps it any more, which its subscribers were told"
-        if pause := self._pause(life):
-            return "paused", f"the process did not run for {pause.seconds:.1f} s then"
         if refused := sum(m.kind == "drop" and m.community == topic for m in account.moments):
             says = "without a valid certificate of its publisher for that (docs/security.md)"
             return "refused", f"refused by rights: {refused} copies came, {says}"
+        if pause := self._pause(life):
+            return "paused", f"the process did not run for {pause.seconds:.1f} s then"
         if unsent := self._unsent_to(account):
             return "dropped_at_pipe", f"dropped at the pipe to it, which was full, by {unsent}"
         if self._was_isolated(life):

@@ -310,6 +310,12 @@ def test_what_happened_to_the_process_then_explains_it(
     assert reason_of(account(*life)) == reason
 
 
+def test_copies_that_came_say_more_than_a_pause() -> None:
+    paused = Moment(110.0, "paused", seconds=20.0)
+    refused = Moment(112.0, "drop", ".a", EVENT, 1, peer="bb")
+    assert reason_of(account(paused, moments=(refused,))) == "refused"
+
+
 def test_copies_that_were_sent_and_did_not_arrive_are_counted() -> None:
     sent = tuple(Moment(100.1, "send", ".a", EVENT, 1, peer="aa") for _ in range(2))
     sender = account(knows=True, peer="cc", known=("aa",), moments=sent)
