@@ -11,7 +11,12 @@ from camcast.engine.known_streams import KnownRanges
 from camcast.vocabulary.events import StreamId
 
 NEWS_SECONDS: Final = 1.0  # [PROTOCOLS 8] news are told so long after something came
-TOLD_AGAIN: Final = 2  # chosen: with two neighbours each time, 2 % are told by nobody: the hash
+# chosen: what comes between two rounds is told in both. What comes in quiet begins the rounds and
+# is told in the first alone, for the second comes when this is over: 13 % of the members are told
+# by nobody, and learn it from the hash. Measured, 50 members, 30 % loss: to tell it twice takes
+# half as many messages again, and at c = 5 nothing comes sooner (99.9 % within 0.2 s); at c = 0 the
+# p99 is 4.3 s in place of 6.3 s.
+TOLD_AGAIN: Final = 2
 CLIMBING_SECONDS: Final = 8.0  # chosen: at 0, 1, 3 and 7 s, so that a short cut is outlived
 _NEWS_AGE_MAX: Final = TOLD_AGAIN * NEWS_SECONDS
 _CLIMBING_AGES: Final = (0, 1, 3, 7)

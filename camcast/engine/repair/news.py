@@ -1,7 +1,7 @@
 """The news of one community: what has changed of late is told to some neighbours.
 
-A second after something came it is told to two neighbours, and a second later to two more; nothing
-when nothing came (`camcast.engine.repair.changes`). What was asked for, and came, is told sooner.
+A second after something came it is told to two neighbours; nothing when nothing came
+(`camcast.engine.repair.changes`). What was asked for, and came, is told sooner.
 """
 
 from __future__ import annotations
