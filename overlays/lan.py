@@ -26,10 +26,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Hashable
+from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar, Final
 
-from zeroconf import IPVersion, ServiceInfo, ServiceStateChange, Zeroconf
+from zeroconf import IPVersion, NotRunningException, ServiceInfo, ServiceStateChange, Zeroconf
 from zeroconf.asyncio import AsyncServiceBrowser, AsyncZeroconf
 
 from camcast.doors.datagrams import DatagramPort
@@ -101,9 +102,12 @@ class LanDiscovery(Discovery):
             task.cancel()
         # What `async_cancel` and `async_close` do, without a task that goes on after this.
         self._browser._async_cancel()
-        self._zeroconf.zeroconf.done = True
-        self._zeroconf.zeroconf.engine.close()
-        self._zeroconf = None
+        speaker, self._zeroconf = self._zeroconf.zeroconf, None
+        if speaker.started:
+            _silence(speaker)
+        else:
+            assert speaker.loop is not None
+            self._tasks.append(speaker.loop.create_task(_silence_once_started(speaker)))
 
     @property
     def state(self) -> str:
@@ -227,6 +231,20 @@ class LanDiscovery(Discovery):
         own = name == f"{self._context.me.peer.hex()}.{SERVICE}"
         if hint is not None and not own and len(self._hints) < PROCESSES_MAX:
             self._hints[name] = hint
+
+
+def _silence(speaker: Zeroconf) -> None:
+    speaker.done = True
+    speaker.engine.close()
+
+
+async def _silence_once_started(speaker: Zeroconf) -> None:
+    """Close the sockets of a speaker when asyncio has taken all of them, and not in the middle."""
+    try:
+        with suppress(NotRunningException):
+            await speaker.async_wait_for_start()
+    finally:
+        _silence(speaker)
 
 
 def _read_hint(properties: dict[bytes, bytes | None]) -> Hint | None:

@@ -1,8 +1,10 @@
 """Discovery on the own network, by real multicast DNS at the loopback."""
 
 import asyncio
+import os
 import socket
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -12,6 +14,7 @@ from tests.authority import ADA, CLUB, EVE, ROOT
 from tests.live.communities import CERTAIN, OPTIONS
 from tests.live.identities import enrol, known_as
 from tests.patience import eventually, live
+from tests.python_process import python
 
 
 def multicast_works() -> bool:
@@ -75,6 +78,35 @@ async def test_who_left_a_community_is_found_there_no_more() -> None:
         await other.community(".soccer").leave()
         async with manager() as newcomer:
             assert (await newcomer.join(".soccer")).state == "alone"
+
+
+@needs_multicast
+@live
+async def test_closed_while_it_starts_it_leaves_no_socket(caplog: pytest.LogCaptureFixture) -> None:
+    """After each of the turns of the event loop in which zeroconf opens its sockets."""
+    before = len(os.listdir("/proc/self/fd"))
+    for turns in range(8):
+        async with manager():
+            for _ in range(turns):
+                await asyncio.sleep(0)
+    await eventually(lambda: len(os.listdir("/proc/self/fd")) == before)
+    assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []
+
+
+@needs_multicast
+def test_a_program_that_ends_at_once_ends_quietly() -> None:
+    program = """
+        import asyncio
+        from camcast import CommunityManager
+
+        async def main():
+            async with CommunityManager(discovery="lan"):
+                pass
+
+        asyncio.run(main())
+    """
+    done = python("-W", "error", "-c", dedent(program))
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @live
