@@ -2,7 +2,7 @@
 
 __version__ = "0.1.0"  # before the imports, since some of what they import says it
 
-from camcast.changes import Change, Changes
+from camcast.changes import Changes
 from camcast.community import Community
 from camcast.community_errors import CommunityError, GatewayTimeout, InsecureError, NotReady
 from camcast.delivery_queue import Overflow
@@ -24,6 +24,7 @@ from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.events import EventId, Missed, Receipt
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.standing import Change
 from camcast.vocabulary.topics import ROOT, Topic, TopicError
 from camcast.vocabulary.trace import DigestSink, JsonLinesSink, ListSink, TraceRecord
 from camcast.vocabulary.wire import PayloadTooLargeError

@@ -12,8 +12,14 @@ from numbers import Integral, Real
 from types import NoneType
 from typing import Any, Final
 
+from attrs import validators
+
 BYTES: Final = (bytes, bytearray, memoryview)
 """The types of a payload."""
+PROBABILITY: Final = [validators.ge(0.0), validators.le(1.0)]
+"""The validators of a field that is a probability."""
+NOT_NEGATIVE: Final = [validators.ge(0.0)]
+"""The validators of a field that may be 0, but not less."""
 
 
 def check_type(name: str, given: object, kinds: Any, meant: str) -> None:

@@ -33,7 +33,6 @@ from camcast import community as communities
 from camcast import manager as managers
 from camcast import subscription as queues
 from camcast.arguments import check_type
-from camcast.changes import Change
 from camcast.community import State
 from camcast.community_errors import CommunityError
 from camcast.feed import Feed
@@ -42,6 +41,7 @@ from camcast.live.counters import Counters
 from camcast.received import Gap, Lagged, Received, ReceivedBatch
 from camcast.typed import E
 from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.standing import Change
 from camcast.vocabulary.topics import Topic
 
 _P = ParamSpec("_P")

@@ -1,43 +1,18 @@
-"""How this process stands in a community, and who comes into its table: `Community.changes()`."""
+"""The changes in a community that an application has not taken yet: `Community.changes()`."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Final, Literal
-
-from attrs import frozen
+from typing import Final
 
 from camcast.arguments import check_whole
 from camcast.feed import Feed
 from camcast.received import Lagged
-from camcast.vocabulary.identity import Contact
-from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.standing import Change
 
 # chosen: a reader that sleeps through a renewal of its whole table (3 ln N, twice) misses nothing
 QUEUE_LENGTH: Final = 256
-
-Standing = Literal["member", "alone", "degraded"]
-ChangeKind = Literal["member", "alone", "degraded", "left", "peer_seen", "peer_gone"]
-
-
-@frozen
-class Change:
-    """A change in one community, as this process sees it.
-
-    How the process stands: ``member``, with peers in the topic table; ``alone``, without any;
-    ``degraded``, when nothing is heard of any peer any more, so that this process may be cut off;
-    ``left``. And who is in its topic table: ``peer_seen`` came in, and ``peer_gone`` is in it no
-    more. Of those that are gone the `silent` ones were found dead or cut off. Others have left
-    the community, or live on outside this table: it holds some members only.
-    """
-
-    kind: ChangeKind
-    topic: Topic
-    peer: Contact | None = None
-    """Of `peer_seen` and `peer_gone`."""
-    silent: bool = False
-
 
 ChangeCallback = Callable[[Change], Awaitable[None] | None]
 

@@ -19,7 +19,7 @@ from camcast.arguments import (
     check_whole,
 )
 from camcast.changes import QUEUE_LENGTH as CHANGES_LENGTH
-from camcast.changes import Change, ChangeCallback, Changes
+from camcast.changes import ChangeCallback, Changes
 from camcast.community_errors import CommunityError, GatewayTimeout, NotReady
 from camcast.delivery_queue import Overflow
 from camcast.engine.participation import Participation
@@ -41,6 +41,7 @@ from camcast.typed import E, Sent
 from camcast.vocabulary.events import Receipt
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.standing import Change
 from camcast.vocabulary.topics import GroupId, Topic
 
 JOIN_SECONDS: Final = 10.0  # chosen: several rounds of asking gateways and contacts

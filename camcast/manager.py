@@ -19,7 +19,6 @@ import attrs
 
 from camcast import typed
 from camcast.arguments import check_flag, check_list, check_optional, check_timeout
-from camcast.changes import Change
 from camcast.community import JOIN_SECONDS, Community
 from camcast.community_errors import CommunityError
 from camcast.doors.options import OptionError
@@ -45,6 +44,7 @@ from camcast.vocabulary.events import parse_event_id
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import Deliver, Tell
 from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.standing import Change
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.trace import Sink, flush_sink
 

@@ -83,7 +83,9 @@ def cli_page() -> str:
 
 
 def _commands(path: str, group: TyperGroup) -> Iterator[tuple[str, Any]]:
-    for name, command in group.commands.items():
+    context: Any = None  # no command's existence depends on it
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         yield f"{path} {name}", command
         if isinstance(command, TyperGroup):
             yield from _commands(f"{path} {name}", command)

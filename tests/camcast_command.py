@@ -3,10 +3,13 @@
 import json
 import os
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
+from typer.core import TyperGroup
 
 from camcast.cli.app import app
 from tests.printed_json import checked
@@ -49,3 +52,16 @@ def camcast_alone(path: Path, *arguments: object) -> subprocess.CompletedProcess
         (path / f"{package}.py").write_text(f"raise ImportError('no', name='{package}')")
     path_before = f"{path}:{os.environ.get('PYTHONPATH', '')}"
     return python("-m", "camcast", *arguments, PYTHONPATH=path_before)
+
+
+def all_commands() -> dict[str, Any]:
+    """Return every command by its words, those of entry points and of groups included."""
+    return dict(_commands(typer.main.get_command(app), ""))
+
+
+def _commands(group: Any, path: str) -> Iterator[tuple[str, Any]]:
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
+        yield f"{path} {name}".strip(), command
+        if isinstance(command, TyperGroup):
+            yield from _commands(command, f"{path} {name}".strip())

@@ -18,7 +18,7 @@ from camcast.cli.setting_options import Workers
 from camcast.doors.options import OptionError
 from camcast.report.csv_text import csv_text
 from camcast.report.output_place import output_file
-from camcast.scenarios.workload import KINDS, Workload
+from camcast.scenarios.workload import KINDS, Workload, workload_of
 from camcast.sweeps import ProgressBar
 
 _MEASURES: Final = (
@@ -82,7 +82,7 @@ def compare_protocols(
         from camcast.reproduction.protocol_comparison import EVENTS, Comparison, compare, evenly
 
         kinds = [kind for kind in KINDS if kind != "synthetic"]
-        chosen = Workload(**options.workload_of(workload, kinds), events=events or EVENTS)
+        chosen = Workload(**workload_of(workload, kinds), events=events or EVENTS)
         names = None if protocols is None else tuple(map(str.strip, protocols.split(",")))
         comparison = Comparison(
             workload=evenly(chosen),

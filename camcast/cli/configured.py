@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, get_args
 
 import typer
+from typer.core import TyperGroup
 from typer.models import OptionInfo
 
 from camcast.cli.failure import clear_failures
@@ -98,25 +99,28 @@ def _defaults(context: typer.Context, file: Path, paths: Set[str]) -> dict[str, 
     except (TomlTextError, UnicodeDecodeError) as error:
         raise ConfigError(f"{_OPTION} {file}: not TOML: {error}") from None
     own = _options(context.command)
-    assert context.parent is not None
-    commands: Mapping[str, Any] = getattr(context.parent.command, "commands", {})
-    known = own.keys() | {
-        name
-        for command in commands.values()
-        if _OPTION in (its := _options(command))
-        for name in its
-    }
     defaults = {}
     for key, value in content.items():
-        if f"--{key}" not in known or f"--{key}" == _OPTION:
-            raise ConfigError(f"{file}: there is no option {key!r}{_meant(key, known)}")
-        if (option := own.get(f"--{key}")) is not None:
+        if (option := own.get(f"--{key}")) is None or f"--{key}" == _OPTION:
+            known = own.keys() | _options_elsewhere(context)
+            if f"--{key}" not in known or f"--{key}" == _OPTION:
+                raise ConfigError(f"{file}: there is no option {key!r}{_meant(key, known)}")
+        else:
             base = file.parent if option.name in paths else None
             try:
                 defaults[option.name] = _value(context, option, value, base)
             except (ConfigError, typer.BadParameter) as error:
                 raise ConfigError(f"{file}: {key}: {error}") from None
     return defaults
+
+
+def _options_elsewhere(context: typer.Context) -> Set[str]:
+    """Return the options of all commands that read a file; one file may serve several."""
+    group: Any = context.parent and context.parent.command
+    if not isinstance(group, TyperGroup):
+        return frozenset()
+    commands = (group.get_command(context, name) for name in group.list_commands(context))
+    return {name for command in commands if _OPTION in (its := _options(command)) for name in its}
 
 
 def _options(command: Any) -> dict[str, Any]:

@@ -6,16 +6,14 @@ says another name. A flag always says its name: typer would add a ``--no-`` form
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from camcast.cli.failure import CommandError
 from camcast.doors.options import OptionError
-from camcast.scenarios.base import ScenarioError
 
 MEMBERSHIP = typer.Option(
     "--membership",
@@ -86,14 +84,6 @@ def named_values(pairs: list[str] | None, option: str = "--set") -> dict[str, ob
             raise OptionError(f"{option} takes NAME=VALUE, not {pair!r}")
         options[name.strip()] = value.strip()
     return options
-
-
-def workload_of(text: str, kinds: Sequence[str]) -> dict[str, Any]:
-    """Read KIND[:FILE] as the fields of `Workload`; `ScenarioError` for a kind not among these."""
-    kind, colon, file = text.partition(":")
-    if kind not in kinds:
-        raise ScenarioError(f"unknown workload {kind!r}; known: {', '.join(kinds)}")
-    return {"kind": kind, "file": Path(file) if colon else None}
 
 
 def refuse(ctx: typer.Context, names: Mapping[str, str], why: str) -> None:

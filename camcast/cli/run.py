@@ -19,7 +19,7 @@ from camcast.cli.setting_options import sizes_of
 from camcast.runs.folder import dated_folder
 from camcast.scenarios.base import ScenarioError
 from camcast.scenarios.live import Scenario, chain, communities_for, find_scenario
-from camcast.scenarios.workload import KINDS, Workload
+from camcast.scenarios.workload import Workload, workload_of
 from camcast.vocabulary.topics import Topic
 
 MEMBERS: Final = 2  # chosen: of a community that only the workload names: publisher and receiver
@@ -88,7 +88,7 @@ def run(
             speed=speed,
         )
         if workload is not None:
-            workload_given |= options.workload_of(workload, KINDS)
+            workload_given |= workload_of(workload)
         chosen = _base(scenario, community, sizes, workload_given)
         chosen = attrs.evolve(
             chosen,

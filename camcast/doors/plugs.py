@@ -2,7 +2,8 @@
 
 A plug is an entry point of an installed package: in the group ``camcast.membership`` it names a
 `Backend`, in ``camcast.overlays`` a `Discovery` class (or a function that makes one from its
-context), in ``camcast.protocols`` a `Protocol` class. The code of a plug is imported when its name
+context), in ``camcast.protocols`` a `Protocol` class, and in ``camcast.commands`` more commands of
+``camcast`` (`camcast.cli.command_group`). The code of a plug is imported when its name
 is asked for. Our own plugs are found in the same way as a third party's.
 """
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 MEMBERSHIP_GROUP: Final = "camcast.membership"
 OVERLAY_GROUP: Final = "camcast.overlays"
 PROTOCOL_GROUP: Final = "camcast.protocols"
+COMMAND_GROUP: Final = "camcast.commands"
 GATEWAYS: Final = "gateways"
 """The discovery of backends that work with any discovery; the configuration may name another."""
 
@@ -102,6 +104,14 @@ def membership_for(
                 f" {protocol.name!r}: give it as an option of that"
             )
     return backend, backend.parse_options({**(given or {}), **fixed})
+
+
+def load_commands() -> list[Any]:
+    """Return what the entry points of commands name, each a `typer.Typer`.
+
+    Raises `UnknownPlugError` if a package that they import is missing.
+    """
+    return [_load(COMMAND_GROUP, "commands", name) for name in installed(COMMAND_GROUP)]
 
 
 # measured: 3.4 ms of CPU a time, 7 s for the thousand nodes of an experiment

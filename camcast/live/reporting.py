@@ -12,11 +12,11 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from camcast.changes import Change, Standing
 from camcast.engine.node import Node
 from camcast.engine.participation import Participation
 from camcast.live.recent import Recent
 from camcast.vocabulary.notices import Notice, NoticeKind
+from camcast.vocabulary.standing import Change, Standing
 from camcast.vocabulary.topics import GroupId
 
 _log = logging.getLogger(__name__)

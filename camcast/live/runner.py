@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Final
 
-from camcast.changes import Change, Standing
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.profile import Profile
 from camcast.doors.transport import AddressInUse, BindError, ForgeryError, InputPipe, OutputPipes
@@ -29,6 +28,7 @@ from camcast.vocabulary.identity import Contact, PeerId, new_peer_id
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import Deliver, Tell, Token
 from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.standing import Change, Standing
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.trace import Sink, Trace
 

@@ -36,10 +36,10 @@ from numba import njit
 from numpy.random import PCG64, Generator
 from numpy.typing import NDArray
 
+from camcast.arguments import PROBABILITY
 from camcast.population.graphs import Graph, Overlay
 from camcast.population.outcome import Counts, Interval, mean_interval
 from camcast.population.xoshiro import State, next_bits, seeded
-from camcast.settings.base import PROBABILITY
 from camcast.vocabulary.streams import stream
 
 TTL_MAX: Final = 2**31 - 1  # chosen: longer than any path; section 4 leaves the TTL out

@@ -23,31 +23,12 @@ from camcast.live.zmq_pipes import library_versions
 from camcast.report.output_place import OutputError
 from camcast.scenarios.base import BaseScenario
 from camcast.scenarios.workload import digest
-from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.trace import SCHEMA_VERSION
 
 SCENARIO_FILE: Final = "scenario.json"
 SUMMARY_FILE: Final = "summary.json"
 
 World = Literal["live", "virtual"]
-
-
-class RunEntryError(CamcastError, ValueError):
-    """Something in a run's folder is not the run's; the message names it."""
-
-
-def check_entries(folder: Path) -> None:
-    """Refuse links out of a run's folder, and what is no file; raises `RunEntryError`.
-
-    A folder that was passed on could else name any file of its reader, whose lines would be
-    quoted in the report as records that cannot be read; a pipe would never end.
-    """
-    home = folder.resolve()
-    for entry in folder.iterdir():
-        if entry.is_symlink() and home not in entry.resolve().parents:
-            raise RunEntryError(f"{entry} is a link out of the run's folder; remove it, or copy")
-        if not (entry.is_file() or entry.is_dir()):
-            raise RunEntryError(f"{entry} is neither a file nor a folder; remove it")
 
 
 class OutputFolder:

@@ -25,10 +25,10 @@ from typing import ClassVar, Final
 
 from attrs import field, frozen, validators
 
+from camcast.arguments import NOT_NEGATIVE, PROBABILITY
 from camcast.live import transports
 from camcast.scenarios.base import BaseScenario, ScenarioError
 from camcast.scenarios.workload import Workload
-from camcast.settings.base import NOT_NEGATIVE, PROBABILITY
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
 from camcast.workloads import Publication

@@ -37,9 +37,9 @@ from typing import ClassVar, Final, Literal, get_args
 
 from attrs import field, frozen, validators
 
+from camcast.arguments import NOT_NEGATIVE, PROBABILITY
 from camcast.interests.interest import Interest
 from camcast.scenarios.base import BaseScenario, ScenarioError
-from camcast.settings.base import NOT_NEGATIVE, PROBABILITY
 from camcast.settings.climate import Climate, Constant, Latency, LogNormal, Uniform
 from camcast.vocabulary.topics import Topic
 from camcast.workloads.churn import ChurnTrace, load_churn

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import attrs
 from attrs import field, frozen, validators
@@ -25,6 +26,14 @@ FILE_KINDS: Final = ("usenet", "earthquakes")  # nothing is shipped for these
 
 EVENTS: Final = 100  # chosen: of a synthetic workload; one lost copy shows as 1 %
 PAYLOAD_BYTES: Final = 256  # [DESIGN, hot path] the payload of all our measurements
+
+
+def workload_of(text: str, kinds: Sequence[str] = KINDS) -> dict[str, Any]:
+    """Read KIND[:FILE] as the fields of `Workload`; raises `ValueError` for no kind of these."""
+    kind, colon, file = text.partition(":")
+    if kind not in kinds:
+        raise ValueError(f"unknown workload {kind!r}; known: {', '.join(kinds)}")
+    return {"kind": kind, "file": Path(file) if colon else None}
 
 
 @frozen(kw_only=True)

@@ -7,14 +7,10 @@ dead. The other modules of this package extend it, each for one shape of systems
 
 from __future__ import annotations
 
-from typing import Final
+from attrs import field, frozen
 
-from attrs import field, frozen, validators
-
+from camcast.arguments import PROBABILITY
 from camcast.vocabulary.errors import CamcastError
-
-PROBABILITY: Final = [validators.ge(0.0), validators.le(1.0)]
-NOT_NEGATIVE: Final = [validators.ge(0.0)]
 
 
 class SettingError(CamcastError, ValueError):

@@ -33,7 +33,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
 from attrs import field, frozen
 
-from camcast.settings.base import PROBABILITY, Participants, SettingError, Weather
+from camcast.arguments import PROBABILITY
+from camcast.settings.base import Participants, SettingError, Weather
 from camcast.settings.chain import Community, Setting, interested_in
 from camcast.settings.group import GroupOptions, options_of
 from camcast.vocabulary.parameters import Parameters

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from attrs import field, frozen, validators
 
-from camcast.settings.base import NOT_NEGATIVE, PROBABILITY
+from camcast.arguments import NOT_NEGATIVE, PROBABILITY
 
 
 class Latency(Protocol):

@@ -7,7 +7,8 @@ from typing import Final
 
 from attrs import field, frozen, validators
 
-from camcast.settings.base import PROBABILITY, SettingError
+from camcast.arguments import PROBABILITY
+from camcast.settings.base import SettingError
 from camcast.settings.group import Group, GroupOptions
 
 C_MAX: Final = 50  # [membership.scamp]

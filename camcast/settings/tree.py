@@ -24,8 +24,9 @@ from typing import Final, Literal, get_args
 
 from attrs import field, frozen
 
+from camcast.arguments import PROBABILITY
 from camcast.protocols.hpmcast.rounds import rounds
-from camcast.settings.base import PROBABILITY, Faults, SettingError, too_many
+from camcast.settings.base import Faults, SettingError, too_many
 
 Estimate = Literal["expected", "measured"]
 ESTIMATES: Final[tuple[Estimate, ...]] = get_args(Estimate)

@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 from attrs import field, frozen
 
-from camcast.settings.base import PROBABILITY
+from camcast.arguments import PROBABILITY
 from camcast.settings.climate import Climate, Constant
 
 

@@ -13,7 +13,8 @@ from attrs import frozen
 from msgspec import UNSET
 
 from camcast.pipeline.measured import Seed
-from camcast.runs.folder import SCENARIO_FILE, RunEntryError, check_entries
+from camcast.runs.folder import SCENARIO_FILE
+from camcast.runs.trace_reading import RunEntryError, check_entries
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.trace import SCHEMA_VERSION
 

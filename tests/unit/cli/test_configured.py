@@ -12,7 +12,7 @@ from camcast.cli import options
 from camcast.cli.app import app as camcast_app
 from camcast.cli.configured import configured
 from camcast.cli.option_group import grouped
-from tests.camcast_command import Capture, refusal
+from tests.camcast_command import Capture, all_commands, refusal
 from tests.python_process import python
 
 RUNNING = ("subscribe", "publish", "gateway", "doctor")
@@ -144,7 +144,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path, capfd: Capture) -> No
 def test_every_option_of_a_command_that_runs_a_process_has_its_variable(
     name: str, capfd: Capture
 ) -> None:
-    command = typer.main.get_command(camcast_app).commands[name]  # type: ignore[attr-defined] # a group
+    command = all_commands()[name]
     variables = {
         option: one.envvar
         for one in command.params

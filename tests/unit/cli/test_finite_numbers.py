@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 from typer.core import TyperGroup
-from typer.main import get_command
 from typer.testing import CliRunner
 
 from camcast.cli.app import app
 from camcast.cli.finite_numbers import Command
-
-
-def commands(group: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Any]]:
-    for name, command in group.commands.items():
-        if isinstance(command, TyperGroup):
-            yield from commands(command, *path, name)
-        else:
-            yield (*path, name), command
+from tests.camcast_command import all_commands
 
 
 def test_every_command_checks_its_numbers() -> None:
-    unchecked = [path for path, it in commands(get_command(app)) if not isinstance(it, Command)]
-    assert unchecked == []
+    single = {name: it for name, it in all_commands().items() if not isinstance(it, TyperGroup)}
+    assert [name for name, it in single.items() if not isinstance(it, Command)] == []
 
 
 @pytest.mark.parametrize("given", ["inf", "-inf", "nan"])

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from camcast.report.output_place import OutputError
-from camcast.runs.folder import OutputFolder, RunEntryError, check_entries
+from camcast.runs.folder import OutputFolder
+from camcast.runs.trace_reading import RunEntryError, check_entries
 from camcast.vocabulary.trace import JsonLinesSink
 from tests.camcast_command import Capture, refusal
 

@@ -1,0 +1,67 @@
+"""The group of all commands: the library's, and those that installed packages add.
+
+A package adds commands by an entry point in the group ``camcast.commands``, which names a
+`typer.Typer`. The library thus knows none of the commands of research, and its own commands do not
+wait for the modules of research: added commands are imported once the help is asked for, or a
+command that is not the library's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from camcast.cli.finite_numbers import Command
+from camcast.doors.plugs import load_commands
+
+
+def add_command(
+    app: typer.Typer, command: Callable[..., None] | typer.Typer, example: str, panel: str
+) -> None:
+    """Add a command to an app, under a heading of the help.
+
+    `example` has the arguments of the command's example; a group's commands have their own.
+    """
+    if isinstance(command, typer.Typer):
+        app.add_typer(command, rich_help_panel=panel)
+    else:
+        epilog = f"Example: camcast {example}"
+        app.command(cls=Command, epilog=epilog, rich_help_panel=panel)(command)
+
+
+class CommandGroup(TyperGroup):
+    """The command ``camcast``: its own commands, and the commands of entry points."""
+
+    _complete = False
+    """Whether the commands of entry points are among the commands."""
+
+    def _complete_commands(self) -> None:
+        if not self._complete:
+            self._complete = True
+            for app in load_commands():
+                self.commands.update(typer.main.get_group(app).commands)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands."""
+        self._complete_commands()
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the command of this name, or None."""
+        if cmd_name not in self.commands:
+            self._complete_commands()
+        return super().get_command(ctx, cmd_name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands under the headings that they were added with."""
+        width = formatter.width - 6 - max(map(len, self.list_commands(ctx)))
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for name, command in self.commands.items():
+            help_text = command.get_short_help_str(width)
+            panels.setdefault(command.rich_help_panel, []).append((name, help_text))
+        for panel, rows in panels.items():
+            with formatter.section(panel):
+                formatter.write_dl(rows)
