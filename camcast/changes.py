@@ -9,8 +9,8 @@ from typing import Final, Literal
 from attrs import frozen
 
 from camcast.arguments import check_whole
-from camcast.feed import Feed
-from camcast.received import Lagged
+from camcast.inbox.received import Lagged
+from camcast.inbox.subscription import Feed
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import Topic
 
