@@ -145,7 +145,7 @@ def test_hand_over(
 
     async def hand_over(batches: list[Batch]) -> None:
         for batch in batches:
-            deliveries.deliver(batch, manager._lifetime.running(), history=False)
+            deliveries.deliver(batch, history=False)
         await reader.all()
 
     async def stop() -> None:

@@ -5,19 +5,18 @@ __version__ = "0.1.0"  # before the imports, since some of what they import says
 from camcast.changes import Changes
 from camcast.community import Community
 from camcast.community_errors import CommunityError, GatewayTimeout, InsecureError, NotReady
-from camcast.delivery_queue import Overflow
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import UnknownPlugError
 from camcast.doors.signatures import NotAllowedError
 from camcast.doors.transport import AddressInUse, BindError
+from camcast.inbox.received import Lagged, Overflow, Received, ReceivedBatch
+from camcast.inbox.subscription import Subscription
 from camcast.interests.interest import Interest, InterestError
 from camcast.live.gateway_file import GatewayError
 from camcast.live.stats import Stats
 from camcast.live.transports import open_pipes
 from camcast.manager import CommunityManager
-from camcast.received import Lagged, Received, ReceivedBatch
 from camcast.security.passphrase import PassphraseError
-from camcast.subscription import Subscription
 from camcast.typed import Sent, TypedEventError, topic, topic_of
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.errors import CamcastError

@@ -31,14 +31,14 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast
 from camcast import changes
 from camcast import community as communities
 from camcast import manager as managers
-from camcast import subscription as queues
 from camcast.arguments import check_type
 from camcast.community import State
 from camcast.community_errors import CommunityError
-from camcast.feed import Feed
+from camcast.inbox import subscription as queues
+from camcast.inbox.received import Gap, Lagged, Received, ReceivedBatch
+from camcast.inbox.subscription import Feed
 from camcast.lifetime import check_not_forked
 from camcast.live.counters import Counters
-from camcast.received import Gap, Lagged, Received, ReceivedBatch
 from camcast.typed import E
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.standing import Change
@@ -118,7 +118,7 @@ def _takes_arguments_of(
 
 
 class _Feed(_Face[_F], Generic[_F, _I]):
-    """The base of subscriptions and changes; see `camcast.feed`."""
+    """The base of subscriptions and changes; see `camcast.inbox.subscription`."""
 
     def __init__(self, manager: CommunityManager, feed: _F) -> None:
         self._manager = manager

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from camcast.arguments import check_whole
-from camcast.feed import Feed
-from camcast.received import Lagged
+from camcast.inbox.received import Lagged
+from camcast.inbox.subscription import Feed
 from camcast.vocabulary.standing import Change
 
 # chosen: a reader that sleeps through a renewal of its whole table (3 ln N, twice) misses nothing

@@ -21,14 +21,10 @@ from camcast.arguments import (
 from camcast.changes import QUEUE_LENGTH as CHANGES_LENGTH
 from camcast.changes import ChangeCallback, Changes
 from camcast.community_errors import CommunityError, GatewayTimeout, NotReady
-from camcast.delivery_queue import Overflow
 from camcast.engine.participation import Participation
-from camcast.interests.interest import Interest
-from camcast.lifetime import Lifetime
-from camcast.live.deliveries import Deliveries
-from camcast.live.reach import reaches
-from camcast.live.stats import CommunityStats, take_community_stats
-from camcast.subscription import (
+from camcast.inbox.deliveries import Deliveries
+from camcast.inbox.received import Overflow
+from camcast.inbox.subscription import (
     QUEUE_BYTES,
     QUEUE_LENGTH,
     BatchCallback,
@@ -37,6 +33,10 @@ from camcast.subscription import (
     MissedCallback,
     Subscription,
 )
+from camcast.interests.interest import Interest
+from camcast.lifetime import Lifetime
+from camcast.live.reach import reaches
+from camcast.live.stats import CommunityStats, take_community_stats
 from camcast.typed import E, Sent
 from camcast.vocabulary.events import Receipt
 from camcast.vocabulary.identity import Contact
@@ -106,7 +106,7 @@ class Community(Generic[E]):
 
         self._joiners += 1
         try:
-            in_time = await self._lifetime.conditions.wait_for(settled, timeout)
+            in_time = await self._lifetime.running().conditions.wait_for(settled, timeout)
         except asyncio.CancelledError:
             waits = participation is self._participation and not participation.joined
             if waits and self._joiners == 1 and not self._deliveries.subscriptions:
@@ -151,7 +151,7 @@ class Community(Generic[E]):
             found = peers >= min_peers and participation.live_links() >= min_links
             return found or participation is not self._participation
 
-        if not await self._lifetime.conditions.wait_for(enough, left):
+        if not await self._lifetime.running().conditions.wait_for(enough, left):
             raise NotReady(
                 f"{self.topic} has {len(self.peers)} peers and {participation.live_links()} links"
                 f" after {timeout} s; {min_peers} and {min_links} were asked for"
@@ -235,7 +235,7 @@ class Community(Generic[E]):
         if since:
             subscription.wants_history = True
             for batch in runner.history(participation, since):
-                self._deliveries.hand_to([subscription], batch, runner)
+                self._deliveries.hand_to([subscription], batch)
         self._deliveries.subscriptions.append(subscription)
         self._tell_interest()
         return subscription

@@ -7,8 +7,7 @@ import os
 from typing import Any
 
 from camcast.community_errors import CommunityError
-from camcast.feed import Feed, running_loop
-from camcast.live.conditions import Conditions
+from camcast.inbox.subscription import Feed, running_loop
 from camcast.live.runner import Runner
 
 
@@ -24,8 +23,6 @@ class Lifetime:
         """From the end of `start` to the end of `close`."""
         self.under_way = asyncio.Lock()
         """Held by the `start` or the `close` that is under way: others wait for it."""
-        self.conditions = Conditions()
-        """What calls wait for, such as that a process has joined."""
         self.callbacks: set[asyncio.Future[None]] = set()
         """Of the application's feeds, until they have ended: `close` waits for them."""
         self._process = 0
@@ -47,7 +44,6 @@ class Lifetime:
             return False
         self._loop = self.runner = None
         self.under_way = asyncio.Lock()
-        self.conditions = Conditions()
         self.callbacks = set()
         return True
 

@@ -28,11 +28,11 @@ from camcast.engine.settings import Settings
 from camcast.engine.store import Store
 from camcast.event_trace import Account
 from camcast.exposure import check_addresses, check_closed, check_profile
+from camcast.inbox.deliveries import Inbox
 from camcast.lifetime import Lifetime
 from camcast.live import transports
 from camcast.live.control_socket import Answer, ControlServer
 from camcast.live.counters import Counters
-from camcast.live.deliveries import Deliveries
 from camcast.live.event_account import account_of_event
 from camcast.live.gateway_file import check_keys, parse_gateways, read_gateways, resolve_gateways
 from camcast.live.recent import Recent
@@ -42,7 +42,6 @@ from camcast.security.passphrase import check_passphrase, group_key
 from camcast.typed import E
 from camcast.vocabulary.events import parse_event_id
 from camcast.vocabulary.identity import Contact
-from camcast.vocabulary.outbox import Deliver, Tell
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.standing import Change
 from camcast.vocabulary.topics import GroupId, Topic
@@ -205,7 +204,7 @@ class CommunityManager:
         self._pipes: OutputPipes | None = None
         self._lifetime = Lifetime()
         self._communities: dict[GroupId, Community] = {}
-        self._deliveries: dict[GroupId, Deliveries[Any]] = {}
+        self._inbox = Inbox(None if self._recent is None else self._recent.note)
 
     def __repr__(self) -> str:
         runner = self._lifetime.runner
@@ -260,9 +259,7 @@ class CommunityManager:
                 rng=self._rng,
                 sink=self._trace,
                 recent=self._recent,
-                on_deliver=self._deliver,
-                on_missed=self._tell_missed,
-                on_step=self._lifetime.conditions.stepped,
+                inbox=self._inbox,
                 on_change=self._changed,
             )
             await check_closed(runner.input, pipes.profile)
@@ -390,12 +387,14 @@ class CommunityManager:
                 supers = () if resolved.super_topic is None else (resolved.super_topic,)
             if resolved in supers:
                 raise CommunityError(f"{resolved} cannot be its own super-topic")
-            deliveries = self._deliveries[resolved.group] = Deliveries(resolved, self._recent)
             community = self._communities[resolved.group] = Community(
-                self._lifetime, deliveries, parameters or self._settings.parameters, supers
+                self._lifetime,
+                self._inbox.deliveries(resolved),
+                parameters or self._settings.parameters,
+                supers,
             )
         if cls is not None:
-            self._deliveries[resolved.group].learn_class(cls)
+            self._inbox.deliveries(resolved).learn_class(cls)
         return community
 
     async def join(
@@ -444,7 +443,7 @@ class CommunityManager:
             **attrs.asdict(runner.node.counters, recurse=False),
             published=runner.published,
             unpublished=runner.unpublished,
-            missed=sum(deliveries.missed for deliveries in self._deliveries.values()),
+            missed=sum(deliveries.missed for deliveries in self._inbox.communities.values()),
             input=attrs.evolve(runner.input.counters),
             outputs=attrs.evolve(self.pipes.counters),
         )
@@ -477,7 +476,7 @@ class CommunityManager:
             asked = discovery.first_contacts()
             return discovery.state == "connected" and all(one.answers is not None for one in asked)
 
-        await self._lifetime.conditions.wait_for(answered, timeout)
+        await runner.conditions.wait_for(answered, timeout)
         return self.stats().discovery.first_contacts
 
     def peers(self) -> list[PeerStats]:
@@ -521,16 +520,6 @@ class CommunityManager:
             if self._trace is not None:
                 flush_sink(self._trace)
 
-    def _deliver(self, delivery: Deliver) -> None:
-        deliveries, runner = self._deliveries.get(delivery.group), self._lifetime.runner
-        if deliveries is not None and runner is not None:
-            deliveries.deliver(delivery.batch, runner, history=delivery.history)
-
-    def _tell_missed(self, tell: Tell) -> None:
-        deliveries = self._deliveries.get(tell.group)
-        if deliveries is not None:
-            deliveries.tell(tell.missed)
-
     def _changed(self, group: GroupId, change: Change) -> None:
         for community in self._communities.values():
             community._changed(group, change)
@@ -540,7 +529,7 @@ class CommunityManager:
         assert self._recent is not None, "there is a control socket"
         event, runner = parse_event_id(str(question.get("event"))), self._lifetime.running()
         runner.flush()  # it may have been published in this very turn of the loop
-        return account_of_event(event, runner, self._recent, self._deliveries.values())
+        return account_of_event(event, runner, self._recent, self._inbox.communities.values())
 
 
 _stores: WeakKeyDictionary[asyncio.AbstractEventLoop, Store] = WeakKeyDictionary()

@@ -30,7 +30,7 @@ from camcast import blocking
 from camcast.community import State
 from camcast.community_errors import CommunityError
 from camcast.doors.transport import BindError
-from camcast.feed import running_loop
+from camcast.inbox.subscription import running_loop
 from camcast.live.stats import CommunityStats, Stats
 from camcast.manager import CommunityManager
 

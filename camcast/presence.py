@@ -24,10 +24,9 @@ from attrs import frozen
 from camcast.arguments import check_finite, check_type
 from camcast.community import Community
 from camcast.community_errors import CommunityError
-from camcast.feed import check_plain
+from camcast.inbox.received import Received
+from camcast.inbox.subscription import Subscription, check_plain
 from camcast.manager import CommunityManager
-from camcast.received import Received
-from camcast.subscription import Subscription
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic

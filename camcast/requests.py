@@ -30,9 +30,9 @@ from attrs import frozen
 from camcast.arguments import BYTES, check_timeout, check_type, check_whole
 from camcast.community import Community
 from camcast.community_errors import CommunityError
+from camcast.inbox.received import Received
+from camcast.inbox.subscription import Subscription
 from camcast.manager import CommunityManager
-from camcast.received import Received
-from camcast.subscription import Subscription
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
 

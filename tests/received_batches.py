@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from camcast.received import Received, ReceivedBatch, received_of
+from camcast.inbox.received import Received, ReceivedBatch, received_of
 from camcast.vocabulary.batches import Batch, make_batch
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import PeerId

@@ -9,7 +9,7 @@ from typing import Any, assert_type
 import attrs
 
 from camcast import Community, CommunityManager, Lagged, Missed, Received, Sent, blocking
-from camcast.received import Gap
+from camcast.inbox.received import Gap
 
 
 @attrs.frozen

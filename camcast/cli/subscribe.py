@@ -28,9 +28,9 @@ from camcast.cli.process_options import MEMBER, MemberOptions
 from camcast.cli.served_metrics import served_metrics
 from camcast.cli.until_signalled import run_until_signalled
 from camcast.community import JOIN_SECONDS
+from camcast.inbox.received import Lagged, Received
 from camcast.interests.interest import Interest
 from camcast.manager import CommunityManager
-from camcast.received import Lagged, Received
 from camcast.typed import Sent
 from camcast.vocabulary.events import EventId, Missed
 from camcast.vocabulary.topics import Topic

@@ -176,7 +176,7 @@ class Intake:
             return Sent()
         if participation.repair is not None:
             participation.repair.took(batch, known, PeerId(b""), now)
-        receivers = participation.receivers(batch)
+        receivers = _receivers_of(participation, batch)
         sent = participation.dissemination.disseminate(batch, now)
         self._deliver(participation, new, receivers, now)
         return sent
@@ -259,10 +259,10 @@ class Intake:
                 counters.repaired += batch.count
                 if repair.is_history(batch):
                     if repair.wants_history(batch, now):
-                        receivers = participation.receivers(batch)
+                        receivers = _receivers_of(participation, batch)
                         self._deliver(participation, new, receivers, now, history=True)
                     return
-        receivers = participation.receivers(batch)
+        receivers = _receivers_of(participation, batch)
         for part in new:
             if receivers:
                 counters.events += part.count
@@ -415,3 +415,19 @@ def _decode(frame: bytes, start: int, end: int, now: float) -> Batch:
     flags, hops, age = wire.read_event_head(frame, start)
     body_start = start + wire.EVENT_HEAD_BYTES + frame[start + wire.ADDRESS_LENGTH]
     return decode_body(frame, body_start, end, hops, age, now, flags)
+
+
+def _receivers_of(participation: Participation, batch: Batch) -> Sequence[Topic]:
+    """Return the topics whose subscribers get the events; none if they are parasites.
+
+    A subscription's own filter decides afterwards, on the value that the subscriber gets.
+    """
+    context = participation.context
+    topics = context.interest.topics
+    if not participation.parasitic:
+        return topics
+    if participation.selective:  # whose groups have batches of one
+        (event,) = batch.events()
+        if not context.attributes.match(context.interest.whole, event):
+            return ()
+    return [topic for topic in topics if topic.includes(batch.topic)]

@@ -80,7 +80,7 @@ class Node:
 
     `me` is its identity and the address that it announces, `epoch` its start time in milliseconds
     since 1970, and `started` the same time by the clock of its inputs; `rng` is the random stream
-    of its protocols.
+    of its protocols. `attributes` reads the attributes of events, for a driver that does so too.
     """
 
     def __init__(
@@ -92,6 +92,7 @@ class Node:
         trace: Trace | None = None,
         *,
         started: float = 0.0,
+        attributes: EventAttributes | None = None,
     ) -> None:
         self.me = me
         self.outbox = outbox = Outbox()
@@ -102,8 +103,6 @@ class Node:
         self._joining: list[Participation] = []
         self._homes: dict[GroupId, Participation] = {}
         """The group in which the events of each subscribed topic start."""
-        self.attributes = EventAttributes()
-        """Reads the attributes of events, for disseminations and for the application's filters."""
         self.recorder = recorder = Recorder(trace, outbox, groups)
         lateness = Lateness()
         tallies = GroupTallies(groups, lateness, self._since_1970, self._is_member)
@@ -164,7 +163,7 @@ class Node:
             self.liveness,
             self._strangers,
             self.signing,
-            self.attributes,
+            attributes or EventAttributes(),
             self._intake,
             lateness,
             self._since_1970,

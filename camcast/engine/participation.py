@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from attrs import define, field
@@ -12,7 +11,6 @@ from camcast.doors.membership import Membership
 from camcast.engine.known_streams import KnownStreams
 from camcast.engine.links import SuperLinks
 from camcast.engine.repair.repair import Repair
-from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import Finding
 from camcast.vocabulary.topics import Topic
@@ -85,21 +83,6 @@ class Participation:
         """Return all to whom this process may itself send an event that is published now."""
         above = [contact for link in self.links for contact in link.nearest()[1]]
         return [*self.dissemination.first_hop(self.membership.peers()), *above]
-
-    def receivers(self, batch: Batch) -> Sequence[Topic]:
-        """Return the topics whose subscribers get the events; none if they are parasites.
-
-        A subscription's own filter decides afterwards, on the value that the subscriber gets.
-        """
-        context = self.context
-        topics = context.interest.topics
-        if not self.parasitic:
-            return topics
-        if self.selective:  # whose groups have batches of one
-            (event,) = batch.events()
-            if not context.attributes.match(context.interest.whole, event):
-                return ()
-        return [topic for topic in topics if topic.includes(batch.topic)]
 
     def live_links(self) -> int:
         """Count the live super-processes in the super-topic tables, the nearest level only."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from camcast.interests.bounded import union_of
 from camcast.interests.interest import Interest
 from camcast.interests.term import Term
@@ -18,13 +16,9 @@ class ProcessInterest:
 
     def __init__(self, topic: Topic, where: Interest | None = None) -> None:
         self._where: dict[Topic, Interest | None] = {topic: where}
-        self._topics = [topic]
-        self._whole: Interest | None = None
-
-    @property
-    def topics(self) -> Sequence[Topic]:
+        self.topics = [topic]
         """The topics, at least one, in the order of subscribing."""
-        return self._topics
+        self._whole: Interest | None = None
 
     @property
     def whole(self) -> Interest:
@@ -35,13 +29,13 @@ class ProcessInterest:
         if self._whole is None:
             wanted = [one for topic, where in self._where.items() for one in _of(topic, where)]
             # If no event can match, peers get the topics themselves.
-            self._whole = union_of(wanted or [Interest([Term(one)]) for one in self._topics])
+            self._whole = union_of(wanted or [Interest([Term(one)]) for one in self.topics])
         return self._whole
 
     def want(self, topic: Topic, where: Interest | None = None) -> None:
         """Subscribe to the events of a topic that match `where`, None for all, from now on."""
         if topic not in self._where:
-            self._topics.append(topic)
+            self.topics.append(topic)
         elif self._where[topic] == where:
             return
         self._where[topic] = where
@@ -49,7 +43,7 @@ class ProcessInterest:
 
     def drop(self, topic: Topic) -> None:
         """End the subscription to a topic; at least one other topic must be left."""
-        self._topics.remove(topic)
+        self.topics.remove(topic)
         del self._where[topic]
         self._whole = None
 

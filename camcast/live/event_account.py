@@ -12,7 +12,7 @@ import msgspec
 
 from camcast.engine.participation import Participation
 from camcast.event_trace import Account, CommunityAccount, Moment
-from camcast.live.deliveries import Deliveries
+from camcast.inbox.deliveries import Deliveries
 from camcast.live.recent import Recent
 from camcast.live.runner import Runner
 from camcast.live.stats import take_peer_stats

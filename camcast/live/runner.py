@@ -1,4 +1,12 @@
-"""The live runner: drives one node with the real clock and real pipes."""
+"""The live runner: drives one node with the real clock and real pipes.
+
+Timers of one process share wake-ups of the event loop: a process in a hundred communities, each of
+which sets a timer once a second, would wake a hundred times a second. A timer of `PATIENT_SECONDS`
+or more comes up to `TOGETHER_SECONDS` later, with the others of the same moment; such a process
+then wakes 10 times a second. The moments are the same for all nodes of an operating system's
+process, so that heartbeats of several nodes to one peer share a frame: with 150 nodes a frame
+carries 3.2 of them, and 2.4 where moments were 0.05 s apart, for three quarters of the CPU.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +16,8 @@ import logging
 import os
 import time
 from collections.abc import Callable, Sequence
-from random import Random
+from math import ceil
+from random import Random, random
 from typing import Final
 
 from camcast.doors.datagrams import DatagramPort, Endpoint
@@ -17,16 +26,16 @@ from camcast.doors.transport import AddressInUse, BindError, ForgeryError, Input
 from camcast.engine.node import Node
 from camcast.engine.participation import Participation
 from camcast.engine.settings import Settings
+from camcast.inbox.deliveries import Inbox
 from camcast.interests.interest import Interest
 from camcast.live.recent import Recent
 from camcast.live.reporting import Reporter
-from camcast.live.timers import Timers
 from camcast.live.udp import UdpPort
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import NO_EVENT, Receipt
 from camcast.vocabulary.identity import Contact, PeerId, new_peer_id
 from camcast.vocabulary.minute_log import MinuteLog
-from camcast.vocabulary.outbox import Deliver, Tell, Token
+from camcast.vocabulary.outbox import Token
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.standing import Change, Standing
 from camcast.vocabulary.topics import GroupId, Topic
@@ -49,14 +58,19 @@ GATHERED_BYTES_MAX: Final = 2**17
 GATHERING_TURNS_MAX: Final = 8
 _HEADS_BYTES: Final = 2**14  # chosen: heads of the records that are gathered, of 300 bytes at most
 
+PATIENT_SECONDS: Final = 0.5  # chosen: shorter ones repair and retry, and events wait for them
+TOGETHER_SECONDS: Final = 0.1  # chosen: the jitter of a second's heartbeats; see the head
+_PHASE: Final = random()  # no secret
+"""The part of `TOGETHER_SECONDS`, from 0 to 1, at which the shared moments lie: by chance, so that
+the processes of a machine do not all wake at once."""
+
 
 class Runner:
     """Feeds frames, timers and commands to a node, and carries out what it wishes.
 
-    Binds to the running loop. `on_deliver` gets every batch for the application, `on_missed` the
-    events that it cannot get any more. `on_step` is called after every step, and `on_change` with
-    each change in a group. `recent` is told what happens to events. Raises what
-    `OutputPipes.open_input` raises.
+    Binds to the running loop. The `inbox` gets every batch for the application, and the events that
+    can no longer be had; `on_change` is called with each change in a group. `recent` is told what
+    happens to events. Raises what `OutputPipes.open_input` raises.
     """
 
     def __init__(
@@ -69,9 +83,7 @@ class Runner:
         rng: Random,
         sink: Sink | None,
         recent: Recent | None,
-        on_deliver: Callable[[Deliver], None],
-        on_missed: Callable[[Tell], None],
-        on_step: Callable[[], None],
+        inbox: Inbox,
         on_change: Callable[[GroupId, Change], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
@@ -80,9 +92,9 @@ class Runner:
         self.store = settings.store
         """Where batches are kept for others; None without repair."""
         self._pipes = pipes
-        self._on_deliver = on_deliver
-        self._on_missed = on_missed
-        self._on_step = on_step
+        self._inbox = inbox
+        self.conditions = Conditions()
+        """What tasks wait for, such as that this process has joined."""
         self._closed = False
         self._control_copies = 0  # in this turn of the loop
         self._gathered = 0  # the bytes published since the last flush
@@ -95,6 +107,7 @@ class Runner:
         signatures = settings.signatures
         peer = new_peer_id(os.urandom) if signatures is None else signatures.peer_id
         self.input: InputPipe = pipes.open_input(bind, self._receive, peer)
+        inbox.me = peer
         me = Contact(peer, advertise or self.input.address)
         trace = None
         if recent is not None:
@@ -104,7 +117,13 @@ class Runner:
             trace = Trace(me.peer, sink)
         self._recent = recent
         self.node = Node(
-            me, settings, rng, epoch=time.time_ns() // 1_000_000, trace=trace, started=self.started
+            me,
+            settings,
+            rng,
+            epoch=time.time_ns() // 1_000_000,
+            trace=trace,
+            started=self.started,
+            attributes=inbox.attributes,
         )
         self.node.outbox.notices = []
         self._reporter = Reporter(self.node, on_change, recent)
@@ -268,17 +287,16 @@ class Runner:
                 self._timers.set(delay_seconds, token)
             outbox.wakes.clear()
         if outbox.deliveries:
-            for delivery in outbox.deliveries:
-                self._on_deliver(delivery)
+            self._inbox.deliver(outbox.deliveries)
             outbox.deliveries.clear()
         if outbox.tells:
-            for tell in outbox.tells:
-                self._on_missed(tell)
+            self._inbox.tell(outbox.tells)
             outbox.tells.clear()
         if outbox.notices:
             self._reporter.take(outbox.notices)
             outbox.notices.clear()
-        self._on_step()
+        if self.conditions.waiting:
+            self.conditions.look()
 
     def _may_answer(self, copies: int) -> bool:
         """Count copies of a control record; False if there were too many in this turn."""
@@ -308,3 +326,78 @@ def _datagram_port(receive: Callable[..., None], profile: Profile | None) -> Dat
 
     assert isinstance(profile, SignedLinks)
     return SignedPort(receive, profile)
+
+
+class Timers:
+    """Gives tokens back when their time has come, in the order of their times.
+
+    `wake` takes the tokens of one moment.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        wake: Callable[[Sequence[Token]], None],
+        phase: float = _PHASE,
+    ) -> None:
+        self._loop = loop
+        self._wake = wake
+        self._phase = phase
+        self._together: dict[int, list[Token]] = {}
+
+    def set(self, delay_seconds: float, token: Token) -> None:
+        """Give a token back after a delay."""
+        if delay_seconds < PATIENT_SECONDS:
+            self._loop.call_later(delay_seconds, self._wake, (token,))
+            return
+        moment = ceil((self._loop.time() + delay_seconds) / TOGETHER_SECONDS - self._phase)
+        tokens = self._together.get(moment)
+        if tokens is None:
+            tokens = self._together[moment] = []
+            self._loop.call_at((moment + self._phase) * TOGETHER_SECONDS, self._come, moment)
+        tokens.append(token)
+
+    def close(self) -> None:
+        """Give no token back any more, and let go of who takes them."""
+        self._wake = lambda _: None  # the loop keeps the handles, some of them for minutes
+        self._together.clear()
+
+    def _come(self, moment: int) -> None:
+        self._wake(self._together.pop(moment, ()))
+
+
+class Conditions:
+    """What tasks wait for of a node's state.
+
+    Each condition is looked at again after every step of the node, as long as a task waits.
+    """
+
+    def __init__(self) -> None:
+        self.waiting: list[tuple[Callable[[], bool], asyncio.Future[bool]]] = []
+
+    def look(self) -> None:
+        """Wake the tasks whose conditions hold now."""
+        for holds, future in self.waiting:
+            if not future.done() and holds():
+                future.set_result(True)
+
+    async def wait_for(self, holds: Callable[[], bool], timeout: float | None) -> bool:
+        """Wait until a condition holds; False if that took longer than `timeout` seconds."""
+        if holds():
+            return True
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[bool] = loop.create_future()
+        waiter = holds, future
+        self.waiting.append(waiter)
+
+        def expire() -> None:
+            if not future.done():
+                future.set_result(False)
+
+        timer = None if timeout is None else loop.call_later(timeout, expire)
+        try:
+            return await future
+        finally:
+            self.waiting.remove(waiter)
+            if timer is not None:
+                timer.cancel()

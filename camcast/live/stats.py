@@ -20,10 +20,10 @@ from camcast.doors.transport import OutputPipes
 from camcast.engine.links import SuperLinks
 from camcast.engine.liveness import Entry
 from camcast.engine.participation import Participation
+from camcast.inbox.deliveries import Deliveries
+from camcast.inbox.subscription import SubscriptionStats
 from camcast.live.counters import Counters
-from camcast.live.deliveries import Deliveries
 from camcast.live.runner import Runner
-from camcast.subscription import SubscriptionStats
 from camcast.vocabulary.identity import Contact, PeerId
 
 
@@ -145,7 +145,7 @@ class CommunityStats:
     latency_ms_p50: float | None
     latency_ms_p99: float | None
     """From the publication to the delivery of events of other processes in the last minute
-    (`camcast.live.latencies`); None without such events, and without a control socket."""
+    (`camcast.inbox.deliveries`); None without such events, and without a control socket."""
     known_streams: int
     """Streams of whose events this process knows which it has had."""
     links: tuple[LinkStats, ...]

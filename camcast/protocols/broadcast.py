@@ -12,7 +12,7 @@ from typing import ClassVar
 from attrs import frozen
 
 from camcast.doors.protocol import Group, Protocol
-from camcast.protocols.gossip import Gossip
+from camcast.protocols.camcast import Gossip
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import ROOT, Topic
 

@@ -1,27 +1,151 @@
 """CAMCAST: gossip in the community, and a few upward messages (000, 3.5, Figures 7 and 8).
 
 A process that publishes an event, or receives it for the first time, acts once: it sends the event
-upward (`camcast.protocols.upward`), and spreads it inside its community, as the parameter `spread`
-says (`camcast.protocols.spread`).
+upward (`Upward`), and spreads it inside its community, as the parameter `spread` says: by gossip
+(`Gossip`), or along a tree (`camcast.protocols.tree`).
 
-Reading: the figures' loop sends one message more than "ln N_t + c_t"; the text is followed.
+*Gossip* is infect and die (000, 3.5; 4.2): the process sends the event once to ceil(ln N + c)
+random processes of its table of the group, and then never again. Events of one batch go to the same
+processes. A membership may pin some peers, which are always among the chosen.
+
+*Upward messages* take an event into the communities of super-topics (000, Figure 7). With
+probability p_sel = min(1, g/N_t) a process that has an event is a link: it sends the event to each
+process of its super-topic table with probability p_a = a/z. The table may hold processes of several
+ancestors; the event goes to the nearest level known.
+
+Readings: the figures' loop sends one message more than "ln N_t + c_t"; the text is followed. The
+figure's ``RAND() >= p_sel`` is inverted against the text ("with probability p_sel"); the text is
+followed. A process that is itself a member of the super-community accepts the event there, which
+costs no message.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from math import inf
 from typing import Any, ClassVar
 
 from attrs import frozen
 
 from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
 from camcast.doors.protocol import Group, Protocol
-from camcast.protocols.spread import make_spread
-from camcast.protocols.upward import Upward
+from camcast.protocols.tree import Tree
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.topics import ROOT, Topic
+
+
+class Upward:
+    """Sends the events of one community of one process upward."""
+
+    def __init__(self, context: DisseminationContext) -> None:
+        self._context = context
+        self._ways = [
+            (table, (table.super_topic, *table.super_topic.ancestors()))
+            for table in context.super_tables
+        ]
+        self._size = 0.0  # the estimate of N_t that p_sel was computed for
+        self._p_sel = 0.0
+
+    @property
+    def leads_somewhere(self) -> bool:
+        """Whether the community is linked to another, so that `climb` may do something."""
+        return bool(self._ways)
+
+    def climb(self, batch: Batch, now: float) -> int:
+        """Send a batch to super-processes; return to how many."""
+        context, rng = self._context, self._context.rng
+        alone = context.groups.alone
+        sent = 0
+        for table, ancestors in self._ways:
+            topic, super_processes = table.nearest()
+            if not alone:
+                nearest = topic if super_processes else ROOT
+                if self._accept_above(batch, ancestors, nearest, now):
+                    continue
+            if not super_processes:
+                continue
+            p_sel, size = batch.upward_probability, inf  # a fixed p_sel goes with the paper's p_a
+            if p_sel is None:
+                p_sel, size = self._selection_probability()
+            if rng.random() < p_sel:
+                p_a = context.parameters.link_probability(size, len(super_processes))
+                chosen = [peer for peer in super_processes if rng.random() < p_a]
+                if chosen:
+                    context.events.send_upward(batch, topic, chosen, now)
+                    sent += len(chosen)
+        return sent
+
+    def accept_above(self, batch: Batch, now: float) -> None:
+        """Accept a batch in this process's own super-communities; send it to no other process."""
+        if not self._context.groups.alone:
+            for table, ancestors in self._ways:
+                topic, super_processes = table.nearest()
+                self._accept_above(batch, ancestors, topic if super_processes else ROOT, now)
+
+    def _accept_above(
+        self, batch: Batch, ancestors: Sequence[Topic], nearest: Topic, now: float
+    ) -> bool:
+        """Accept a batch in the nearest super-community that this process is a member of.
+
+        False if there is none at or below the level at which super-processes are known.
+        """
+        accept = self._context.groups.accept
+        for topic in ancestors:
+            if topic.level < nearest.level:
+                return False
+            if accept(batch, topic, now):
+                return True
+        return False
+
+    def _selection_probability(self) -> tuple[float, float]:
+        """Return p_sel, and the N_t that it is for."""
+        size = self._context.membership.size()
+        if size != self._size:
+            self._size, self._p_sel = size, self._context.parameters.selection_probability(size)
+        return self._p_sel, size
+
+
+class Gossip(Dissemination):
+    """Spreads events in one group, as widely as its size asks for."""
+
+    def __init__(self, context: DisseminationContext) -> None:
+        self._context = context
+        self._size = 0.0  # the estimate of N that the fan-out was computed for
+        self._fan_out = 0
+
+    def disseminate(self, batch: Batch, now: float, source: PeerId | None = None) -> Sent:
+        """See `Dissemination`."""
+        context = self._context
+        peers = context.membership.peers().fan_out(self._current_fan_out(), context.rng)
+        context.events.send(batch, peers, now)
+        return Sent(len(peers))
+
+    def disseminate_together(
+        self, batches: Sequence[Batch], now: float, sources: Sequence[PeerId]
+    ) -> None:
+        """See `Dissemination`; the peers are drawn once for all batches."""
+        context = self._context
+        peers = context.membership.peers().fan_out(self._current_fan_out(), context.rng)
+        context.events.send_together(batches, peers, now)
+
+    def reach(self, known: int) -> int:
+        """See `Dissemination`."""
+        return min(known, self._current_fan_out())
+
+    def _current_fan_out(self) -> int:
+        size = self._context.membership.size()
+        if size != self._size:
+            self._size, self._fan_out = size, self._context.parameters.fan_out(size)
+        return self._fan_out
+
+
+def make_spread(context: DisseminationContext) -> Dissemination:
+    """Make the spread that `Parameters.spread` names; without repair it is infect and die."""
+    if context.parameters.spread == "tree" and context.repair is not None:
+        return Tree(context, context.repair, Gossip(context))
+    return Gossip(context)
 
 
 class Camcast(Dissemination):

@@ -20,7 +20,7 @@ from attrs import field, frozen, validators
 
 from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
 from camcast.doors.protocol import Group, Protocol
-from camcast.protocols.gossip import Gossip
+from camcast.protocols.camcast import Gossip
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import ROOT, Topic

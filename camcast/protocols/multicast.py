@@ -13,7 +13,7 @@ from typing import ClassVar
 from attrs import frozen
 
 from camcast.doors.protocol import Group, Protocol
-from camcast.protocols.spread import make_spread
+from camcast.protocols.camcast import make_spread
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
 

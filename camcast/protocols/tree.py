@@ -7,8 +7,8 @@ Theory of operation
 Infect and die sends each event six times to every process. For a busy stream it pays to remember
 which of the six senders was first. The publisher says which streams are busy: it sets the flag
 `TREE` in their batches. All other batches, and those of streams for which there is no room, infect
-and die (`camcast.protocols.gossip`). So do batches from subtopics: they enter a community at
-several processes, which no tree with one root can use.
+and die (`camcast.protocols.camcast.Gossip`). The same goes for batches from subtopics: they enter a
+community at several processes, which no tree with one root can use.
 
 *Eager.* A process keeps, for each such stream, a *parent*, which sends it the stream, and
 *children*, to whom it sends each new batch at once. When the first batch comes, its sender becomes
@@ -20,10 +20,9 @@ the parent, there is a shorter way, and the first sender is the parent from then
 *Lazy.* A process announces new events to all other neighbours by the `Have` of repair:
 `SECONDS_PACED` later, and `SECONDS_BURST` later in a burst. A neighbour that lacks some of them
 waits for its parent first: links are FIFO, so that an announced event may be behind other events of
-the stream, and an overloaded process gets announcements long before events
-(`camcast.protocols.arrival_delay`). Then repair asks for them. Events that repair brought are sent
-along no tree: the children are told of them, too, and need not wait, since the parent would have
-sent them before the announcement.
+the stream, and an overloaded process gets announcements long before events (`ArrivalDelay`). Then
+repair asks for them. Events that repair brought are sent along no tree: the children are told of
+them, too, and need not wait, since the parent would have sent them before the announcement.
 
 *Graft.* Where repair brings an event that should have come along the tree, and the parent is gone
 or silent, the process takes the neighbour that had the event for its parent, and says so (`Graft`).
@@ -50,8 +49,6 @@ from attrs import define, field
 from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
 from camcast.doors.liveness import Watcher
 from camcast.doors.repair import Repairs, RepairWatcher
-from camcast.protocols.arrival_delay import ArrivalDelay
-from camcast.protocols.gossip import Gossip
 from camcast.vocabulary.batches import TREE, Batch
 from camcast.vocabulary.events import EventId, StreamId
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
@@ -70,6 +67,14 @@ RIVAL_SECONDS: Final = 30.0
 PRUNED_MAX: Final = 256  # chosen: more than a process has neighbours
 HEIR_SECONDS: Final = 10.0  # chosen: the way of a question at an overloaded peer, and its answer
 IDLE_SECONDS: Final = 30.0  # chosen: a stream that pauses for as long may as well begin anew
+
+# How long an announced event is waited for, by `ArrivalDelay`:
+DELAY_SECONDS_MIN: Final = 0.3  # chosen: three announcements of a burst; a hop takes milliseconds
+DELAY_SECONDS_MAX: Final = 8.0  # chosen: as the pauses of repair
+_DELAY_SECONDS_FIRST: Final = 1.0  # [RFC 6298, 2.1]
+_ALPHA: Final = 1 / 8  # [RFC 6298, 2.3]
+_BETA: Final = 1 / 4  # [RFC 6298, 2.3]
+_K: Final = 4  # [RFC 6298, 2.2]
 
 
 class Prune(Message, tag=1, frozen=True):
@@ -93,6 +98,38 @@ class Handover(Message, tag=3, frozen=True):
 
 
 _DECODER: Final[Decoder[Message]] = Decoder(Prune | Graft | Handover)
+
+
+class ArrivalDelay:
+    """How long an announced event is waited for before it is asked for elsewhere (RFC 6298).
+
+    It follows the time from the announcement of an event to its arrival, smoothed.
+
+    On an overloaded machine announcements overtake events by seconds. A process that asked after a
+    fixed time would then ask for nearly everything, and make the load worse.
+    """
+
+    __slots__ = ("_mean", "_variation", "timeout")
+
+    def __init__(self) -> None:
+        self._mean: float | None = None
+        self._variation = 0.0
+        self.timeout = _DELAY_SECONDS_FIRST
+        """For how many seconds an announced event may still be on its way."""
+
+    def observe(self, seconds: float) -> None:
+        """Take in how long an event that was not asked for took to arrive."""
+        if self._mean is None:
+            self._mean, self._variation = seconds, seconds / 2
+        else:
+            self._variation += _BETA * (abs(self._mean - seconds) - self._variation)
+            self._mean += _ALPHA * (seconds - self._mean)
+        wanted = self._mean + _K * self._variation
+        self.timeout = min(max(wanted, DELAY_SECONDS_MIN), DELAY_SECONDS_MAX)
+
+    def back_off(self) -> None:
+        """Double the time, since something did not arrive within it [RFC 6298, 5.5]."""
+        self.timeout = min(2 * self.timeout, DELAY_SECONDS_MAX)
 
 
 @define(eq=False)
@@ -130,10 +167,12 @@ class Tree(Dissemination, RepairWatcher, Watcher):
     hears_duplicates = True
     flags_busy = True
 
-    def __init__(self, context: DisseminationContext, repair: Repairs) -> None:
+    def __init__(
+        self, context: DisseminationContext, repair: Repairs, gossip: Dissemination
+    ) -> None:
         self._context = context
         self._repair = repair
-        self._gossip = Gossip(context)
+        self._gossip = gossip
         self._trees: dict[StreamId, _Tree] = {}
         self._delay = ArrivalDelay()
         self._news: dict[StreamId, bool] = {}  # with whether repair has brought something

@@ -16,9 +16,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 # The rooms where clocks, files, sockets and users are.
 EDGES = (
-    "__main__", "blocking", "cli", "community", "dashboard", "experiment", "feed", "lifetime",
+    "__main__", "blocking", "cli", "community", "dashboard", "experiment", "inbox", "lifetime",
     "live", "manager", "metrics", "pipeline", "presence", "report", "reproduction", "requests",
-    "runs", "scenarios", "subscription", "sweeps", "testing", "workloads",
+    "runs", "scenarios", "sweeps", "testing", "workloads",
 )  # fmt: skip
 ENGINE = sorted(
     path

@@ -26,7 +26,7 @@ from camcast import (
     TopicError,
     blocking,
 )
-from camcast.received import Gap
+from camcast.inbox.received import Gap
 from tests.patience import PATIENCE_SECONDS, wait_until
 
 CERTAIN = Parameters(a=3.0, search_seconds=0.2)

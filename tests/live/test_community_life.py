@@ -64,14 +64,14 @@ async def test_joining_and_waiting_for_peers_share_one_timeout(
         await asyncio.sleep(0.2)
 
     async with managers(1) as (manager,):
-        wait_for = manager._lifetime.conditions.wait_for
+        wait_for = manager._lifetime.running().conditions.wait_for
 
         async def note(holds: Callable[[], bool], timeout: float | None) -> bool:
             waits.append(timeout)
             return await wait_for(holds, timeout)
 
         monkeypatch.setattr(Community, "join", join_slowly)
-        monkeypatch.setattr(manager._lifetime.conditions, "wait_for", note)
+        monkeypatch.setattr(manager._lifetime.running().conditions, "wait_for", note)
         with pytest.raises(NotReady, match=r"has 0 peers and 0 links after 0\.3 s"):
             await manager.community(".empty").ready(timeout=0.3)
         first, second = waits

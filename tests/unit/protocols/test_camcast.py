@@ -8,12 +8,20 @@ from functools import partial
 from typing import Any
 
 import attrs
+import pytest
 from attrs import frozen
 
+from camcast import CommunityManager
 from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
+from camcast.doors.options import OptionError
 from camcast.doors.protocol import Group
 from camcast.engine.node import Node
-from camcast.protocols.camcast import Camcast, CamcastProtocol
+from camcast.engine.participation import Participation
+from camcast.protocols.camcast import Camcast, CamcastProtocol, Gossip, make_spread
+from camcast.protocols.tree import Tree
+from camcast.scenarios.base import ScenarioError
+from camcast.scenarios.virtual import VirtualScenario
+from camcast.scenarios.workload import Workload
 from camcast.testing.world import World
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import EventId, Receipt
@@ -26,6 +34,7 @@ from camcast.vocabulary.wire import FLAGS, FRAME_HEADER, REPAIRED
 from tests.event_frames import batch_of, frame_of
 
 A, AB = Topic.parse(".a"), Topic.parse(".a.b")
+INFECT, TREE = Parameters(), Parameters(spread="tree")
 ALWAYS = Parameters(p_sel=1.0, a=3.0, z=3)  # every process sends every event upward
 
 
@@ -193,3 +202,35 @@ def test_timers_and_the_start_reach_the_spread() -> None:
     [[began]], [[name, woken]] = flood_of(node).heard("start"), flood_of(node).heard("wake")
     assert name == ("tick", 7)
     assert woken == began + 1.0
+
+
+# -- the spread inside a community is a parameter, and a tree needs repair -----------------------
+
+
+def participation(parameters: Parameters, protocol: str, *, repair: bool) -> Participation:
+    world = World(parameters=parameters, protocol=protocol, topics=(A,), repair=repair)
+    made = world.join(A).participation(A)
+    assert made is not None
+    return made
+
+
+@pytest.mark.parametrize("protocol", ["camcast", "multicast"])
+def test_a_tree_is_chosen_and_needs_repair(protocol: str) -> None:
+    for parameters, repair, kind in (
+        (INFECT, True, Gossip),
+        (TREE, True, Tree),
+        (TREE, False, Gossip),
+        (Parameters(spread="tree", retention_seconds=0), True, Gossip),
+    ):
+        made = participation(parameters, protocol, repair=repair)
+        assert isinstance(make_spread(made.context), kind)
+        assert made.dissemination.flags_busy is (kind is Tree)
+
+
+def test_a_tree_without_repair_is_refused_where_a_user_asks_for_it() -> None:
+    with pytest.raises(OptionError, match="goes with repair"):
+        CommunityManager(parameters=TREE, repair=False)
+    scenario = VirtualScenario(communities={A: 3}, workload=Workload(topic=A), repair=True)
+    repaired = attrs.evolve(scenario, parameters=TREE)
+    with pytest.raises(ScenarioError, match="goes with repair"):
+        attrs.evolve(repaired, repair=False)

@@ -14,10 +14,13 @@ from camcast.doors.membership import Membership
 from camcast.doors.repair import RepairWatcher
 from camcast.interests.attributes import EventAttributes
 from camcast.interests.wanted import ProcessInterest
+from camcast.protocols.camcast import Gossip
 from camcast.protocols.tree import (
     BURST_EVENTS,
     CHILDREN_FIRST,
     CHILDREN_MAX,
+    DELAY_SECONDS_MAX,
+    DELAY_SECONDS_MIN,
     HEIR_SECONDS,
     IDLE_SECONDS,
     PRUNE_SECONDS,
@@ -25,6 +28,7 @@ from camcast.protocols.tree import (
     SECONDS_BURST,
     SECONDS_PACED,
     TREES_MAX,
+    ArrivalDelay,
     Graft,
     Handover,
     Prune,
@@ -93,23 +97,21 @@ class Stand(LoneProcess):
         self.watched: dict[PeerId, Contact] = {}
         self.watcher: RepairWatcher | None = None
         self.now = 100.0
-        self.tree = Tree(
-            DisseminationContext(
-                me=self.me,
-                group=A,
-                interest=ProcessInterest(A),
-                attributes=EventAttributes(),
-                membership=cast(Membership, self.membership),
-                super_tables=[],
-                parameters=Parameters(c=2, spread="tree"),
-                events=cast(Any, self),
-                outlet=self.outlet(Kind.PROTOCOL, A.group),
-                groups=cast(Any, self),
-                rng=Random(1),
-                liveness=cast(Any, self),
-            ),
-            cast(Any, self),
+        context = DisseminationContext(
+            me=self.me,
+            group=A,
+            interest=ProcessInterest(A),
+            attributes=EventAttributes(),
+            membership=cast(Membership, self.membership),
+            super_tables=[],
+            parameters=Parameters(c=2, spread="tree"),
+            events=cast(Any, self),
+            outlet=self.outlet(Kind.PROTOCOL, A.group),
+            groups=cast(Any, self),
+            rng=Random(1),
+            liveness=cast(Any, self),
         )
+        self.tree = Tree(context, cast(Any, self), Gossip(context))
 
     # -- the doors that the tree uses ------------------------------------------------------
 
@@ -508,3 +510,37 @@ def test_a_parent_that_leaves_and_had_none_is_not_waited_for(stand: Stand) -> No
     stand.settle(1, 2)
     stand.tree.receive(contact(1), Handover(STREAM, contact(2), (peer(99),)), stand.now)
     assert stand.said() == []  # nobody follows its own child
+
+
+# -- how long an announced event is waited for (RFC 6298) ---------------------------------------
+
+
+def test_at_first_it_waits_as_the_rfc_says() -> None:
+    assert ArrivalDelay().timeout == 1.0
+
+
+def test_it_is_the_mean_and_four_variations() -> None:
+    """By hand: 2 s give 2 + 4·1; then 1 s gives 1.875 + 4·(0.75·1 + 0.25·1)."""
+    delay = ArrivalDelay()
+    delay.observe(2.0)
+    assert delay.timeout == pytest.approx(6.0)
+    delay.observe(1.0)
+    assert delay.timeout == pytest.approx(1.875 + 4.0)
+
+
+def test_it_falls_with_quick_arrivals_and_stays_within_bounds() -> None:
+    delay = ArrivalDelay()
+    delay.observe(100.0)
+    assert delay.timeout == DELAY_SECONDS_MAX
+    for _ in range(200):
+        delay.observe(0.001)
+    assert delay.timeout == DELAY_SECONDS_MIN
+
+
+def test_it_doubles_when_something_did_not_arrive() -> None:
+    delay = ArrivalDelay()
+    delay.back_off()
+    assert delay.timeout == 2.0
+    for _ in range(10):
+        delay.back_off()
+    assert delay.timeout == DELAY_SECONDS_MAX

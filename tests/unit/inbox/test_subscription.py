@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from camcast import Lagged, Overflow, Received, ReceivedBatch
-from camcast.received import Gap
-from camcast.subscription import Subscription
+from camcast.inbox.received import Gap
+from camcast.inbox.subscription import Subscription
 from tests.patience import live
 from tests.received_batches import received
 

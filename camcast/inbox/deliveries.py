@@ -3,42 +3,113 @@
 The topic alone decides whether a subscription wants a batch, or the attributes of each event do;
 the subscription then gets the batch, a part of it, or nothing. Typed events are decoded once for
 all subscriptions.
+
+The latency of a batch is the time from the publication, by the publisher's clock, to the delivery,
+by this process's clock: between two machines it is as exact as their clocks agree, and a negative
+one counts as 0. Latencies are kept only with a control socket, at which somebody may ask.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from typing import Generic
+from math import ceil
+from typing import Any, Final, Generic
 
 from camcast import typed
-from camcast.interests.attributes import matches_by_topic
+from camcast.inbox.received import Received, ReceivedBatch, received_of
+from camcast.inbox.subscription import Subscription
+from camcast.interests.attributes import EventAttributes, matches_by_topic
 from camcast.interests.bounded import union_of
 from camcast.interests.interest import Interest
-from camcast.live.latencies import Latencies
-from camcast.live.recent import Recent
-from camcast.live.runner import Runner
-from camcast.received import Received, ReceivedBatch, received_of
-from camcast.subscription import Subscription
 from camcast.typed import E, Sent
 from camcast.vocabulary.batches import Batch
-from camcast.vocabulary.events import Missed
-from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.events import EventId, Missed
+from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.outbox import Deliver, Tell
+from camcast.vocabulary.topics import GroupId, Topic
+
+LATENCIES_MAX: Final = 512  # chosen: 50 kB a community; five of them are above the 99th percentile
+LATENCY_WINDOW_SECONDS: Final = 60.0  # chosen: what a dashboard's reader calls now
+
+NoteEvent = Callable[[float, str, str, EventId], None]
+"""Notes what happened to an event: the time, the kind, the community's name, the event."""
+
+
+class Latencies:
+    """The latencies of the last batches of other processes in one community."""
+
+    def __init__(self) -> None:
+        self._batches: deque[tuple[float, float, int]] = deque(maxlen=LATENCIES_MAX)
+        """The time of the delivery, the latency in seconds, the number of events."""
+
+    def note(self, batch: Batch, now: float | None = None) -> None:
+        """Note a batch that was delivered, `now` in seconds since 1970."""
+        if batch.hops:  # else this process published it
+            when = time.time() if now is None else now
+            taken = max(0.0, when - batch.published / 1000)
+            self._batches.append((when, taken, batch.count))
+
+    def milliseconds(self, share: float, now: float | None = None) -> float | None:
+        """Return the latency that a share of the events had at most; None without events."""
+        since = (time.time() if now is None else now) - LATENCY_WINDOW_SECONDS
+        late = sorted((taken, count) for when, taken, count in self._batches if when >= since)
+        rank = ceil(share * sum(count for _, count in late))
+        for taken, count in late:
+            rank -= count
+            if rank <= 0:
+                return taken * 1000
+        return None
+
+
+class Inbox:
+    """What one process delivers: the deliveries of each community, and what they share.
+
+    `note` notes what became of each event; with it, latencies are kept.
+    """
+
+    def __init__(self, note: NoteEvent | None = None) -> None:
+        self.me = PeerId(b"")
+        """The peer id of this process, from the start of its runner; each start has a new one."""
+        self.attributes = EventAttributes()
+        """Reads the attributes of events, for the filters of all subscriptions."""
+        self.note = note
+        self.communities: dict[GroupId, Deliveries[Any]] = {}
+
+    def deliveries(self, topic: Topic) -> Deliveries[Any]:
+        """Return the deliveries of a topic's community, made when they are asked for first."""
+        deliveries = self.communities.get(topic.group)
+        if deliveries is None:
+            deliveries = self.communities[topic.group] = Deliveries(topic, self)
+        return deliveries
+
+    def deliver(self, delivered: Iterable[Deliver]) -> None:
+        """Hand batches to the subscriptions of their communities."""
+        for one in delivered:
+            deliveries = self.communities.get(one.group)
+            if deliveries is not None:
+                deliveries.deliver(one.batch, history=one.history)
+
+    def tell(self, told: Iterable[Tell]) -> None:
+        """Report to subscriptions the events that can no longer be had."""
+        for group, missed in told:
+            deliveries = self.communities.get(group)
+            if deliveries is not None:
+                deliveries.tell(missed)
 
 
 class Deliveries(Generic[E]):
-    """The subscriptions to one community, and what they got.
+    """The subscriptions to one community, and what they got."""
 
-    With `recent`, what became of each event is noted, and how long events took.
-    """
-
-    def __init__(self, topic: Topic, recent: Recent | None) -> None:
+    def __init__(self, topic: Topic, inbox: Inbox) -> None:
         self.topic = topic
-        self._recent = recent
+        self._inbox = inbox
         self.subscriptions: list[Subscription[E]] = []
         self.delivered = 0
         """The events that came while there was a subscription."""
-        self.latencies = None if recent is None else Latencies()
+        self.latencies = None if inbox.note is None else Latencies()
         self._decoder: typed.EventDecoder[E] | None = None
         self._missed_before = self._errors_before = 0  # those of subscriptions that have ended
 
@@ -83,7 +154,7 @@ class Deliveries(Generic[E]):
         for subscription in self.subscriptions:
             subscription.tell(missed)
 
-    def deliver(self, batch: Batch, runner: Runner, *, history: bool) -> None:
+    def deliver(self, batch: Batch, *, history: bool) -> None:
         """Hand a batch to all subscriptions; with `history`, to those that asked for the past."""
         subscriptions = self.subscriptions
         if history:
@@ -92,11 +163,9 @@ class Deliveries(Generic[E]):
             self.delivered += batch.count
             if self.latencies is not None and not history:
                 self.latencies.note(batch)
-            self.hand_to(subscriptions, batch, runner)
+            self.hand_to(subscriptions, batch)
 
-    def hand_to(
-        self, subscriptions: Iterable[Subscription[E]], batch: Batch, runner: Runner
-    ) -> None:
+    def hand_to(self, subscriptions: Iterable[Subscription[E]], batch: Batch) -> None:
         """Put into the queue of each of these subscriptions what it wants of a batch."""
         decode: Callable[[bytes], E | Sent | bytes] | None = None
         if batch.typed:
@@ -104,7 +173,7 @@ class Deliveries(Generic[E]):
         received = received_of(batch, decode)
         attributes: list[Mapping[str, object]] | None = None
         for subscription in subscriptions:
-            if not subscription.own and batch.stream.startswith(runner.node.me.peer):
+            if not subscription.own and batch.stream.startswith(self._inbox.me):
                 continue
             where = subscription.where
             wanted = True if where is None else matches_by_topic(where, batch.topic)
@@ -114,7 +183,7 @@ class Deliveries(Generic[E]):
                 self._note("filtered", received)
             elif where is not None:
                 if attributes is None:  # read once for all subscriptions of the community
-                    of = runner.node.attributes.of
+                    of = self._inbox.attributes.of
                     attributes = [of(event) for event in batch.events()]
                 matches = [where.matches(batch.topic, one) for one in attributes]
                 if all(matches):
@@ -133,7 +202,8 @@ class Deliveries(Generic[E]):
         self._note("lagged", dropped)
 
     def _note(self, kind: str, events: Received[E] | ReceivedBatch[E]) -> None:
-        if self._recent is not None:
+        note = self._inbox.note
+        if note is not None:
             now = asyncio.get_running_loop().time()
             for event_id in [events.id] if isinstance(events, Received) else events.ids:
-                self._recent.note(now, kind, self.topic.name, event_id)
+                note(now, kind, self.topic.name, event_id)

@@ -1,6 +1,6 @@
 """Latencies of late, against quantiles of the single events."""
 
-from camcast.live.latencies import BATCHES_MAX, WINDOW_SECONDS, Latencies
+from camcast.inbox.deliveries import LATENCIES_MAX, LATENCY_WINDOW_SECONDS, Latencies
 from camcast.vocabulary.batches import Batch, make_batch
 from camcast.vocabulary.events import StreamId
 from camcast.vocabulary.topics import Topic
@@ -32,7 +32,7 @@ def test_own_events_do_not_count_nor_what_is_old_and_clocks_may_differ() -> None
     assert latencies.milliseconds(0.5, now=100.0) is None
     latencies.note(batch(200_000), now=100.0)
     assert latencies.milliseconds(0.5, now=100.0) == 0.0
-    assert latencies.milliseconds(0.5, now=100.1 + WINDOW_SECONDS) is None
-    for number in range(2 * BATCHES_MAX):
-        latencies.note(batch(100_000), now=100.0 + (number >= BATCHES_MAX))
+    assert latencies.milliseconds(0.5, now=100.1 + LATENCY_WINDOW_SECONDS) is None
+    for number in range(2 * LATENCIES_MAX):
+        latencies.note(batch(100_000), now=100.0 + (number >= LATENCIES_MAX))
     assert latencies.milliseconds(0.01, now=101.0) == 1000.0  # those before are forgotten

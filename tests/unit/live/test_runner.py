@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, cast
 
-from camcast.live.timers import PATIENT_SECONDS, TOGETHER_SECONDS, Timers
+from camcast.live.runner import PATIENT_SECONDS, TOGETHER_SECONDS, Timers
 from camcast.vocabulary.outbox import Token
 from camcast.vocabulary.topics import GroupId
 from camcast.vocabulary.wire import Kind
