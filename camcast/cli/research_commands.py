@@ -19,7 +19,7 @@ from camcast.cli.simulate import simulate
 from camcast.cli.sweep import sweep
 from camcast.cli.watch import watch
 
-commands: Final = typer.Typer()
+commands: Final = typer.Typer(rich_markup_mode=None)
 """The commands, in the order of the help."""
 
 # Each with the extras that it needs to do anything, and an example.
