@@ -46,7 +46,7 @@ peers: $(VENV)/core ## Let other systems do the same job, as far as they are ins
 	cd benchmarks && ../$(BIN)/python -m peers --membership $(MEMBERSHIP) --json ../peers.json
 
 chaos: $(VENV)/core ## Break processes and networks on purpose, as root (MEMBERSHIP=scamp,dht CHAOS="--only kill-50")
-	$(BIN)/python -m tests.chaos --membership $(MEMBERSHIP) $(CHAOS)
+	$(BIN)/python -m tests.library.chaos --membership $(MEMBERSHIP) $(CHAOS)
 
 docs: $(VENV)/dev ## Build the documentation as a site that is read offline: build/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet

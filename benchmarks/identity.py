@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from camcast.live.certificate_file import certificate_text
-from camcast.live.key_file import beside, write_key_pair
+from camcast.live.profiles.certificate_file import certificate_text
+from camcast.live.profiles.key_file import beside, write_key_pair
 from camcast.security.certificates import CERTIFICATE, Certificate, Rights
 from camcast.security.keys import SecretKey
 

@@ -13,8 +13,8 @@ from statistics import median
 from time import process_time
 
 from camcast.vocabulary.topics import Topic
+from tests.library.unit.overlays.kademlia.kademlia_world import Overlays
 from tests.signed_overlay import SignedOverlays
-from tests.unit.overlays.kademlia.kademlia_world import Overlays
 
 SOCCER = Topic.parse(".soccer")
 FINDS = 40  # chosen: some seconds

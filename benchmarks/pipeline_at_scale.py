@@ -13,9 +13,9 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from camcast.pipeline.ingest.runs import read_runs
-from camcast.pipeline.measures.measures import measures
-from camcast.pipeline.spark.session import open_spark
+from camcast.research.pipeline.ingest.runs import read_runs
+from camcast.research.pipeline.measures.run_measures import measures
+from camcast.research.pipeline.spark.session import open_spark
 
 SAMPLE_SECONDS = 0.5  # chosen: a peak of memory lasts longer
 

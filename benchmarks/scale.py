@@ -21,10 +21,10 @@ from camcast.doors.plugs import find_backend, find_protocol
 from camcast.engine.node import Node
 from camcast.engine.settings import Settings
 from camcast.engine.store import Store
-from camcast.settings.climate import Climate, LogNormal
-from camcast.simulation.census import Census
-from camcast.simulation.gc_paused import collector_off
-from camcast.simulation.network import Process, VirtualNetwork
+from camcast.research.simulation.gc_paused import collector_off
+from camcast.virtual.census import Census
+from camcast.virtual.climate import Climate, LogNormal
+from camcast.virtual.network import Process, VirtualNetwork
 from camcast.vocabulary.outbox import Deliver
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.streams import stream

@@ -13,8 +13,8 @@ import time
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from camcast.settings.climate import Climate, LogNormal
 from camcast.testing.town import Town
+from camcast.virtual.climate import Climate, LogNormal
 
 PROCESSES = 32
 WANTED = 5

@@ -17,10 +17,9 @@ from typing import Any
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from camcast.population import camcast as population
-from camcast.population import count_chain
-from camcast.population.outcome import Outcome
-from camcast.settings.chain import Setting, chain
+from camcast.research.population.outcome import Outcome
+from camcast.research.systems.camcast import count_chain, population
+from camcast.research.systems.camcast.setting import Setting, chain
 from camcast.vocabulary.parameters import Parameters
 
 SUCCESS = 0.85
@@ -36,8 +35,8 @@ SIZES = [10**6, 10**7, pytest.param(10**8, marks=pytest.mark.slow)]
 MEMORY = """
 import sys
 from pathlib import Path
-from camcast.population.camcast import simulate
-from camcast.settings.chain import Setting, chain
+from camcast.research.systems.camcast.population import simulate
+from camcast.research.systems.camcast.setting import Setting, chain
 setting = Setting(communities=chain([int(sys.argv[1])]), success=float(sys.argv[2]))
 simulate(setting, 1, 1)
 print(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])

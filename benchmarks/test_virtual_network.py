@@ -17,11 +17,11 @@ import pytest
 from extra_info import conditions, redundancy
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from camcast.scenarios.virtual import Links, VirtualScenario
-from camcast.simulation.event_queue import EventQueue
-from camcast.simulation.gc_paused import collector_off
-from camcast.simulation.run_record import VirtualOutcome
-from camcast.simulation.scenario_run import run_scenario
+from camcast.research.scenarios.virtual import Links, VirtualScenario
+from camcast.research.simulation.gc_paused import collector_off
+from camcast.research.simulation.run_record import VirtualOutcome
+from camcast.research.simulation.scenario_run import run_scenario
+from camcast.virtual.event_queue import EventQueue
 
 SCENARIOS = Path(__file__).parent / "scenarios"
 HAPPENINGS = 500_000  # chosen: half a second

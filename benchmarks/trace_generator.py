@@ -21,11 +21,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from camcast.pipeline.ingest.records import KINDS, arrow_schema
-from camcast.pipeline.ingest.trace_parquet import VERSION_KEY
-from camcast.runs.folder import OutputFolder
-from camcast.scenarios.virtual import VirtualScenario
-from camcast.scenarios.workload import Workload
+from camcast.research.pipeline.ingest.trace_parquet import VERSION_KEY
+from camcast.research.pipeline.ingest.trace_schema import KINDS, arrow_schema
+from camcast.research.runs.run_folder import OutputFolder
+from camcast.research.scenarios.virtual import VirtualScenario
+from camcast.research.scenarios.workload import Workload
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.trace import SCHEMA_VERSION

@@ -2,22 +2,21 @@
 
 __version__ = "0.1.0"  # before the imports, since some of what they import says it
 
-from camcast.changes import Changes
-from camcast.community import Community
-from camcast.community_errors import CommunityError, GatewayTimeout, InsecureError, NotReady
+from camcast.app.community import Community
+from camcast.app.community_errors import CommunityError, GatewayTimeout, InsecureError, NotReady
+from camcast.app.manager import CommunityManager
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import UnknownPlugError
 from camcast.doors.signatures import NotAllowedError
 from camcast.doors.transport import AddressInUse, BindError
+from camcast.inbox.changes import Changes
 from camcast.inbox.received import Lagged, Overflow, Received, ReceivedBatch
 from camcast.inbox.subscription import Subscription
 from camcast.interests.interest import Interest, InterestError
 from camcast.live.gateway_file import GatewayError
 from camcast.live.stats import Stats
 from camcast.live.transports import open_pipes
-from camcast.manager import CommunityManager
 from camcast.security.passphrase import PassphraseError
-from camcast.typed import Sent, TypedEventError, topic, topic_of
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.events import EventId, Missed, Receipt
@@ -26,6 +25,7 @@ from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.standing import Change
 from camcast.vocabulary.topics import ROOT, Topic, TopicError
 from camcast.vocabulary.trace import DigestSink, JsonLinesSink, ListSink, TraceRecord
+from camcast.vocabulary.typed import Sent, TypedEventError, topic, topic_of
 from camcast.vocabulary.wire import PayloadTooLargeError
 
 __all__ = [

@@ -13,13 +13,13 @@ from typing import Any, Final
 import msgspec
 
 from camcast.cli import printed
-from camcast.event_trace import Explanation
-from camcast.live.checkup import Finding
 from camcast.live.stats import PeerStats, Stats
-from camcast.population.outcome import Interval
-from camcast.reproduction.protocol_comparison import Cost
-from camcast.runs.summary import Summary
-from camcast.simulation.run_record import VirtualOutcome
+from camcast.observe.event_trace import Explanation
+from camcast.ops.checkup import Finding
+from camcast.research.papers.protocol_comparison import Cost
+from camcast.research.population.outcome import Interval
+from camcast.research.runs.summary import Summary
+from camcast.research.simulation.run_record import VirtualOutcome
 
 FOLDER: Final = Path(__file__).parent / "schemas"
 VOCABULARY: Final = "https://json-schema.org/draft/2020-12/schema"  # msgspec's

@@ -2,7 +2,8 @@
 
 import threading
 
-from camcast import Received, blocking
+from camcast import Received
+from camcast.app import blocking
 
 READINGS = 3  # by each sensor
 

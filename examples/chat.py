@@ -13,7 +13,7 @@ import contextlib
 import sys
 
 from camcast import Community, CommunityError, CommunityManager, Received, TopicError
-from camcast.presence import Presence, PresenceChange
+from camcast.app.presence import Presence, PresenceChange
 
 
 async def say(room: Community, name: str, text: str) -> None:

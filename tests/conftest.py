@@ -19,7 +19,7 @@ for ignored in (signal.SIGINT, signal.SIGHUP):
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-_TOGETHER = ("tests/unit/pipeline", "tests/unit/population")
+_TOGETHER = tuple(f"tests/research/unit/{room}" for room in ("pipeline", "population", "systems"))
 """Folders whose tests one worker runs: they share a JVM, or functions that numba compiles."""
 
 # measured: with Python's 700 two tests of a hundred virtual processes took 2.6 s, so 2.4 s

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from camcast.population.outcome import Interval
+from camcast.research.population.outcome import Interval
 
 
 def bounds(interval: Interval) -> tuple[float, float, float]:

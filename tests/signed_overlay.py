@@ -7,20 +7,20 @@ from itertools import count
 from typing import Any
 
 from camcast.doors.datagrams import DatagramPort, Endpoint
-from camcast.live.signed_links import SignedLinks
-from camcast.live.signed_port import SignedPort
+from camcast.live.profiles.signed_links import SignedLinks
+from camcast.live.profiles.signed_port import SignedPort
 from camcast.security.certificates import Rights
 from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import PublicKey, SecretKey
 from camcast.security.known_peers import KnownPeers
-from camcast.simulation.datagrams import HostPort, ip_of
-from camcast.simulation.network import address_of
+from camcast.virtual.datagram_network import HostPort, ip_of
+from camcast.virtual.network import address_of
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import Topic
 from overlays.kademlia.naming import KeyNames
 from overlays.kademlia.overlay import KademliaOverlay
+from tests.library.unit.overlays.kademlia.kademlia_world import PORT, Overlays
 from tests.signed_world import certificate, key, with_own
-from tests.unit.overlays.kademlia.kademlia_world import PORT, Overlays
 
 BOOTSTRAP_ADDRESS = f"tcp://{ip_of(0)}:{PORT}"
 

@@ -8,7 +8,8 @@ from typing import Any, assert_type
 
 import attrs
 
-from camcast import Community, CommunityManager, Lagged, Missed, Received, Sent, blocking
+from camcast import Community, CommunityManager, Lagged, Missed, Received, Sent
+from camcast.app import blocking
 from camcast.inbox.received import Gap
 
 

@@ -55,8 +55,8 @@ def certify(
     key. What is printed is public, and is useless without the owner's secret key.
     """
     from camcast.cli.validity import end_of
-    from camcast.live.certificate_file import certificate_text, read_chain, record_issued
-    from camcast.live.key_file import read_public_key, read_secret_key
+    from camcast.live.profiles.certificate_file import certificate_text, read_chain, record_issued
+    from camcast.live.profiles.key_file import read_public_key, read_secret_key
     from camcast.security.certificates import CERTIFICATE, SERIAL_BYTES, Certificate, Rights
     from camcast.security.chains import verify_chain
     from camcast.security.keys import PublicKey

@@ -59,6 +59,7 @@ class CommandGroup(TyperGroup):
         """Write the commands under the headings that they were added with."""
         width = formatter.width - 6 - max(map(len, self.list_commands(ctx)))
         panels: dict[str, list[tuple[str, str]]] = {}
+        command: Any  # typer's commands and groups have a heading, and their common class has none
         for name, command in self.commands.items():
             help_text = command.get_short_help_str(width)
             panels.setdefault(command.rich_help_panel, []).append((name, help_text))

@@ -11,11 +11,11 @@ import typer
 from camcast.cli.failure import clear_failures, complain
 from camcast.cli.output import print_line
 from camcast.cli.until_signalled import run_until_signalled
-from camcast.dashboard import recording
-from camcast.dashboard.gathering import Moment, gather, sockets_of
-from camcast.dashboard.page import page
-from camcast.dashboard.server import DashboardServer
-from camcast.report.output_place import output_file
+from camcast.ops.dashboard import recording
+from camcast.ops.dashboard.dashboard_page import page
+from camcast.ops.dashboard.gathering import Moment, gather, sockets_of
+from camcast.ops.dashboard.server import DashboardServer
+from camcast.ops.output_place import output_file
 
 
 def dashboard(

@@ -9,6 +9,8 @@ from typing import Annotated
 import attrs
 import typer
 
+from camcast.app.community_errors import InsecureError
+from camcast.app.manager import CommunityManager
 from camcast.cli import options
 from camcast.cli.ask import print_lines
 from camcast.cli.configured import configured
@@ -16,12 +18,10 @@ from camcast.cli.failure import EXIT_FAILED, clear_failures
 from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json
 from camcast.cli.process_options import CONTACTS, LISTENING, ContactOptions, ListeningOptions
-from camcast.community_errors import InsecureError
 from camcast.doors.plugs import find_backend
 from camcast.doors.transport import BindError
-from camcast.live.checkup import Finding, of_network, of_process, of_system
 from camcast.live.control_socket import ControlError, ask
-from camcast.manager import CommunityManager
+from camcast.ops.checkup import Finding, of_network, of_process, of_system
 
 _MARKS = {True: "ok", False: "WRONG", None: "?"}
 

@@ -10,8 +10,8 @@ from typing import Final
 
 import typer
 
+from camcast.app.community_errors import InsecureError
 from camcast.cli.logs import complaints
-from camcast.community_errors import InsecureError
 from camcast.vocabulary.errors import CamcastError
 
 EXIT_USAGE = 2  # [POSIX convention, as click's own] the command line or an input file is wrong

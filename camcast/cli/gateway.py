@@ -7,6 +7,7 @@ from typing import Annotated, Final
 
 import typer
 
+from camcast.app.manager import CommunityManager
 from camcast.cli.configured import configured
 from camcast.cli.failure import clear_failures
 from camcast.cli.option_group import grouped
@@ -15,7 +16,6 @@ from camcast.cli.printed import GatewayAddress
 from camcast.cli.process_options import ListeningOptions, ProcessOptions
 from camcast.cli.served_metrics import served_metrics
 from camcast.cli.until_signalled import run_until_signalled
-from camcast.manager import CommunityManager
 
 # chosen: a fixed one, because others have to name it; the port of all our examples.
 GATEWAY_BIND: Final = "tcp://127.0.0.1:7000"

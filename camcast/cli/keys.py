@@ -39,7 +39,7 @@ def new(
     Prints the public key. Whoever can read FILE is its owner, so it gets mode 0600, and a file is
     never written over: keep a copy of it, since nobody can make it again.
     """
-    from camcast.live.key_file import write_key_pair
+    from camcast.live.profiles.key_file import write_key_pair
     from camcast.security.keys import KEY_BYTES, SecretKey
 
     with clear_failures():
@@ -66,7 +66,7 @@ def show(
 
     The secret half is never printed. With --json also the id that peers know its process by.
     """
-    from camcast.live.key_file import read_any_key
+    from camcast.live.profiles.key_file import read_any_key
 
     with clear_failures():
         public = read_any_key(file)

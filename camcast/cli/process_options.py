@@ -17,7 +17,7 @@ from camcast.cli import options
 from camcast.doors.options import OptionError
 from camcast.doors.profile import OPEN, SHARED_KEY, SIGNED
 from camcast.live.gateway_file import read_gateways
-from camcast.live.key_file import read_passphrase
+from camcast.live.profiles.key_file import read_passphrase
 from camcast.security.passphrase import check_passphrase
 from camcast.vocabulary.parameters import RETENTION_SECONDS_MAX, Parameters
 from camcast.vocabulary.topics import ROOT

@@ -10,6 +10,9 @@ from typing import Annotated, Any, Final
 import msgspec
 import typer
 
+from camcast.app.community import Community
+from camcast.app.community_errors import CommunityError
+from camcast.app.manager import CommunityManager
 from camcast.cli.configured import configured
 from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures, complain
 from camcast.cli.input_lines import input_lines
@@ -19,15 +22,12 @@ from camcast.cli.printed import PublishReceipt
 from camcast.cli.process_options import MEMBER, MemberOptions
 from camcast.cli.served_metrics import served_metrics
 from camcast.cli.until_signalled import run_until_signalled
-from camcast.community import Community
-from camcast.community_errors import CommunityError
 from camcast.doors.transport import OutputPipes
 from camcast.live.runner import GATHERING_TURNS_MAX
-from camcast.manager import CommunityManager
-from camcast.typed import Sent
 from camcast.vocabulary.events import Receipt
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.typed import Sent
 from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
 
 WAIT_SECONDS: Final = 10.0  # chosen: as long as a join may take; a search upward takes 1 or 2

@@ -46,13 +46,13 @@ def revoke(
     newer list cannot know whether it missed one. Certificates that have expired fall out of it.
     """
     from camcast.cli.validity import end_of
-    from camcast.live.certificate_file import (
+    from camcast.live.profiles.certificate_file import (
         CertificateFileError,
         read_revocations,
         revocations_text,
         write_revocations,
     )
-    from camcast.live.key_file import beside, read_secret_key
+    from camcast.live.profiles.key_file import beside, read_secret_key
     from camcast.security.revocation import REVOCATIONS, RevokedSerial, next_list
 
     with clear_failures():
@@ -89,8 +89,8 @@ def revoke(
 
 def _issued(text: str, key_file: Path, issuer: PublicKey) -> Certificate:
     """Return the certificate of this serial, or in this file; `OptionError` if there is none."""
-    from camcast.live.certificate_file import read_chain, read_issued
-    from camcast.live.key_file import beside
+    from camcast.live.profiles.certificate_file import read_chain, read_issued
+    from camcast.live.profiles.key_file import beside
     from camcast.security.certificates import CERTIFICATE
     from camcast.security.refusals import RefusedError
 

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
+from camcast.app.manager import CommunityManager
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import complain
 from camcast.doors.options import OptionError
-from camcast.manager import CommunityManager
 
 LOOPBACK: Final = "127.0.0.1"
 
@@ -25,7 +25,7 @@ async def served_metrics(manager: CommunityManager, address: str | None) -> Asyn
         yield
         return
     host, port = metrics_address(address)
-    from camcast.metrics import serve
+    from camcast.ops.metrics import serve
 
     with serve(manager, host, port) as url:
         complain(f"metrics at {url}")
@@ -35,7 +35,7 @@ async def served_metrics(manager: CommunityManager, address: str | None) -> Asyn
 def metrics_address(given: str) -> tuple[str, int]:
     """Read the address of --metrics as a host and a port; raises as `served_metrics`."""
     with extras_named("metrics"):
-        import camcast.metrics  # noqa: F401  # only whether it can be
+        import camcast.ops.metrics  # noqa: F401  # only whether it can be
     host, _, port = given.removeprefix("http://").rpartition(":")
     host = host.removeprefix("[").removesuffix("]") or LOOPBACK
     if not (port.isascii() and port.isdecimal() and int(port) < 2**16):

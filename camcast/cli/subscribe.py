@@ -10,6 +10,8 @@ from typing import Annotated, Final
 
 import typer
 
+from camcast.app.community import JOIN_SECONDS
+from camcast.app.manager import CommunityManager
 from camcast.cli.configured import configured
 from camcast.cli.failure import clear_failures, complain
 from camcast.cli.option_group import grouped
@@ -27,13 +29,11 @@ from camcast.cli.printed import (
 from camcast.cli.process_options import MEMBER, MemberOptions
 from camcast.cli.served_metrics import served_metrics
 from camcast.cli.until_signalled import run_until_signalled
-from camcast.community import JOIN_SECONDS
 from camcast.inbox.received import Lagged, Received
 from camcast.interests.interest import Interest
-from camcast.manager import CommunityManager
-from camcast.typed import Sent
 from camcast.vocabulary.events import EventId, Missed
 from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.typed import Sent
 
 # chosen: a file of 65,536 lines published at once waits for a slow terminal; 30 MB at 500 bytes.
 _QUEUE_LENGTH: Final = 2**16

@@ -15,10 +15,10 @@ from camcast.cli import options
 from camcast.cli.ask import print_lines, print_table
 from camcast.cli.failure import CommandError, clear_failures, complain
 from camcast.cli.output import print_json
-from camcast.event_trace import Account, Explanation, explain
 from camcast.live.control_socket import ControlError, SilentError, ask
-from camcast.runs.event_accounts import accounts_of_run
-from camcast.runs.trace_reading import check_entries
+from camcast.observe.event_accounts import accounts_of_run
+from camcast.observe.event_trace import Account, Explanation, explain
+from camcast.observe.trace_reading import check_entries
 from camcast.vocabulary.events import parse_event_id
 
 _SECONDS_A_YEAR: Final = 3.2e7  # a larger time is since 1970, a smaller one by a run's own clock

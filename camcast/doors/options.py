@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from camcast.arguments import is_finite
+from camcast.vocabulary.arguments import is_finite
 from camcast.vocabulary.errors import CamcastError
 
 

@@ -1,8 +1,9 @@
 """The door of transports: how frames cross the network (DESIGN 5; paper 000, 5.3.1.4).
 
 A transport is an `OutputPipes`: all the output pipes of one event loop, and the inputs that listen
-beside them. `camcast.live.zmtp` and `camcast.live.zmq_pipes` are the two there are. Both speak
-ZMTP 3.1, PUSH to PULL, one frame a message, so that processes with either understand each other.
+beside them. `camcast.live.wire.zmtp` and `camcast.live.wire.zmq_pipes` are the two there are. Both
+speak ZMTP 3.1, PUSH to PULL, one frame a message, so that processes with either understand each
+other.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from camcast.engine.guard.signing import Signing
 from camcast.engine.liveness import Entry
 from camcast.engine.recorder import Recorder
-from camcast.engine.signing import Signing
 from camcast.interests.wanted import ProcessInterest
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import Contact, PeerId

@@ -19,14 +19,14 @@ from typing import Final, cast
 
 from camcast.doors.dissemination import Sent
 from camcast.doors.membership import Membership
-from camcast.engine.doorkeeper import Doorkeeper
 from camcast.engine.groups import Groups
-from camcast.engine.held_batches import HeldBatch
+from camcast.engine.guard.doorkeeper import Doorkeeper
+from camcast.engine.guard.held_batches import HeldBatch
+from camcast.engine.guard.signing import Signing
 from camcast.engine.known_streams import KnownRanges
 from camcast.engine.liveness import Entry, LivenessService
 from camcast.engine.participation import Participation
 from camcast.engine.recorder import Recorder
-from camcast.engine.signing import Signing
 from camcast.engine.strangers import Strangers
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import Batch, decode_body

@@ -10,9 +10,9 @@ A node has these parts: the *intake* (`camcast.engine.intake`) takes frames apar
 events, the *publisher* (`camcast.engine.publisher`) gathers this process's own events into batches,
 *strangers* (`camcast.engine.strangers`) answers the links and discoveries of other processes, the
 *liveness service* (`camcast.engine.liveness`) finds out which peers live, the *recorder*
-(`camcast.engine.recorder`) counts and traces. With identities, *signing* (`camcast.engine.signing`)
-and the *doorkeeper* (`camcast.engine.doorkeeper`) judge what arrives. This module has the commands,
-joining, and the way of every other input to its part.
+(`camcast.engine.recorder`) counts and traces. With identities, *signing*
+(`camcast.engine.guard.signing`) and the *doorkeeper* (`camcast.engine.guard.doorkeeper`) judge what
+arrives. This module has the commands, joining, and the way of every other input to its part.
 
 For each community that the process takes part in, the node holds a `Participation`: a membership
 (who keeps the topic table is a plug), one `SuperLinks` for each super-topic, a dissemination, and
@@ -35,11 +35,12 @@ from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.doors.signatures import NotAllowedError
 from camcast.engine import link_messages, liveness_messages
-from camcast.engine import signing as signing_module
 from camcast.engine.counted_datagrams import CountedDatagrams
-from camcast.engine.doorkeeper import Doorkeeper, Introductions, WhoAre
 from camcast.engine.group_tallies import GroupTallies
 from camcast.engine.groups import Groups
+from camcast.engine.guard import signing as signing_module
+from camcast.engine.guard.doorkeeper import Doorkeeper, Introductions, WhoAre
+from camcast.engine.guard.signing import Signing
 from camcast.engine.intake import Intake
 from camcast.engine.liveness import LivenessService
 from camcast.engine.participation import Participation
@@ -49,7 +50,6 @@ from camcast.engine.recorder import NodeCounters, Recorder
 from camcast.engine.repair import messages as repair_messages
 from camcast.engine.repair.lateness import Lateness
 from camcast.engine.settings import Settings
-from camcast.engine.signing import Signing
 from camcast.engine.strangers import Strangers
 from camcast.interests.attributes import EventAttributes
 from camcast.interests.interest import Interest

@@ -12,9 +12,10 @@ from camcast.doors.dissemination import DisseminationContext, OwnGroups
 from camcast.doors.protocol import Group
 from camcast.doors.selective import SelectiveContext
 from camcast.engine.asked_lately import AskedLately
-from camcast.engine.certified_members import CertifiedMembers
-from camcast.engine.doorkeeper import Doorkeeper
 from camcast.engine.event_outlet import GroupEventOutlet
+from camcast.engine.guard.certified_members import CertifiedMembers
+from camcast.engine.guard.doorkeeper import Doorkeeper
+from camcast.engine.guard.signing import Signing
 from camcast.engine.known_streams import KnownStreams
 from camcast.engine.links import SuperLinks
 from camcast.engine.liveness import LivenessService
@@ -24,7 +25,6 @@ from camcast.engine.repair.lateness import Lateness
 from camcast.engine.repair.messages import NONCE_BYTES, Nonces
 from camcast.engine.repair.repair import Repair
 from camcast.engine.settings import Settings
-from camcast.engine.signing import Signing
 from camcast.engine.strangers import Strangers
 from camcast.interests.attributes import EventAttributes
 from camcast.interests.wanted import ProcessInterest

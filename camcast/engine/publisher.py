@@ -12,10 +12,10 @@ from typing import Final
 
 from attrs import define, field
 
+from camcast.engine.guard.signing import Signing
 from camcast.engine.intake import Intake
 from camcast.engine.participation import Participation
 from camcast.engine.recorder import Recorder
-from camcast.engine.signing import Signing
 from camcast.vocabulary.batches import BODY_BYTES_MAX, make_batch
 from camcast.vocabulary.events import SEQUENCE_MAX, EventId, Receipt, StreamId, stream_id
 from camcast.vocabulary.identity import PeerId

@@ -18,18 +18,18 @@ from collections.abc import Callable, Iterable, Mapping
 from math import ceil
 from typing import Any, Final, Generic
 
-from camcast import typed
 from camcast.inbox.received import Received, ReceivedBatch, received_of
 from camcast.inbox.subscription import Subscription
 from camcast.interests.attributes import EventAttributes, matches_by_topic
 from camcast.interests.bounded import union_of
 from camcast.interests.interest import Interest
-from camcast.typed import E, Sent
+from camcast.vocabulary import typed
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import EventId, Missed
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.outbox import Deliver, Tell
 from camcast.vocabulary.topics import GroupId, Topic
+from camcast.vocabulary.typed import E, Sent
 
 LATENCIES_MAX: Final = 512  # chosen: 50 kB a community; five of them are above the 99th percentile
 LATENCY_WINDOW_SECONDS: Final = 60.0  # chosen: what a dashboard's reader calls now

@@ -26,11 +26,11 @@ from typing import Generic
 import msgspec
 from attrs import frozen
 
-from camcast.arguments import check_type, check_whole
-from camcast.typed import E, E_co, Sent
+from camcast.vocabulary.arguments import check_type, check_whole
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import EventId, Missed, StreamId
 from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.typed import E, E_co, Sent
 
 _MILLISECONDS_PER_SECOND = 1000.0
 

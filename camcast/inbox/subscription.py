@@ -9,8 +9,8 @@ missed.
 A *feed* is a bounded queue that is filled in the event loop and never holds it up. Its readers take
 items at their own speed: tasks that iterate it, a coroutine callback (a task of its own) or a plain
 callback (a thread of its own, so that it may block). What a callback raises is logged and does not
-end the feed. Subscriptions and `camcast.changes` are feeds; their queues decide what is dropped
-when they are full, and how the reader learns of it.
+end the feed. Subscriptions and `camcast.inbox.changes` are feeds; their queues decide what is
+dropped when they are full, and how the reader learns of it.
 
 Several tasks may iterate one feed, and then each item goes to one of them. A task that finds the
 queue empty waits in line. As long as a task waits, a task that asks for the next item joins the
@@ -41,8 +41,8 @@ from camcast.inbox.received import (
     ReceivedBatch,
 )
 from camcast.interests.interest import Interest
-from camcast.typed import E
 from camcast.vocabulary.events import Missed
+from camcast.vocabulary.typed import E
 
 _log = logging.getLogger(__name__)
 
@@ -167,7 +167,8 @@ class Feed(Generic[_Queue, _Item]):
             return item
         if running_loop() is not self._loop:
             raise RuntimeError(
-                "items come in the event loop of the manager: iterate there, or in camcast.blocking"
+                "items come in the event loop of the manager: iterate there, or in"
+                " camcast.app.blocking"
             )
         while item is None:
             turn = self._loop.create_future()

@@ -2,8 +2,8 @@
 
 "Event coverage" (002, 6.1.1): "This can avoid the deserialization of events every time they are
 filtered." A process that forwards an event does not have its class. The attributes of a typed
-event (`camcast.typed`) are therefore the fields as they were sent; those of any other event are the
-entries of a payload that is a JSON object, and none if it is not.
+event (`camcast.vocabulary.typed`) are therefore the fields as they were sent; those of any other
+event are the entries of a payload that is a JSON object, and none if it is not.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from camcast.interests.interest import Interest, attributes_of
-from camcast.typed import Sent, read_sent
 from camcast.vocabulary.events import Event, EventId
 from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.typed import Sent, read_sent
 from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
 
 KNOWN_MAX: Final = 512  # chosen: events passed on at a time; a bound, as peers send them (G5)

@@ -25,9 +25,9 @@ import attrs
 import msgspec
 from attrs import field, frozen
 
-from camcast.arguments import check_type
 from camcast.interests.grammar import InterestError, parse_terms
 from camcast.interests.term import Term
+from camcast.vocabulary.arguments import check_type
 from camcast.vocabulary.topics import Topic
 
 __all__ = ["Interest", "InterestError", "attributes_of"]

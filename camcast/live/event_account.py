@@ -11,11 +11,11 @@ from typing import Any, Final
 import msgspec
 
 from camcast.engine.participation import Participation
-from camcast.event_trace import Account, CommunityAccount, Moment
 from camcast.inbox.deliveries import Deliveries
-from camcast.live.recent import Recent
 from camcast.live.runner import Runner
 from camcast.live.stats import take_peer_stats
+from camcast.observe.event_trace import Account, CommunityAccount, Moment
+from camcast.observe.recent import Recent
 from camcast.vocabulary.events import EventId
 
 _READINGS: Final = 5  # chosen: a busy machine stops a process in one of them, hardly in all

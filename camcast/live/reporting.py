@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from camcast.engine.node import Node
 from camcast.engine.participation import Participation
-from camcast.live.recent import Recent
+from camcast.observe.recent import Recent
 from camcast.vocabulary.notices import Notice, NoticeKind
 from camcast.vocabulary.standing import Change, Standing
 from camcast.vocabulary.topics import GroupId

@@ -28,9 +28,9 @@ from camcast.engine.participation import Participation
 from camcast.engine.settings import Settings
 from camcast.inbox.deliveries import Inbox
 from camcast.interests.interest import Interest
-from camcast.live.recent import Recent
 from camcast.live.reporting import Reporter
-from camcast.live.udp import UdpPort
+from camcast.live.wire.udp import UdpPort
+from camcast.observe.recent import Recent
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import NO_EVENT, Receipt
 from camcast.vocabulary.identity import Contact, PeerId, new_peer_id
@@ -318,11 +318,11 @@ def _datagram_port(receive: Callable[..., None], profile: Profile | None) -> Dat
         return UdpPort(receive)
     # Imported when needed, and PyNaCl with them.
     if (key := profile.datagram_key) is not None:
-        from camcast.live.sealed_port import SealedPort
+        from camcast.live.profiles.sealed_port import SealedPort
 
         return SealedPort(receive, key)
-    from camcast.live.signed_links import SignedLinks
-    from camcast.live.signed_port import SignedPort
+    from camcast.live.profiles.signed_links import SignedLinks
+    from camcast.live.profiles.signed_port import SignedPort
 
     assert isinstance(profile, SignedLinks)
     return SignedPort(receive, profile)

@@ -19,9 +19,9 @@ DEFAULT: Final = ZMTP
 
 # Loaded when used: a process that needs no libzmq does not load it.
 TRANSPORTS: Final[Mapping[str, str]] = {
-    ZMTP: "camcast.live.zmtp.pipes:ZmtpPipes",
-    TCP: "camcast.live.zmtp.pipes:TcpPipes",
-    ZMQ: "camcast.live.zmq_pipes:ZmqPipes",
+    ZMTP: "camcast.live.wire.zmtp.zmtp_pipes:ZmtpPipes",
+    TCP: "camcast.live.wire.zmtp.zmtp_pipes:TcpPipes",
+    ZMQ: "camcast.live.wire.zmq_pipes:ZmqPipes",
 }
 
 
@@ -47,7 +47,7 @@ def open_pipes(transport: str = DEFAULT, *, passphrase: str | None = None) -> Ou
     """
     profile: Profile | None = None
     if passphrase is not None:
-        from camcast.live.shared_key import SharedKey  # and PyNaCl with it
+        from camcast.live.profiles.shared_key import SharedKey  # and PyNaCl with it
 
         profile = SharedKey(group_key(passphrase))
     return open_with(transport, profile)

@@ -5,7 +5,8 @@ process knows the answer. Each of these messages names its first sender, and com
 another process. So the first sender signs what it wants, and the signature goes along. A mandate
 has 80 bytes: the time of signing in milliseconds since 1970 and a number, of 8 bytes each, which
 together differ for all mandates of a process, and the signature over these 16 bytes and over the
-bytes `said`. `camcast.engine.mandates` decides what these are, and how often a mandate counts.
+bytes `said`. `camcast.engine.guard.granted_mandates` decides what these are, and how often a
+mandate counts.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from camcast.simulation.network import address_of
 from camcast.testing.garbage import GARBAGE, malformed
 from camcast.testing.town import DEAD, GATEWAY, SEEK_SECONDS, TOPIC, Person, Town
+from camcast.virtual.network import address_of
 from camcast.vocabulary.outbox import Finding
 from camcast.vocabulary.topics import Topic
 

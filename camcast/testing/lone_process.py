@@ -12,7 +12,7 @@ from typing import Any
 
 from camcast.engine.liveness import LivenessService, PartLiveness
 from camcast.engine.questions import Questions
-from camcast.simulation.network import address_of
+from camcast.virtual.network import address_of
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder
 from camcast.vocabulary.outbox import ControlOutlet, Outbox

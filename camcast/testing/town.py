@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable
 from random import Random
 from typing import Any, Self
 
-from camcast.community import JOIN_SECONDS
+from camcast.app.community import JOIN_SECONDS
 from camcast.doors.discovery import Discovery, DiscoveryContext, DiscoveryFactory
 from camcast.doors.plugs import find_discovery
-from camcast.settings.climate import Climate
-from camcast.simulation.census import Census
-from camcast.simulation.datagrams import DatagramNetwork, HostPort
-from camcast.simulation.event_queue import EventQueue
-from camcast.simulation.network import address_of
-from camcast.simulation.weather import Weather
 from camcast.testing.lone_process import LoneProcess
+from camcast.virtual.census import Census
+from camcast.virtual.climate import Climate
+from camcast.virtual.datagram_network import DatagramNetwork, HostPort
+from camcast.virtual.event_queue import EventQueue
+from camcast.virtual.network import address_of
+from camcast.virtual.weather import Weather
 from camcast.vocabulary.identity import Contact, new_peer_id
 from camcast.vocabulary.outbox import Finding
 from camcast.vocabulary.streams import stream

@@ -20,9 +20,9 @@ from camcast.engine.settings import Settings
 from camcast.engine.store import Store
 from camcast.interests.interest import Interest
 from camcast.protocols.camcast import CamcastProtocol
-from camcast.settings.climate import Climate
-from camcast.simulation.census import Census
-from camcast.simulation.network import Process, VirtualNetwork, address_of
+from camcast.virtual.census import Census
+from camcast.virtual.climate import Climate
+from camcast.virtual.network import Process, VirtualNetwork, address_of
 from camcast.vocabulary.events import Event, EventId
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.outbox import Deliver

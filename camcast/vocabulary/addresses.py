@@ -18,7 +18,7 @@ from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Final, NamedTuple
 
-from camcast.arguments import check_type
+from camcast.vocabulary.arguments import check_type
 from camcast.vocabulary.errors import CamcastError
 
 ADDRESS_BYTES_MAX: Final = 255  # chosen: fits one length byte; leaves a host name 240 characters

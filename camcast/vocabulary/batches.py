@@ -79,7 +79,7 @@ class Batch(msgspec.Struct, frozen=True, gc=False):  # one is made for each firs
 
     @property
     def typed(self) -> bool:
-        """Whether the payloads are typed events (`camcast.typed`)."""
+        """Whether the payloads are typed events (`camcast.vocabulary.typed`)."""
         return bool(self.flags & TYPED)
 
     @property

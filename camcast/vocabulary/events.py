@@ -30,7 +30,7 @@ class EventId(NamedTuple):
     A publisher draws the numbers of its streams from a counter that begins at its start time in
     milliseconds, so that a restarted process does not repeat earlier ids (TRUST, identity and
     format). A process that keeps its identity over restarts also keeps the counter in a file, since
-    its clock may be set back (`camcast.live.stream_numbers`).
+    its clock may be set back (`camcast.live.profiles.stream_numbers`).
     """
 
     stream: StreamId
@@ -78,8 +78,9 @@ class Event(msgspec.Struct, frozen=True, gc=False):  # a Struct, because one is 
     """One event of a batch: the paper's E_j^t (2.1, 5.3.2.1).
 
     `hops` counts the messages that brought the event to this process (0 at the publisher), the
-    paper's round number. `typed` says that the payload is a typed event (`camcast.typed`).
-    `published` is the time of publication by the publisher's clock, in milliseconds since 1970.
+    paper's round number. `typed` says that the payload is a typed event
+    (`camcast.vocabulary.typed`). `published` is the time of publication by the publisher's clock,
+    in milliseconds since 1970.
     """
 
     id: EventId

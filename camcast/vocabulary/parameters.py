@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from attrs import Attribute, field, frozen, validators
 
-from camcast.arguments import check_finite, check_type
+from camcast.vocabulary.arguments import check_finite, check_type
 from camcast.vocabulary.batches import EVENTS_MAX
 
 RETENTION_SECONDS_MAX: Final = 600  # [PROTOCOLS 8] a batch tells its age up to 655 s

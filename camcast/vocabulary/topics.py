@@ -16,7 +16,7 @@ from typing import Final, NewType
 
 from attrs import field, frozen
 
-from camcast.arguments import check_type
+from camcast.vocabulary.arguments import check_type
 from camcast.vocabulary.errors import CamcastError
 
 GroupId = NewType("GroupId", bytes)

@@ -11,7 +11,7 @@ from camcast.doors.plugs import MEMBERSHIP_GROUP, PROTOCOL_GROUP, installed
 from tests.python_process import python
 
 ROOT = Path(__file__).parents[2]
-CONTRACTS = "tests/contracts"
+CONTRACTS = "tests/library/contracts"
 
 
 def collect(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -10,7 +10,7 @@ from identity import write_identity
 from profiles import JOBS, PROFILES, table
 from rich.console import Console
 
-from camcast.live.identity_files import IdentityFiles
+from camcast.live.profiles.identity_files import IdentityFiles
 from camcast.vocabulary.topics import ROOT
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import camcast
-from camcast.scenarios.virtual import LIES
+from camcast.research.scenarios.virtual import LIES
 from tests.python_process import python
 
 ROOT = Path(__file__).parents[2]

@@ -1,0 +1,1 @@
+"""What applications embed: `CommunityManager`, its communities, and who is there."""

@@ -1,0 +1,424 @@
+"""One topic for an application: `Community`, which a manager makes (paper 000, 5.1)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Final, Generic, Literal
+
+import attrs
+
+from camcast.app.community_errors import CommunityError, GatewayTimeout, NotReady
+from camcast.app.lifetime import Lifetime
+from camcast.engine.participation import Participation
+from camcast.inbox.changes import QUEUE_LENGTH as CHANGES_LENGTH
+from camcast.inbox.changes import ChangeCallback, Changes
+from camcast.inbox.deliveries import Deliveries
+from camcast.inbox.received import Overflow
+from camcast.inbox.subscription import (
+    QUEUE_BYTES,
+    QUEUE_LENGTH,
+    BatchCallback,
+    EventCallback,
+    LaggedCallback,
+    MissedCallback,
+    Subscription,
+)
+from camcast.interests.interest import Interest
+from camcast.live.stats import CommunityStats, take_community_stats
+from camcast.live.wire.probe_port import reaches
+from camcast.vocabulary import typed
+from camcast.vocabulary.arguments import (
+    BYTES,
+    check_flag,
+    check_number,
+    check_optional,
+    check_timeout,
+    check_type,
+    check_whole,
+)
+from camcast.vocabulary.events import Receipt
+from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.standing import Change
+from camcast.vocabulary.topics import GroupId, Topic
+from camcast.vocabulary.typed import E, Sent
+
+JOIN_SECONDS: Final = 10.0  # chosen: several rounds of asking gateways and contacts
+_BURST: Final = 256  # chosen: publishes in one loop turn, a whole batch, before others get theirs
+
+State = Literal["new", "joining", "alone", "member", "left"]
+
+
+class Community(Generic[E]):
+    """The processes interested in one topic, as seen by this one; made by a manager.
+
+    In the community of a class, `Community[Reading]` to a type checker, instances of the class are
+    published and received; an event that does not fit the class comes as a `Sent`, or as bytes. The
+    process takes part from the first `join`, `subscribe` or `publish` on, until `leave`, or until
+    its last subscription has ended and it has stopped publishing.
+    """
+
+    def __init__(
+        self,
+        lifetime: Lifetime,
+        deliveries: Deliveries[E],
+        parameters: Parameters,
+        super_topics: tuple[Topic, ...],
+    ) -> None:
+        self.topic = deliveries.topic
+        self.super_topics = super_topics
+        """The super-topics that this community is linked to; none for the root."""
+        self._lifetime = lifetime
+        self._deliveries = deliveries
+        self._parameters = parameters
+        self._changes: list[Changes] = []
+        self._group: GroupId | None = None
+        """The group in which the process takes, or took, part for the topic."""
+        self._publishing = False
+        self._burst = 0
+        self._published = 0  # events
+        self._told_to_leave = False  # by `leave`, and has not taken part again since
+        self._joiners = 0  # calls of `join` that wait
+
+    def __repr__(self) -> str:
+        return f"<Community {self.topic} {self.state}>"
+
+    # -- joining and leaving -----------------------------------------------------------------
+
+    async def join(self, *, timeout: float | None = JOIN_SECONDS, retry: bool = False) -> None:
+        """Become a member; the first one founds the community.
+
+        Raises `GatewayTimeout` when the configured gateways cannot tell who is in it: only if all
+        of them keep its register and answer that nobody is there, the process is the first member.
+        With `retry` it keeps asking instead, until `timeout`. Raises `NotReady` when that runs out
+        (None: never). After an error, or when the call is cancelled, the process no longer tries to
+        join, unless another call or a subscription wants it to.
+        """
+        check_timeout(timeout)
+        check_flag("retry", retry)
+        participation = self._take_part()
+
+        def settled() -> bool:
+            unanswered = participation.unanswered is not None and not retry
+            left = participation is not self._participation
+            return participation.joined or left or unanswered
+
+        self._joiners += 1
+        try:
+            in_time = await self._lifetime.running().conditions.wait_for(settled, timeout)
+        except asyncio.CancelledError:
+            waits = participation is self._participation and not participation.joined
+            if waits and self._joiners == 1 and not self._deliveries.subscriptions:
+                self._leave()  # nobody else here wants to be a member
+            raise
+        finally:
+            self._joiners -= 1
+        self._check_not_left(participation)
+        if participation.joined:
+            return
+        unanswered, me = participation.unanswered, self._lifetime.running().node.me.address
+        self._leave()
+        if unanswered is not None:
+            raise GatewayTimeout(
+                self.topic,
+                unanswered.unreachable,
+                unanswered.ignorant,
+                await reaches(unanswered.unreachable),
+                me,
+                unanswered.nobody,
+            )
+        assert not in_time
+        raise NotReady(f"{self.topic} was not joined within {timeout} s: no contact answered")
+
+    async def ready(
+        self, min_peers: int = 1, *, min_links: int = 0, timeout: float | None = JOIN_SECONDS
+    ) -> None:
+        """Wait until the topic table holds `min_peers` and the super-topic tables `min_links`.
+
+        Joins first if need be, within the same `timeout`. Raises `NotReady`, saying what there was,
+        or as `join` does.
+        """
+        check_whole("min_peers", min_peers)
+        check_whole("min_links", min_links)
+        began = time.monotonic()
+        await self.join(timeout=timeout)
+        left = None if timeout is None else timeout - (time.monotonic() - began)
+        participation = self._take_part()
+
+        def enough() -> bool:
+            peers = len(participation.membership.peers())
+            found = peers >= min_peers and participation.live_links() >= min_links
+            return found or participation is not self._participation
+
+        if not await self._lifetime.running().conditions.wait_for(enough, left):
+            raise NotReady(
+                f"{self.topic} has {len(self.peers)} peers and {participation.live_links()} links"
+                f" after {timeout} s; {min_peers} and {min_links} were asked for"
+            )
+        self._check_not_left(participation)
+
+    async def leave(self) -> None:
+        """End all subscriptions, and leave so that the others can repair their tables.
+
+        `publish` raises `CommunityError` from then on, until `join`, `ready` or `subscribe`.
+        """
+        if self._participation is not None:
+            self._lifetime.check_loop()
+        self._leave()
+        self._told_to_leave = True
+
+    # -- subscribing -------------------------------------------------------------------------
+
+    def subscribe(
+        self,
+        callback: EventCallback[E] | None = None,
+        *,
+        on_batch: BatchCallback[E] | None = None,
+        on_lagged: LaggedCallback | None = None,
+        on_missed: MissedCallback | None = None,
+        since: float | None = None,
+        queue_length: int = QUEUE_LENGTH,
+        queue_bytes: int = QUEUE_BYTES,
+        overflow: Overflow = Overflow.DROP_OLDEST,
+        where: str | Interest | None = None,
+        own: bool = True,
+    ) -> Subscription[E]:
+        """Receive the events of this topic and its subtopics, without `own` those of others only.
+
+        `callback` takes each event, a `Received`. Instead of it, `on_batch` takes the events that
+        travelled together, a `ReceivedBatch`, which costs less where there are many. Either runs as
+        a task if it is a coroutine function, else in a thread of its own, so that it may block.
+        Without a callback, iterate the subscription. The process starts to join if it is no member
+        yet; await `join` or `ready` to know when it is.
+
+        The subscription holds at most `queue_length` events and `queue_bytes` bytes of their
+        payloads; beyond that, `overflow` says whether the oldest or the newest is dropped.
+
+        `where`, such as "mag >= 5", is a filter on the fields of a typed event as they were sent,
+        whatever this community was joined by, or on a payload that is a JSON object. hpmcast and
+        pmcast also tell it to other processes, which then send less; with all other protocols the
+        filter is local. Raises `InterestError` for a text that is no interest.
+
+        With `since`, this subscription first gets the events of the last so many seconds, as far as
+        this process or its neighbours still keep them; they may come in another order than they
+        were published. Raises `ValueError` for a negative time, and `TypeError` and `ValueError`
+        for other arguments that are wrong; then nothing was joined.
+        """
+        check_flag("own", own)
+        if since is not None:
+            check_number("since", since)
+            if not since >= 0:
+                raise ValueError(f"since is a number of seconds, 0 or more, not {since}")
+        interest = Interest.parse(where) if isinstance(where, str) else where
+        check_optional("where", interest, Interest, 'a text such as "mag >= 5"')
+        runner = self._lifetime.open()
+        subscription = Subscription(
+            self._ended,
+            callback,
+            on_batch=on_batch,
+            on_lagged=on_lagged,
+            on_missed=on_missed,
+            queue_length=queue_length,
+            queue_bytes=queue_bytes,
+            overflow=overflow,
+            where=interest,
+            own=own,
+            on_dropped=self._deliveries.note_lagged,
+        )
+        try:
+            participation = self._take_part(interest)
+        except BaseException:
+            subscription.close()
+            raise
+        self._lifetime.note_callback(subscription)
+        if since:
+            subscription.wants_history = True
+            for batch in runner.history(participation, since):
+                self._deliveries.hand_to([subscription], batch)
+        self._deliveries.subscriptions.append(subscription)
+        self._tell_interest()
+        return subscription
+
+    def changes(
+        self, on_change: ChangeCallback | None = None, *, queue_length: int = CHANGES_LENGTH
+    ) -> Changes:
+        """Learn how this process stands in the community, and who comes into its topic table.
+
+        Iterate the result with ``async for``, or give a callback: a plain function runs in a thread
+        of its own and may block, a coroutine function runs in a task. A member first gets its
+        present standing, and each peer in its table. The call joins nothing; the changes go on when
+        the community is left and joined again, until they or the manager are closed.
+        """
+        runner = self._lifetime.open()
+        changes = Changes(self._changes.remove, on_change, queue_length)
+        self._lifetime.note_callback(changes)
+        self._changes.append(changes)
+        standing = None if self._group is None else runner.standing(self._group)
+        if standing is not None:
+            changes.put(Change(standing, self.topic))
+            for peer in self.peers:
+                changes.put(Change("peer_seen", self.topic, peer))
+        return changes
+
+    def unsubscribe(self, subscription: Subscription[E]) -> None:
+        """End one subscription; after the last one, a process that does not publish leaves."""
+        check_type("subscription", subscription, Subscription, "what `subscribe` has returned")
+        subscription.close()
+
+    # -- publishing --------------------------------------------------------------------------
+
+    async def publish(
+        self,
+        event: E | Sent | bytes | bytearray | memoryview,
+        *,
+        upward_probability: float | None = None,
+        wait: bool = True,
+    ) -> Receipt:
+        """Publish bytes, an instance of this community's event class, or a `Sent`.
+
+        The first call joins, which takes its time. While output pipes to the peers of this process
+        are more than half full and move, the call waits, for a second at most; with `wait=False` it
+        never waits. Then the event is accepted or dropped, which the receipt says. An accepted
+        event is not lost on the way to those peers that take events; its further way is best
+        effort, without confirmation (TRUST, G7). `upward_probability` overrides p_sel for this
+        event, at every process that forwards it (setUpwardProb, 5.3.2.1).
+
+        Raises `PayloadTooLargeError`, `TypedEventError`, `NotAllowedError` for an identity without
+        a certificate to publish here, `ValueError` for a probability outside [0, 1],
+        `CommunityError` after `leave` or while the manager closes, and what `join` raises.
+        """
+        if upward_probability is not None:
+            check_number("upward_probability", upward_probability)
+            if not 0 <= upward_probability <= 1:
+                raise ValueError(f"upward_probability is in [0, 1], not {upward_probability}")
+        is_typed = not isinstance(event, BYTES)
+        payload = bytes(event) if isinstance(event, BYTES) else typed.encode_for(self.topic, event)
+        participation = self._participation
+        if participation is None or not participation.joined:
+            if self._told_to_leave:
+                raise CommunityError(f"{self.topic} was left; join it again to publish")
+            await self.join()
+            participation = self._take_part()
+        self._publishing = True
+        if wait:
+            self._burst += 1
+            if self._burst >= _BURST:
+                self._burst = 0
+                await asyncio.sleep(0)  # a publisher in a tight loop lets the rest of the loop run
+        runner = self._lifetime.open()
+        if wait:
+            await runner.wait_for_room(participation)
+            self._check_not_left(participation)
+        receipt = runner.publish(
+            participation, self.topic, payload, upward_probability, typed=is_typed
+        )
+        self._published += receipt.accepted
+        return receipt
+
+    def stop_publishing(self) -> None:
+        """Stop publishing; a process without a subscription then leaves the community (5.1)."""
+        if self._participation is not None:
+            self._lifetime.check_loop()
+        self._publishing = False
+        if not self._deliveries.subscriptions:
+            self._leave()
+
+    # -- facts -------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> State:
+        """Whether the process is a member; "alone" is a member that knows no other one."""
+        if self._participation is None:
+            return "new" if self._group is None else "left"
+        if not self._participation.joined:
+            return "joining"
+        return "member" if self.peers else "alone"
+
+    @property
+    def peers(self) -> tuple[Contact, ...]:
+        """The topic table, as it is now."""
+        if self._participation is None:
+            return ()
+        return tuple(self._participation.membership.peers())
+
+    @property
+    def links(self) -> tuple[tuple[Topic, tuple[Contact, ...]], ...]:
+        """For each super-topic, the nearest ancestor with known members, and these members."""
+        if self._participation is None:
+            return ()
+        nearest = (link.nearest() for link in self._participation.links)
+        return tuple((topic, tuple(contacts)) for topic, contacts in nearest)
+
+    @property
+    def size(self) -> float:
+        """The membership's estimate of how many processes the community has."""
+        return 0.0 if self._participation is None else self._participation.membership.size()
+
+    # -- inside ------------------------------------------------------------------------------
+
+    @property
+    def _participation(self) -> Participation | None:
+        """What the process has for the community; None if it takes no part in it."""
+        runner = self._lifetime.runner
+        return None if runner is None else runner.node.participation(self.topic)
+
+    def _take_part(self, where: Interest | None = None) -> Participation:
+        runner, participation = self._lifetime.open(), self._participation
+        if participation is None:
+            participation = runner.join(self.topic, self._parameters, self.super_topics, where)
+            self._group = participation.topic.group
+            self._told_to_leave = False
+        return participation
+
+    def _tell_interest(self) -> None:
+        """Tell the node what the subscriptions want."""
+        self._lifetime.running().node.want(self.topic, self._deliveries.interest())
+
+    def _leave(self) -> None:
+        self._flush()
+        self._deliveries.close()
+        self._publishing = False
+        if self._participation is not None:
+            self._lifetime.running().leave(self.topic)
+
+    def _close(self) -> None:
+        """Leave, if this process takes part, and end what is read here."""
+        self._leave()
+        for changes in list(self._changes):
+            changes.close()
+
+    def _changed(self, group: GroupId, change: Change) -> None:
+        """Take a change in any group."""
+        if self._participation is not None:  # also while the node is joining
+            self._group = self._participation.topic.group
+        if self._group == group:
+            for changes in self._changes:
+                changes.put(attrs.evolve(change, topic=self.topic))
+
+    def _stats(self) -> CommunityStats | None:
+        """Return a snapshot of this community; None if the process takes no part in it."""
+        participation = self._participation
+        if participation is None:
+            return None
+        return take_community_stats(
+            self.state, participation, self._deliveries, published=self._published
+        )
+
+    def _ended(self, subscription: Subscription[E]) -> None:
+        if subscription in self._deliveries.subscriptions:
+            self._flush()
+        if self._deliveries.end(subscription):
+            if self._deliveries.subscriptions or self._publishing:
+                self._tell_interest()
+            else:
+                self._leave()
+
+    def _flush(self) -> None:
+        """Let what was published leave, so that a subscription gets it before it is closed."""
+        if self._participation is not None:
+            self._lifetime.running().flush()
+
+    def _check_not_left(self, participation: Participation) -> None:
+        if participation is not self._participation:
+            raise CommunityError(f"{self.topic} was left in the meantime")

@@ -1,0 +1,65 @@
+"""What goes wrong with a community, in words for the person who runs the process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from camcast.live.wire.probe_port import Reach
+from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.topics import Topic
+
+
+class CommunityError(CamcastError):
+    """Base of what goes wrong with a community."""
+
+
+class NotReady(CommunityError, TimeoutError):  # a state, as users say it
+    """A community was not ready in time; the message says what was still missing."""
+
+
+class GatewayTimeout(CommunityError, TimeoutError):  # a state, as users say it
+    """The gateways could not tell who is in a community.
+
+    `addresses` are the gateways that gave no answer, `ignorant` those that answered that they do
+    not know, since they keep no register and are in other communities.
+    """
+
+    def __init__(
+        self,
+        topic: Topic,
+        addresses: Sequence[str],
+        ignorant: Sequence[str] = (),
+        reached: Mapping[str, Reach] | None = None,
+        me: str = "",
+        nobody: Sequence[str] = (),
+    ) -> None:
+        """Say what each gateway did.
+
+        `reached` is how far a connection to each silent gateway gets, `me` who asked them; `nobody`
+        are the gateways that keep the register and said that nobody is there.
+        """
+        self.addresses, self.ignorant = tuple(addresses), tuple(ignorant)
+        parts = []
+        if addresses:
+            not_one = "not every gateway" if ignorant or nobody else "no gateway"
+            parts.append(f"{not_one} answered for {topic}; tried {', '.join(addresses)}")
+        for reach in Reach:
+            such = ", ".join(a for a in addresses if (reached or {}).get(a) is reach)
+            parts += [f"{such} {reach.value.format(me=me)}"] if such else []
+        if ignorant:
+            parts.append(
+                f"{', '.join(ignorant)} does not know who is in {topic}: name a gateway that keeps"
+                " the register, which is `camcast gateway` or a process that names no other gateway"
+            )
+        if nobody:
+            parts.append(
+                f"{', '.join(nobody)} knows of nobody there, which all gateways would have to say"
+                " for the process to found the community"
+            )
+        if not (ignorant or nobody):
+            parts.append("Check that one runs there, or found the community by naming no gateway")
+        super().__init__(". ".join(parts).replace("?. ", "? "))
+
+
+class InsecureError(CommunityError):
+    """A process would be open to strangers without anybody having asked for it."""

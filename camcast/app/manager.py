@@ -1,0 +1,558 @@
+"""What applications embed: `CommunityManager`, which makes each `Community` (paper 000, 5.1).
+
+asyncio first; `camcast.app.blocking` is the same for scripts and threads. docs/api.md maps the
+paper's interface to this one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from random import Random, SystemRandom
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
+
+import attrs
+
+from camcast.app.community import JOIN_SECONDS, Community
+from camcast.app.community_errors import CommunityError
+from camcast.app.exposure import check_addresses, check_closed, check_profile
+from camcast.app.lifetime import Lifetime
+from camcast.doors.options import OptionError
+from camcast.doors.plugs import discovery_for, find_protocol, membership_for
+from camcast.doors.transport import OutputPipes
+from camcast.engine.settings import Settings
+from camcast.engine.store import Store
+from camcast.inbox.deliveries import Inbox
+from camcast.live import transports
+from camcast.live.control_socket import Answer, ControlServer
+from camcast.live.counters import Counters
+from camcast.live.event_account import account_of_event
+from camcast.live.gateway_file import check_keys, parse_gateways, read_gateways, resolve_gateways
+from camcast.live.runner import Runner
+from camcast.live.stats import FirstContactStats, PeerStats, Stats, take_peer_stats, take_stats
+from camcast.observe.event_trace import Account
+from camcast.observe.recent import Recent
+from camcast.security.passphrase import check_passphrase, group_key
+from camcast.vocabulary import typed
+from camcast.vocabulary.arguments import check_flag, check_list, check_optional, check_timeout
+from camcast.vocabulary.events import parse_event_id
+from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.standing import Change
+from camcast.vocabulary.topics import GroupId, Topic
+from camcast.vocabulary.trace import Sink, flush_sink
+from camcast.vocabulary.typed import E
+
+if TYPE_CHECKING:
+    from camcast.live.profiles.identity_watch import IdentityWatch
+
+ASK_SECONDS: Final = 5.0  # chosen: gateways have 2 s to answer; an overlay needs some round trips
+LEAVE_SECONDS: Final = 1.0  # chosen: how long a polite leave may take to get onto the wire
+
+TopicLike = str | Topic | type
+
+
+class CommunityManager:
+    """One process of CAMCAST: an input pipe, its communities, and how it finds others.
+
+    Use it as an async context manager, or call `start` and `close`::
+
+        async with CommunityManager(gateways=["tcp://127.0.0.1:7000"]) as manager:
+            soccer = await manager.join(".soccer")
+
+    Each layer has its own options: `membership` names the backend that keeps the tables, `options`
+    are that backend's; `protocol` is ``"camcast"`` or one of the systems that CAMCAST is compared
+    with (`camcast.protocols`), `protocol_options` are that system's, and `topics` lists all topics
+    that exist, for the systems that must know them; `parameters` are those of the paper.
+
+    `discovery` is how other processes are found, for a membership that leaves it open:
+    ``"gateways"``, or ``"lan"``, which finds processes on the local network without any address.
+
+    `gateways` are addresses, addresses by topic, or the path of a TOML file
+    (`camcast.live.gateway_file`); a process without gateways founds the communities that it joins.
+    `bind` is the address to listen at (port 0: any free port; with an overlay, any other port has
+    to be free for UDP, too). `advertise` is the address told to other processes, needed when `bind`
+    is a wildcard. `passphrase` closes the process to all that do not know it (docs/security.md):
+    links are then encrypted, and a stranger finishes no handshake. Without a passphrase or an
+    identity, addresses off the loopback need `insecure=True`, since whoever reaches an open node
+    can read and publish. `remember` is a file that keeps contacts from one run to the next, for
+    when no gateway answers. `trace` takes a record of everything that happens. `identity`,
+    `certificates` and `trust` are files that ``camcast keys`` and ``camcast certify`` have made:
+    the process then signs its events, and talks only to processes that have a chain of certificates
+    from a trusted root, and that do what these allow (the profile ``signed``, docs/security.md).
+    Gateways off the loopback are then named with their key, ``tcp://host:port#KEY``. `revocations`
+    are lists of ``camcast revoke``. Certificates and lists are read again when their files change.
+    `transport` is ``"zmtp"``, ``"tcp"`` or ``"zmq"`` (`open_pipes`), instead of which `pipes` are
+    output pipes that several managers of one loop share; they have the transport and the passphrase
+    that `open_pipes` gave them. With `repair`, missed events are asked for again
+    (docs/reliability.md), for as long as `Parameters.retention_seconds`; without it, events spread
+    as in the paper, and some are lost. `control` is the path of a unix socket at which the process
+    answers questions about itself (docs/operating.md). `rng` is the random stream of the protocols;
+    without it they are seeded by the operating system.
+    """
+
+    def __init__(
+        self,
+        membership: str = "scamp",
+        *,
+        discovery: str | None = None,
+        gateways: Iterable[str] | Mapping[str, Iterable[str]] | Path = (),
+        bind: str = "tcp://127.0.0.1:0",
+        advertise: str | None = None,
+        insecure: bool = False,
+        passphrase: str | None = None,
+        identity: Path | None = None,
+        certificates: Path | Iterable[Path] = (),
+        trust: Path | Iterable[Path] = (),
+        revocations: Path | Iterable[Path] = (),
+        parameters: Parameters | None = None,
+        options: Mapping[str, object] | None = None,
+        protocol: str = "camcast",
+        protocol_options: Mapping[str, object] | None = None,
+        topics: Iterable[TopicLike] = (),
+        remember: Path | None = None,
+        trace: Sink | None = None,
+        transport: str | None = None,
+        pipes: OutputPipes | None = None,
+        repair: bool = True,
+        control: Path | None = None,
+        rng: Random | None = None,
+    ) -> None:
+        for name, path in (("identity", identity), ("remember", remember)):
+            check_optional(name, path, Path, "a pathlib.Path")
+        for name, paths in (
+            ("certificates", certificates),
+            ("trust", trust),
+            ("revocations", revocations),
+        ):
+            if not isinstance(paths, Path):
+                check_list(name, paths, "pathlib.Path")
+        check_optional("parameters", parameters, Parameters, "Parameters(…)")
+        check_optional("options", options, Mapping, "a mapping")
+        check_optional("protocol_options", protocol_options, Mapping, "a mapping")
+        check_list("topics", topics, "topics")
+        check_optional("pipes", pipes, OutputPipes, "what open_pipes returns")
+        check_optional("rng", rng, Random, "a random.Random")
+        check_flag("insecure", insecure)
+        check_flag("repair", repair)
+        if trace is not None and not callable(getattr(trace, "write", None)):
+            raise TypeError(f"trace is a sink, such as JsonLinesSink(path), and not {trace!r}")
+        signed = bool(identity or certificates or trust or revocations)
+        closed = (
+            signed or passphrase is not None or (pipes is not None and pipes.profile is not None)
+        )
+        self._bind, self._advertise = check_addresses(bind, advertise, reachable=insecure or closed)
+        chosen = find_protocol(protocol, protocol_options)
+        backend, backend_options = membership_for(chosen, membership, options)
+        self._settings = Settings(
+            backend=backend,
+            discovery=discovery_for(backend, discovery),
+            options=backend_options,
+            gateways=(
+                read_gateways(gateways) if isinstance(gateways, Path) else parse_gateways(gateways)
+            ),
+            parameters=parameters or Parameters(),
+            remember=remember,
+            discovery_rng=None if rng is not None else SystemRandom(),
+            port_required=advertise is not None or not self._bind.endswith(":0"),
+            protocol=chosen,
+            topics=tuple(_topic(topic) for topic in topics),
+        )
+        if self._settings.parameters.spread == "tree" and not repair:
+            raise OptionError("the spread 'tree' goes with repair, which asks for what it misses")
+        check_profile(
+            self._settings.discovery,
+            discovery or backend.discovery,
+            closed=closed,
+            signed=signed,
+            passphrase=passphrase,
+            transport=transport,
+            pipes=pipes,
+        )
+        self._transport = transports.check(transport or transports.DEFAULT)
+        pinned = self._transport != transports.ZMQ
+        check_keys(self._settings.gateways, wanted=signed, pinned=pinned)
+        self._passphrase = None if passphrase is None else check_passphrase(passphrase)
+        self._identity: IdentityWatch | None = None
+        if signed:
+            from camcast.live.profiles.identity_files import IdentityFiles
+            from camcast.live.profiles.identity_watch import IdentityWatch
+
+            files = IdentityFiles(identity, certificates, trust, revocations)
+            self._identity = IdentityWatch(files, self.renew)
+            self._settings = attrs.evolve(
+                self._settings,
+                signatures=self._identity.signatures,
+                reserve_numbers=files.stream_numbers().reserve,
+            )
+        self._trace = trace
+        self._given_pipes = pipes
+        self._repair = repair
+        answers: dict[str, Answer] = {
+            "status": lambda _: self.stats().as_dict(),
+            "peers": lambda _: self.peers(),
+            "trace": self._trace_event,
+        }
+        self._recent = None if control is None else Recent()
+        self._control = None if control is None else ControlServer(Path(control), answers)
+        # Seeded once: a system call for every draw would double the cost of a fan-out.
+        self._rng = rng or Random(SystemRandom().getrandbits(64))
+        self._pipes: OutputPipes | None = None
+        self._lifetime = Lifetime()
+        self._communities: dict[GroupId, Community] = {}
+        self._inbox = Inbox(None if self._recent is None else self._recent.note)
+
+    def __repr__(self) -> str:
+        runner = self._lifetime.runner
+        if runner is None:
+            return "<CommunityManager that is not running>"
+        return f"<CommunityManager at {runner.node.me.address}>"
+
+    # -- life --------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Listen. Raises `BindError` if that is not possible, `GatewayError` for unknown names.
+
+        With a passphrase or an identity, the process first connects to its own input as a stranger:
+        `InsecureError` if the stranger gets in.
+        """
+        self._forget_closed_loop()
+        async with self._lifetime.under_way:
+            if self._lifetime.runner is None:
+                self._lifetime.begin()
+                await self._start()
+            else:
+                self._lifetime.running()
+                self._lifetime.check_loop()
+
+    async def _start(self) -> None:
+        settings = self._settings
+        gateways, keys = await resolve_gateways(settings.gateways)
+        pipes, admission = self._given_pipes, None
+        if self._identity is not None:
+            from camcast.live.profiles.signed_links import SignedLinks
+
+            profile = SignedLinks.of(self._identity.signatures, keys, time.time)
+            admission = profile.known
+            pipes = transports.open_with(self._transport, profile)
+        elif pipes is None:
+            if self._passphrase is not None:  # which takes a while, but only once a process
+                await asyncio.to_thread(group_key, self._passphrase)
+            pipes = transports.open_pipes(self._transport, passphrase=self._passphrase)
+        store = _stores.setdefault(asyncio.get_running_loop(), Store()) if self._repair else None
+        runner: Runner | None = None
+        try:
+            runner = Runner(
+                attrs.evolve(
+                    settings,
+                    gateways=gateways,
+                    store=store,
+                    admission=admission,
+                ),
+                pipes,
+                bind=self._bind,
+                advertise=self._advertise,
+                rng=self._rng,
+                sink=self._trace,
+                recent=self._recent,
+                inbox=self._inbox,
+                on_change=self._changed,
+            )
+            await check_closed(runner.input, pipes.profile)
+            runner.open()
+            if self._control is not None:
+                await self._control.open()
+        except BaseException:
+            if self._control is not None:
+                await self._control.close()
+            if runner is not None:
+                runner.close()
+            if self._given_pipes is None:
+                pipes.close()
+            raise
+        self._lifetime.runner, self._pipes = runner, pipes
+        if self._identity is not None:
+            self._identity.start()
+
+    def renew(self) -> None:
+        """Read certificates and lists of revocations again, and go on with these.
+
+        A running process calls this itself, a few seconds after one of the files has changed.
+
+        Raises `KeyFileError` and `CertificateFileError` for a file that is wrong or not valid, and
+        goes on as before then; `CommunityError` for a process without an identity.
+        """
+        if self._identity is None:
+            raise CommunityError("this process has no identity, and no certificate to renew")
+        if self._lifetime.runner is not None:
+            self._lifetime.runner.flush()  # and sign by the certificates of then
+        self._identity.read_again()
+
+    async def close(self) -> None:
+        """Leave every community politely, and stop listening.
+
+        The goodbyes have a second to leave, and so have callbacks for the events that they still
+        have; then coroutines are cancelled, and threads left to themselves. From the call on,
+        joining and publishing raise `CommunityError`. In a forked child the call does nothing: all
+        there is to close is the parent's.
+        """
+        lifetime = self._lifetime
+        if not lifetime.in_process():
+            return
+        self._forget_closed_loop()
+        if lifetime.runner is None and not lifetime.under_way.locked():
+            return
+        lifetime.check_loop()
+        if lifetime.closing and asyncio.current_task() in lifetime.callbacks:
+            return  # for which the first call waits
+        async with lifetime.under_way:
+            if lifetime.runner is not None:
+                try:
+                    await self._close(lifetime.runner)
+                finally:
+                    lifetime.runner = None
+
+    async def _close(self, runner: Runner) -> None:
+        callbacks = self._lifetime.callbacks - {asyncio.current_task()}
+        if self._identity is not None:
+            self._identity.stop()
+        try:
+            for community in self._communities.values():
+                community._close()
+            if self._control is not None:
+                await self._control.close()
+            await self.pipes.drain(LEAVE_SECONDS)
+            await _end(callbacks)
+        finally:
+            pipes = self.pipes
+            try:
+                await _turns()  # in which the goodbye of a discovery with sockets of its own leaves
+            finally:  # also when the call is cancelled a second time
+                self._shut(runner, pipes)
+            await _turns()  # in which the tasks end that it has cancelled
+
+    async def __aenter__(self) -> CommunityManager:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    @property
+    def discovery_state(self) -> str:
+        """The state of the discovery: ``connected``, ``alone`` or ``degraded``.
+
+        An overlay is ``alone`` until a process has answered, and ``degraded`` when none answers any
+        more, while the existing tables go on working. Before `start` and after `close` it is
+        ``closed``.
+        """
+        runner = self._lifetime.runner
+        return "closed" if runner is None else runner.node.discovery.state
+
+    # -- communities -------------------------------------------------------------------------
+
+    def community(
+        self,
+        topic: type[E] | str | Topic,
+        *,
+        parameters: Parameters | None = None,
+        super_topics: Iterable[TopicLike] | None = None,
+    ) -> Community[E]:
+        """Return the community of a topic, without joining it yet (getCommunity, 5.1).
+
+        `topic` is a name, a `Topic` or an event class (`camcast.vocabulary.typed`). `super_topics`
+        replaces the super-topic that the name implies, or the bases of the class; several are
+        allowed (3.6). A second call returns the same object, and raises `CommunityError` for other
+        settings.
+        """
+        check_optional("parameters", parameters, Parameters, "Parameters(…)")
+        if super_topics is not None:
+            check_list("super_topics", super_topics, "topics")
+        cls = topic if isinstance(topic, type) else None
+        resolved = _topic(topic)
+        supers = None if super_topics is None else tuple(_topic(t) for t in super_topics)
+        community = self._communities.get(resolved.group)
+        if community is not None:
+            if parameters is not None and parameters != community._parameters:
+                raise CommunityError(f"{resolved} exists already, with other parameters")
+            if supers is not None and supers != community.super_topics:
+                raise CommunityError(f"{resolved} exists already, with other super-topics")
+        else:
+            if supers is None and cls is not None:
+                supers = typed.super_topics_of(cls)
+            elif supers is None:
+                supers = () if resolved.super_topic is None else (resolved.super_topic,)
+            if resolved in supers:
+                raise CommunityError(f"{resolved} cannot be its own super-topic")
+            community = self._communities[resolved.group] = Community(
+                self._lifetime,
+                self._inbox.deliveries(resolved),
+                parameters or self._settings.parameters,
+                supers,
+            )
+        if cls is not None:
+            self._inbox.deliveries(resolved).learn_class(cls)
+        return community
+
+    async def join(
+        self,
+        topic: type[E] | str | Topic,
+        *,
+        parameters: Parameters | None = None,
+        super_topics: Iterable[TopicLike] | None = None,
+        timeout: float | None = JOIN_SECONDS,
+        retry: bool = False,
+    ) -> Community[E]:
+        """Join a community and return it; the first member founds it. See `Community.join`."""
+        community = self.community(topic, parameters=parameters, super_topics=super_topics)
+        await community.join(timeout=timeout, retry=retry)
+        return community
+
+    def super_communities(self, topic: TopicLike) -> list[Community]:
+        """Return the communities of a topic's super-topics (getSuperCommunity, 5.3.2.3)."""
+        community = self.community(topic)
+        return [self.community(super_topic) for super_topic in community.super_topics]
+
+    # -- facts -------------------------------------------------------------------------------
+
+    @property
+    def contact(self) -> Contact:
+        """The identity and announced address of this process; `CommunityError` before `start`."""
+        return self._lifetime.running().node.me
+
+    @property
+    def address(self) -> str:
+        """The address that others reach this process at, and may name as a gateway."""
+        return self.contact.address
+
+    @property
+    def gateway(self) -> str:
+        """How others name this process as a gateway: by its address, with its key if it has one."""
+        if self._identity is None:
+            return self.address
+        return f"{self.address}#{self._identity.signatures.public}"
+
+    @property
+    def counters(self) -> Counters:
+        """What this process received, sent and dropped until now: a copy, which does not change."""
+        runner = self._lifetime.running()
+        return Counters(
+            **attrs.asdict(runner.node.counters, recurse=False),
+            published=runner.published,
+            unpublished=runner.unpublished,
+            missed=sum(deliveries.missed for deliveries in self._inbox.communities.values()),
+            input=attrs.evolve(runner.input.counters),
+            outputs=attrs.evolve(self.pipes.counters),
+        )
+
+    def stats(self) -> Stats:
+        """Return a snapshot of this process: its pipes, peers, communities, queues and repair.
+
+        A snapshot costs some microseconds for each peer and community. Called in the event loop of
+        the manager, as `peers` is; `CommunityError` elsewhere.
+        """
+        runner = self._lifetime.running()
+        self._lifetime.check_loop()
+        communities = [community._stats() for community in self._communities.values()]
+        return take_stats(
+            runner, self.pipes, self.counters, [one for one in communities if one is not None]
+        )
+
+    async def ask_gateways(self, timeout: float = ASK_SECONDS) -> tuple[FirstContactStats, ...]:
+        """Ask all gateways who is in the topics that they serve; return which of them answer.
+
+        Nothing is joined. Gateways, and an overlay's first nodes, have `timeout` seconds to answer.
+        """
+        check_timeout(timeout)
+        runner = self._lifetime.open()
+        for topic in self._settings.gateways:
+            runner.seek(topic)
+        discovery = runner.node.discovery
+
+        def answered() -> bool:
+            asked = discovery.first_contacts()
+            return discovery.state == "connected" and all(one.answers is not None for one in asked)
+
+        await runner.conditions.wait_for(answered, timeout)
+        return self.stats().discovery.first_contacts
+
+    def peers(self) -> list[PeerStats]:
+        """Return the processes in this one's tables, and those that have it in theirs."""
+        runner = self._lifetime.running()
+        self._lifetime.check_loop()
+        return take_peer_stats(runner)
+
+    @property
+    def pipes(self) -> OutputPipes:
+        """The output pipes, with their counters."""
+        self._lifetime.running()
+        assert self._pipes is not None
+        return self._pipes
+
+    # -- inside ------------------------------------------------------------------------------
+
+    def _forget_closed_loop(self) -> None:
+        """End what ran in a loop that was closed before the manager; only say no goodbyes."""
+        runner, pipes = self._lifetime.runner, self._pipes
+        if not self._lifetime.forget_closed_loop():
+            return
+        self._pipes = None
+        for community in self._communities.values():
+            community._close()
+        if self._identity is not None:
+            self._identity.stop()
+        if self._control is not None:
+            self._control.abandon()
+        if runner is not None and pipes is not None:
+            with suppress(RuntimeError):  # asyncio's transports, of zeroconf, cannot be closed now
+                self._shut(runner, pipes)
+
+    def _shut(self, runner: Runner, pipes: OutputPipes) -> None:
+        """Close the sockets, and have the trace's sink write what it holds back."""
+        try:
+            runner.close()
+        finally:
+            if self._given_pipes is None:
+                pipes.close()
+            if self._trace is not None:
+                flush_sink(self._trace)
+
+    def _changed(self, group: GroupId, change: Change) -> None:
+        for community in self._communities.values():
+            community._changed(group, change)
+
+    def _trace_event(self, question: Mapping[str, Any]) -> Account:
+        """Answer a question of `camcast trace`: what this process knows of an event."""
+        assert self._recent is not None, "there is a control socket"
+        event, runner = parse_event_id(str(question.get("event"))), self._lifetime.running()
+        runner.flush()  # it may have been published in this very turn of the loop
+        return account_of_event(event, runner, self._recent, self._inbox.communities.values())
+
+
+_stores: WeakKeyDictionary[asyncio.AbstractEventLoop, Store] = WeakKeyDictionary()
+"""The store that all managers of a loop share."""
+
+
+async def _turns() -> None:
+    """Let the loop turn often enough for a cancelled task, and one that it awaits, to end."""
+    for _ in range(3):
+        await asyncio.sleep(0)
+
+
+async def _end(callbacks: set[asyncio.Future[None]]) -> None:
+    """Wait for callbacks to end of their own accord, then cancel them."""
+    for _ in range(2):
+        if callbacks:
+            _, callbacks = await asyncio.wait(callbacks, timeout=LEAVE_SECONDS)
+        for callback in callbacks:
+            callback.cancel()
+
+
+def _topic(given: TopicLike) -> Topic:
+    if isinstance(given, Topic):
+        return given
+    return Topic.parse(given) if isinstance(given, str) else typed.topic_of(given)

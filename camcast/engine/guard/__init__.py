@@ -1,0 +1,1 @@
+"""Which records and processes are let in: signatures, certificates, mandates, revocations."""

@@ -1,0 +1,255 @@
+"""The signing part of a node: batches are signed, verified, and accompanied by certificates.
+
+Theory of operation
+-------------------
+A signed batch names the certificate of its publisher by a hash. The publisher, and each forwarder,
+sends a receiver the chain of certificates before the batch, unless it did so within the last
+seconds; a copy that was asked for always comes with the chain. So a receiver can mostly verify a
+batch at once. Where the chain got lost, the batch is *held*, and the chain is asked for: of the
+sender, whose address is in the batch or in a table, else of two neighbours. A batch that waits for
+`HELD_SECONDS`, or has to make room for others, is dropped. It does not count as known then, so
+another copy, or repair, brings it later.
+
+A batch is verified when it is new to its group, before it counts as known there: a forged copy of
+an event must not keep the genuine one out.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Final, TypeAlias
+
+from camcast.doors.signatures import FORGERIES, UNKNOWN, NotAllowedError, Signatures
+from camcast.engine.asked_lately import AskedLately
+from camcast.engine.guard.held_batches import HeldBatch, HeldBatches
+from camcast.engine.guard.revocation_spread import (
+    RevocationNews,
+    RevocationsKnown,
+    RevocationSpread,
+)
+from camcast.engine.participation import Participation
+from camcast.engine.rate import Rate
+from camcast.engine.recorder import Recorder
+from camcast.vocabulary.addresses import AddressError
+from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.messages import Message
+from camcast.vocabulary.minute_log import MinuteLog
+from camcast.vocabulary.outbox import ControlOutlet
+from camcast.vocabulary.topics import Topic
+
+_log = logging.getLogger(__name__)
+
+# chosen: a chain of two has 350 bytes, so it costs a link 35 bytes a second at most; a process that
+# lost a chain does without this sender's copies for so long, unless it asks
+CARRY_SECONDS: Final = 10.0
+ASK_SECONDS: Final = 1.0  # chosen: longer than most round trips; the next copy asks again
+NEIGHBOURS_ASKED: Final = 2  # chosen: neighbours mostly have the batch too, and so the chain
+# chosen: so many publishers may begin at once; a question has 60 bytes, may go to whom a stranger
+# names, and draws an answer of some 400 bytes
+QUESTIONS_A_SECOND: Final = 64
+ANSWERS_A_SECOND: Final = 64
+WARN_SECONDS: Final = 3600.0  # chosen: a certificate of a week is warned of for 34 hours
+
+
+class Certificates(Message, frozen=True, tag=1):
+    """A chain of certificates, the root's first, for batches that name the last one."""
+
+    chain: tuple[bytes, ...]
+
+
+class CertificateWanted(Message, frozen=True, tag=4):
+    """Send me the chain of certificates that ends in the one of this hash."""
+
+    certificate: bytes
+
+
+SecurityMessage: TypeAlias = Certificates | RevocationNews | RevocationsKnown | CertificateWanted
+"""What this part takes; `camcast.engine.node` decodes it."""
+
+
+class Signing:
+    """Signs and verifies for one node; `offset` is the time since 1970 when its clock was at 0.
+
+    `neighbours(k)` draws k contacts from the tables, and `contact(peer)` finds a peer's contact
+    there.
+    """
+
+    def __init__(
+        self,
+        signatures: Signatures,
+        outlet: ControlOutlet,
+        recorder: Recorder,
+        neighbours: Callable[[int], list[Contact]],
+        contact: Callable[[PeerId], Contact | None],
+        rng: Random,
+        offset: float,
+    ) -> None:
+        self._signatures = signatures
+        self._outlet = outlet
+        self._recorder = recorder
+        self._neighbours = neighbours
+        self._contact = contact
+        self._offset = offset
+        self._carried = AskedLately()
+        """When a chain last went to a peer, by peer and certificate."""
+        self._held = HeldBatches()
+        self._asked, self._answered = AskedLately(), AskedLately()
+        self._questions, self._answers = Rate(QUESTIONS_A_SECOND), Rate(ANSWERS_A_SECOND)
+        self._spread = RevocationSpread(signatures, outlet, neighbours, rng)
+        self._log = MinuteLog()
+        self._warned = AskedLately()
+        self.refused: Counter[str] = Counter()
+        """Events, chains of certificates, and lists, by why they were not believed."""
+        self.put_out: dict[PeerId, None] = {}
+        """The processes known to be revoked: only messages about certificates are taken from
+        them."""
+        self.forgeries = 0
+        """Refused records that no process which verifies what it passes on can have sent."""
+
+    def check_may_publish(self, topic: Topic, now: float) -> None:
+        """Raise `NotAllowedError` if nobody would believe what this process publishes in a topic.
+
+        `now` is by the node's clock, here and below.
+        """
+        if not self._signatures.may_publish(topic, self._offset + now):
+            raise NotAllowedError(
+                f"this process has no certificate to publish in {topic} now; certify its key for"
+                " it, or renew the certificate"
+            )
+
+    def sign(self, batch: Batch) -> Batch:
+        """See `Signatures.sign`."""
+        return self._signatures.sign(batch)
+
+    def believes(
+        self, participation: Participation, batch: Batch, source: PeerId, address: str, now: float
+    ) -> bool:
+        """Verify a batch of another process that came in a group.
+
+        A batch that is refused is counted, and one whose certificate is not known is held.
+        `address` is that of the sender `source`, empty if the record did not name it.
+        """
+        retention = participation.context.parameters.retention_seconds
+        offset = self._offset
+        reason = self._signatures.refusal(batch, participation.topic, offset + now, retention)
+        if not reason:
+            return True
+        held = HeldBatch(participation, batch, source, now)
+        if reason == UNKNOWN:
+            self._hold(held, address, now)
+        else:
+            self._refuse(held, reason, now)
+        return False
+
+    def wake(self, now: float) -> None:
+        """Take this part's timer."""
+        self._spread.wake()
+        self._note_put_out(now)
+        for held in self._held.expire(now):
+            self._refuse(held, UNKNOWN, now)
+        for certificate in self._held.certificates():
+            self._ask(self._neighbours(NEIGHBOURS_ASKED), certificate, now)
+        for subject, warning in self._signatures.warnings(self._offset + now).items():
+            if self._warned.due(subject, WARN_SECONDS, now):
+                _log.warning("%s", warning)
+
+    def receive(self, source: Contact, message: SecurityMessage, now: float) -> list[HeldBatch]:
+        """Take a chain, or a question for one, or what a neighbour knows of revocations.
+
+        Returns the batches that waited for the chain, to be looked at again.
+        """
+        match message:
+            case Certificates():
+                if reason := self._signatures.learn(message.chain, self._offset + now):
+                    self._count_refused("chain_", reason)
+                else:
+                    return self._release()
+            case CertificateWanted():
+                self._answer(source, message.certificate, now)
+            case RevocationNews():
+                before = self._signatures.revocations_hash()
+                if reason := self._spread.take(source, message, self._offset + now, now):
+                    self._count_refused("list_", reason)
+                elif self._signatures.revocations_hash() != before:
+                    self._note_put_out(now)
+            case RevocationsKnown():
+                self._spread.compare(source, message, now)
+        return []
+
+    def accompany(
+        self, batch: Batch, peers: Sequence[Contact], now: float, *, asked_for: bool = False
+    ) -> None:
+        """Send the chain for a batch, before the batch itself, to the receivers that need it."""
+        seconds, certificate = 0.0 if asked_for else CARRY_SECONDS, batch.certificate
+        carried = self._carried
+        lacking = [p for p in peers if carried.due((p.peer, certificate), seconds, now)]
+        if lacking and (chain := self._signatures.chain(certificate)):
+            self._outlet.send(lacking, Certificates(tuple(chain)))
+
+    def _note_put_out(self, now: float) -> None:
+        """Renew `put_out` from all certificates; at 6 ms, too slow for each list that arrives."""
+        self.put_out = dict.fromkeys(self._signatures.put_out(self._offset + now))
+
+    def _refuse(self, held: HeldBatch, reason: str, now: float) -> None:
+        """Count a batch that is not believed, and say so once a minute."""
+        participation, batch, source, _ = held
+        self._count_refused("", reason, batch.count)
+        self._recorder.counters.unverified += batch.count
+        if self._recorder.trace is not None:
+            community = participation.subscribed.name
+            self._recorder.record_batch("drop", batch, community, now, source)
+        if self._log.due(reason, now):
+            _log.info(
+                "an event in %s was dropped: %s (%d so far; logged once a minute)",
+                batch.topic,
+                reason,
+                self.refused[reason],
+            )
+
+    def _count_refused(self, what: str, reason: str, count: int = 1) -> None:
+        self.refused[what + reason] += count
+        self.forgeries += reason in FORGERIES
+
+    def _hold(self, held: HeldBatch, address: str, now: float) -> None:
+        """Let a batch wait for its certificate, and ask for that."""
+        new, dropped = self._held.hold(held)
+        if new:
+            self._recorder.counters.held += held.batch.count
+        for each in dropped:
+            self._refuse(each, UNKNOWN, now)
+        sender = self._contact(held.source) or _contact_at(held.source, address)
+        receivers = [sender] if sender else self._neighbours(NEIGHBOURS_ASKED)
+        self._ask(receivers, held.batch.certificate, now)
+
+    def _ask(self, receivers: Sequence[Contact], certificate: bytes, now: float) -> None:
+        if self._asked.due(certificate, ASK_SECONDS, now) and self._questions.allows(now):
+            self._outlet.send(receivers, CertificateWanted(certificate))
+
+    def _release(self) -> list[HeldBatch]:
+        """Return the batches whose certificate is known by now."""
+        return [
+            held
+            for certificate in self._held.certificates()
+            if self._signatures.chain(certificate)
+            for held in self._held.release(certificate)
+        ]
+
+    def _answer(self, source: Contact, certificate: bytes, now: float) -> None:
+        """Send a process the chain that it asks for, if that is known here."""
+        if (
+            (chain := self._signatures.chain(certificate))
+            and self._answered.due((source.peer, certificate), ASK_SECONDS, now)
+            and self._answers.allows(now)
+        ):
+            self._outlet.send([source], Certificates(tuple(chain)))
+
+
+def _contact_at(peer: PeerId, address: str) -> Contact | None:
+    try:
+        return Contact(peer, address) if address else None
+    except AddressError:
+        return None

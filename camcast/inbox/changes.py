@@ -1,0 +1,65 @@
+"""The changes in a community that an application has not taken yet: `Community.changes()`."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from camcast.inbox.received import Lagged
+from camcast.inbox.subscription import Feed
+from camcast.vocabulary.arguments import check_whole
+from camcast.vocabulary.standing import Change
+
+# chosen: a reader that sleeps through a renewal of its whole table (3 ln N, twice) misses nothing
+QUEUE_LENGTH: Final = 256
+
+ChangeCallback = Callable[[Change], Awaitable[None] | None]
+
+
+class ChangeQueue:
+    """The changes that nobody has taken yet; when there are too many, the oldest are dropped."""
+
+    def __init__(self, length: int) -> None:
+        check_whole("queue_length", length)
+        if length < 1:
+            raise ValueError(f"a queue of changes holds at least 1, not {length}")
+        self._changes: deque[Change] = deque(maxlen=length)
+        self._dropped = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._changes)
+
+    def put(self, change: Change) -> None:
+        """Add a change."""
+        self._dropped += len(self._changes) == self._changes.maxlen
+        self._changes.append(change)
+
+    def take(self) -> Change | Lagged | None:
+        """Remove and return the next change, or say first how many were dropped before it."""
+        if self._dropped:
+            lagged, self._dropped = Lagged(self._dropped), 0
+            return lagged
+        return self._changes.popleft() if self._changes else None
+
+
+class Changes(Feed[ChangeQueue, Change | Lagged]):
+    """The changes in one community from now on; made by `Community.changes`.
+
+    Iterate it with ``async for``, which yields `Change`, and `Lagged` where a reader was too slow
+    and changes were dropped: `Community.state` and `peers` then say how it is. It ends when it, or
+    the manager, is closed. With a callback there is nothing to iterate.
+    """
+
+    def __init__(
+        self,
+        on_close: Callable[[Changes], None],
+        callback: ChangeCallback | None,
+        queue_length: int,
+    ) -> None:
+        queue = ChangeQueue(queue_length)
+        super().__init__(on_close, queue, callback, queue.take)
+
+    def put(self, change: Change) -> None:
+        """Queue a change; called by the community."""
+        self._add(self._queue.put, change)

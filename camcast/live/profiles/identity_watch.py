@@ -1,0 +1,78 @@
+"""Reads files of certificates and of revocations again when they have changed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from camcast.live.profiles.certificate_file import CertificateFileError
+from camcast.live.profiles.identity_files import IdentityFiles
+from camcast.live.profiles.key_file import KeyFileError
+
+_log = logging.getLogger(__name__)
+
+# chosen: a revocation shall be everywhere within 30 s [issue 15], of which its spread takes some
+# 15; to look at a file takes 2 µs
+WATCH_SECONDS: Final = 5.0
+
+_State = tuple[int, int, int] | None
+"""The file's number in its file system, its size, and when it was changed; None: there is none."""
+
+
+class IdentityWatch:
+    """Reads the files of an identity, and calls `renew` when one changed, from `start` to `stop`.
+
+    `renew` calls `read_again`. An error of `renew` about a wrong file is logged, and the process
+    goes on with what it had. Raises what `IdentityFiles.read` raises.
+    """
+
+    def __init__(self, files: IdentityFiles, renew: Callable[[], None]) -> None:
+        self._files = files
+        self._paths = (*files.certificates, *files.revocations)
+        self._renew = renew
+        self._known = self._look()  # before the files are read: no change is missed
+        self.signatures = files.read(time.time())
+        """Sign events, with the certificates that were read last."""
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self) -> None:
+        """Begin to look, in the running loop."""
+        self._timer = asyncio.get_running_loop().call_later(WATCH_SECONDS, self._check)
+
+    def stop(self) -> None:
+        """Look no more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def read_again(self) -> None:
+        """See `IdentityFiles.read_again`."""
+        self._files.read_again(self.signatures, time.time())
+
+    def _look(self) -> dict[Path, _State]:
+        return {path: _state(path) for path in self._paths}
+
+    def _check(self) -> None:
+        self.start()
+        before, self._known = self._known, self._look()
+        changed = [str(path) for path in self._paths if self._known[path] != before[path]]
+        if not changed:
+            return
+        try:
+            self._renew()
+        except (CertificateFileError, KeyFileError) as error:
+            _log.warning("%s; this process goes on with the certificates that it had", error)
+        else:
+            _log.info("read certificates and revocations anew: %s changed", ", ".join(changed))
+
+
+def _state(path: Path) -> _State:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns

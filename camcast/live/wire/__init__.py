@@ -1,0 +1,1 @@
+"""Frames between processes: pipes over ZMTP and libzmq, and datagrams."""

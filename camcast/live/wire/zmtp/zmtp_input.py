@@ -1,0 +1,371 @@
+"""Inputs on sockets of our own: connections are accepted, bounded, and read.
+
+Theory of operation
+-------------------
+A connection beyond `Accepted.most` is closed when it is accepted. Each readable connection is read
+once a turn of the loop, `turn_bytes_max` at most, so that all get their turn. Whole frames are
+handed over at once, `turn_frames_max` at most; the other frames of the same read wait for the next
+turn, and nothing more is read before. Of an unfinished frame only the bytes that came are kept, and
+all that is kept together is bounded (`held_bytes_max`): beyond it, the connection that has been
+sending its frame for longest is cut off. So is a connection that has not ended a frame after
+`FRAME_SECONDS_MAX`, or the handshake after `HANDSHAKE_SECONDS_MAX`, that sends what the codec does
+not allow, lacks the keys that are asked for, or sends forged records.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final
+
+from attrs import define, field
+
+from camcast.live.wire.counting_input import CountingInput
+from camcast.live.wire.pipes import QueuedPipes
+from camcast.live.wire.zmtp.codec import (
+    Decoder,
+    Mechanism,
+    ProtocolError,
+    StrangerError,
+    WireVersionError,
+    handshake,
+)
+from camcast.live.wire.zmtp.readers import Readers
+from camcast.live.wire.zmtp.unix_sockets import is_of_this_user
+from camcast.vocabulary.addresses import check_address
+from camcast.vocabulary.identity import PeerId
+
+_log = logging.getLogger(__name__)
+
+HANDSHAKE_SECONDS_MAX: Final = 5.0  # chosen: as `zmq_pipes`; a stranger who is silent is cut off
+FRAME_SECONDS_MAX: Final = 30.0  # chosen: 1 MiB at 280 kbit/s; slower links lose their largest
+_ACCEPT_PAUSE_SECONDS: Final = 1.0  # chosen: without a descriptor left accept() fails at once
+_ACCEPTS_A_TURN: Final = 64  # chosen: a flood of connections must not keep all others waiting
+_THIS_MACHINE: Final = "127.0.0.1"  # shown for who comes by a Unix socket, which has no host
+_LOOK_SECONDS: Final = 1.0  # chosen: how exactly the two times above are kept
+
+# chosen: the kernel asks a silent peer after 10 s, then every 5 s, and gives up after 30 s; it also
+# gives up bytes that nobody acknowledged for so long (ms). There is no hurry: the membership finds
+# out itself that a peer is gone.
+_OPTIONS: Final = (
+    (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 10),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4),
+    (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 30_000),
+)
+# chosen: less than TCP's buffers grow to; measured: with the kernel's 208 KiB one frame of forty
+# had to wait for its reader when fifty nodes published at once. Linux gives up to twice
+# net.core.wmem_max, which is 208 KiB where nobody has raised it (4 MiB where this was measured).
+_UNIX_SEND_BYTES: Final = 2**20
+
+
+@define(eq=False)
+class Connection:
+    """A connection that another process made to one of our inputs."""
+
+    socket: socket.socket
+    host: str
+    """Where the other process is."""
+    owner: ZmtpInput = field(repr=False)
+    since: float
+    """When it was accepted, or when its unfinished frame began (seconds of the loop's clock)."""
+    decoder: Decoder
+    held: int = 0
+    """The bytes that are kept of its unfinished frame."""
+    rest: Iterator[tuple[bytes, bytes]] | None = None
+    """What it has sent that is left for the next turn."""
+    link: PeerId | None = None
+    """The process whose key the other end has proved, where the profile tells processes apart."""
+
+
+class Accepted:
+    """The connections that others have to all inputs of one event loop, and what they hold."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.held = 0
+        self.unfinished: dict[Connection, None] = {}
+        """The connections amid a handshake or a frame; the one that has been so for longest is
+        first."""
+        self._connections: dict[Connection, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._connections)
+
+    def add(self, connection: Connection) -> None:
+        """Take a connection in, which begins with its handshake."""
+        self._connections[connection] = self.unfinished[connection] = None
+
+    def discard(self, connection: Connection) -> None:
+        """Forget a connection, and what it held."""
+        self._connections.pop(connection, None)
+        self.unfinished.pop(connection, None)
+        self.held -= connection.held
+        connection.held = 0
+
+    def of(self, owner: ZmtpInput) -> list[Connection]:
+        """Return the connections to one input."""
+        return [connection for connection in self._connections if connection.owner is owner]
+
+    def has_read(self, connection: Connection, held: int, now: float, *, frame_ended: bool) -> None:
+        """Take note of what a connection holds after something of it was read."""
+        self.held += held - connection.held
+        begins = held and (frame_ended or not connection.held)
+        connection.held = held
+        if connection.decoder.metadata is None:
+            return  # still amid its handshake
+        if begins or not held:
+            self.unfinished.pop(connection, None)
+        if begins:
+            connection.since = now
+            self.unfinished[connection] = None
+
+
+class ZmtpInput(CountingInput):
+    """Sockets that listen for one process, TCP's first, and the connections accepted from them."""
+
+    def __init__(
+        self,
+        listening: Sequence[socket.socket],
+        on_frame: Callable[..., None],
+        peer: PeerId,
+        pipes: QueuedPipes[Any],
+        accepted: Accepted,
+        readers: Readers,
+        buffer: memoryview,
+        mechanism: Callable[[str], Mechanism],
+    ) -> None:
+        super().__init__(on_frame, peer, pipes)
+        self._mechanism = mechanism
+        host, port = listening[0].getsockname()[:2]
+        shown = f"[{host}]" if ":" in host else host
+        self.address = check_address(f"tcp://{shown}:{port}")
+        self._listening = listening
+        self._frame_limit = pipes.frame_bytes_max
+        self._profile = pipes.profile
+        self._accepted = accepted
+        self._readers = readers
+        self._buffer = buffer
+        self._sockets = pipes.sockets
+        self._sockets.update(listening)
+        self._inputs = pipes.inputs
+        self.closed = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._again: asyncio.TimerHandle | None = None
+        self._warned = False
+        self._accept_from_now()
+
+    def close(self) -> None:
+        """See `InputPipe`."""
+        if self.closed:
+            return
+        self.closed = True
+        for listening in self._listening:
+            self._loop.remove_reader(listening)
+            listening.close()
+            self._sockets.discard(listening)
+        for timer in (self._timer, self._again):
+            if timer is not None:
+                timer.cancel()
+        for connection in self._accepted.of(self):
+            self._lose(connection)
+        self._inputs.pop(self.address, None)
+
+    def take(self, frame: bytes) -> None:
+        """Hand over a frame that an output of the same event loop sent."""
+        if not self.closed:
+            self._hand_over(frame)
+
+    def _accept_from_now(self) -> None:
+        for listening in self._listening:
+            self._loop.add_reader(listening, self._accept, listening)
+
+    def _accept(self, listening: socket.socket) -> None:
+        for _ in range(_ACCEPTS_A_TURN):
+            try:
+                made, source = listening.accept()
+            except (BlockingIOError, ConnectionAbortedError):
+                return
+            except OSError:
+                # No descriptor is left, and the listening socket stays readable: do not watch it
+                # for a while.
+                for each in self._listening:
+                    self._loop.remove_reader(each)
+                self._again = self._loop.call_later(_ACCEPT_PAUSE_SECONDS, self._accept_from_now)
+                return
+            if len(self._accepted) >= self._accepted.most:
+                made.close()
+                self._refused()
+            elif source:
+                self._let_in(made, source[0])
+            elif is_of_this_user(made):
+                self._let_in(made, _THIS_MACHINE)
+            else:
+                made.close()
+
+    def _let_in(self, made: socket.socket, host: str) -> None:
+        mechanism = self._mechanism(host)
+        decoder = Decoder(b"PUSH", self._frame_limit, mechanism)
+        connection = Connection(made, host, self, self._loop.time(), decoder)
+        self._accepted.add(connection)
+        self._sockets.add(made)
+        try:
+            prepare(made)
+            self._readers.add(made, partial(self._read, connection))
+            # An empty kernel buffer takes some hundred bytes.
+            made.send(handshake(b"PULL", self.peer, mechanism, self._shown()))
+        except OSError:
+            self._lose(connection)
+        else:
+            self._watch_time()
+
+    def _lose(self, connection: Connection) -> None:
+        connection.rest = None
+        self._readers.remove(connection.socket)
+        connection.socket.close()
+        self._sockets.discard(connection.socket)
+        self._accepted.discard(connection)
+
+    def _read(self, connection: Connection) -> None:
+        try:
+            size = connection.socket.recv_into(self._buffer)
+        except BlockingIOError:
+            return
+        except OSError:
+            size = 0
+        if not size:
+            if suspicion := connection.decoder.suspicion:
+                self._say("lost", connection.host, suspicion)
+            self._lose(connection)
+            return
+        received = self._buffer[:size]
+        message = connection.decoder.lone_message(received)
+        if message is None:
+            self._take(connection, connection.decoder.feed(received), size)
+            return
+        self._begin_turn()
+        self._hand_over(message)  # on a plain link nobody has proved who he is
+
+    def _go_on(self, connection: Connection) -> None:
+        """Take what is left from the last turn, and read on when that is used up."""
+        frames, connection.rest = connection.rest, None
+        if frames is not None:  # not lost in the meantime
+            self._readers.add(connection.socket, partial(self._read, connection))
+            self._take(connection, frames, connection.held)
+
+    def _take(
+        self, connection: Connection, frames: Iterator[tuple[bytes, bytes]], size: int
+    ) -> None:
+        """Hand over the frames of one turn, which are among `size` bytes that were read."""
+        count = 0
+        self._begin_turn()
+        try:
+            for name, body in frames:
+                count += 1
+                if not name:
+                    forged = self._hand_over(body, connection.link)
+                    if self.closed:
+                        return
+                    if forged and self._is_forger(connection, forged):
+                        return
+                elif name == b"PING":
+                    self._answer(connection, connection.decoder.mechanism.command(b"PONG", body))
+                elif body and name in (b"HELLO", b"INITIATE", b"KEY"):
+                    connection.link = self._link_of(connection)
+                    self._answer(connection, body)
+                if count == self._limits.turn_frames_max:
+                    connection.rest = frames
+                    self._readers.remove(connection.socket)
+                    self._loop.call_soon(self._go_on, connection)
+                    break
+        except WireVersionError as error:
+            self.counters.versions_refused += 1
+            self._say("refused", connection.host, str(error))
+            self._lose(connection)
+            return
+        except StrangerError as error:
+            self._refused_stranger(connection.host, str(error))
+            self._lose(connection)
+            return
+        except ProtocolError as error:
+            self.counters.frames_refused += 1
+            self._cut_off(connection, str(error))
+            return
+        accepted = self._accepted
+        held = connection.decoder.held if connection.rest is None else size
+        if held or connection.held or connection in accepted.unfinished:
+            accepted.has_read(connection, held, self._loop.time(), frame_ended=count > 0)
+            if accepted.held > self._limits.held_bytes_max:
+                self._make_room()
+            if accepted.unfinished:
+                self._watch_time()
+
+    def _is_forger(self, connection: Connection, forged: int) -> bool:
+        """Count forged records, and part from a process that has sent too many of them."""
+        link = connection.link
+        if self._profile is None or link is None or not self._profile.has_forged(link, forged):
+            return False
+        self._forger(connection.host)
+        for one in self._accepted.of(self):
+            if one.link == link:
+                self._lose(one)
+        return True
+
+    def _shown(self) -> bytes:
+        return b"" if self._profile is None else self._profile.shown
+
+    def _link_of(self, connection: Connection) -> PeerId | None:
+        key = connection.decoder.mechanism.peer_key
+        return None if self._profile is None or key is None else self._profile.process_of(key)
+
+    def _answer(self, connection: Connection, command: bytes) -> None:
+        """Send a command; if the peer does not read, it is dropped, so that nothing waits here."""
+        with suppress(OSError):
+            connection.socket.send(command)
+
+    def _make_room(self) -> None:
+        for connection in list(self._accepted.unfinished):
+            if self._accepted.held <= self._limits.held_bytes_max:
+                return
+            if connection.held:
+                reason = "others need the room for frames that it does not end"
+                connection.owner._cut_off(connection, reason)
+
+    def _watch_time(self) -> None:
+        if self._timer is None:
+            self._timer = self._loop.call_later(_LOOK_SECONDS, self._look_at_time)
+
+    def _look_at_time(self) -> None:
+        self._timer = None
+        now, more = self._loop.time(), False
+        for connection in [one for one in self._accepted.unfinished if one.owner is self]:
+            begun = connection.decoder.metadata is not None
+            most = FRAME_SECONDS_MAX if begun else HANDSHAKE_SECONDS_MAX
+            if now - connection.since >= most:
+                self._cut_off(connection, "it did not end what it began")
+            else:
+                more = True
+        if more:
+            self._watch_time()
+
+    def _cut_off(self, connection: Connection, reason: str) -> None:
+        if not self._warned:
+            self._warned = True
+            _log.warning("cut off a connection to %s: %s (said once)", self.address, reason)
+        self._lose(connection)
+
+
+def prepare(made: socket.socket) -> None:
+    """Set the options that connections have on either side."""
+    made.setblocking(False)
+    if made.family == socket.AF_UNIX:  # whose other end cannot vanish without a word
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _UNIX_SEND_BYTES)
+        return
+    for level, option, value in _OPTIONS:
+        made.setsockopt(level, option, value)

@@ -1,1 +1,0 @@
-"""The closed forms and chains of the hpmcast paper (002)."""

@@ -1,1 +1,0 @@
-"""The closed forms of the percolation paper (003)."""

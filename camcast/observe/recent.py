@@ -1,0 +1,100 @@
+"""What a process lately did with events, in two bounded rings, for `camcast trace`.
+
+One ring has what happened to events; a busy process forgets it after seconds, an idle one after
+hours. The other has what happened to the process itself, which is rare, and which events would push
+out of the first. Both are kept only with a control socket, at which somebody may ask.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from typing import Final
+
+from camcast.observe.event_trace import Moment
+from camcast.vocabulary import wire
+from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.events import EventId, StreamId
+from camcast.vocabulary.trace import TraceRecord
+
+EVENTS_MAX: Final = 2**14  # chosen: 5 MB; a second of 4,000 batches, each published or passed on
+LIFE_MAX: Final = 2**10  # chosen: a day of a process that has links lost and found every minute
+
+_OF_LIFE: Final = ("join", "leave", "missed")
+
+_Noted = tuple[float, str, str, StreamId, int, int, str, int, tuple[bytes, ...]]
+"""Time, kind, community; stream, first, count; topic, hops, peers. It is a tuple, which is quick to
+make, since there is one for everything that happens to a batch."""
+
+
+class Recent:
+    """The rings of one process; a `Sink` and a `TakeBatch` of its trace."""
+
+    def __init__(self) -> None:
+        self.life: deque[Moment] = deque(maxlen=LIFE_MAX)
+        self._events: deque[_Noted | Moment] = deque(maxlen=EVENTS_MAX)
+
+    def write(self, record: TraceRecord) -> None:
+        """Take a record of the trace that is about the process; see `Sink`."""
+        if record.kind in _OF_LIFE:
+            count = record.size if record.kind == "missed" else 0
+            moment = Moment(record.when, record.kind, record.community, record.event, count)
+            self.life.append(moment)
+
+    def note_batch(
+        self, when: float, kind: str, batch: Batch, community: str, peers: tuple[bytes, ...]
+    ) -> None:
+        """Note what happened to a batch; see `TakeBatch`."""
+        of = batch.stream, batch.first, batch.count
+        self._events.append((when, kind, community, *of, batch.topic.name, batch.hops, peers))
+
+    def note_life(
+        self, when: float, kind: str, community: str = "", topic: str = "", seconds: float = 0.0
+    ) -> None:
+        """Note what happened to the process."""
+        self.life.append(Moment(when, kind, community, topic=topic, seconds=seconds))
+
+    def note(
+        self,
+        when: float,
+        kind: str,
+        community: str,
+        first: EventId,
+        count: int = 1,
+        address: str = "",
+    ) -> None:
+        """Note what happened to consecutive events of a stream."""
+        moment = Moment(when, kind, community, str(first), count, address=address)
+        self._events.append(moment)
+
+    def note_unsent(
+        self, when: float, sender: bytes, address: str, pieces: Iterable[bytes]
+    ) -> None:
+        """Note the events of this process among pieces that were dropped at a pipe."""
+        for piece in pieces:
+            start = 0
+            while start < len(piece):
+                length, kind = int.from_bytes(piece[start : start + 4]), piece[start + 4]
+                if kind == wire.Kind.EVENT and wire.event_sender(piece, start) == sender:
+                    _, own, _, _, stream, first, count = wire.EVENT_START.unpack_from(piece, start)
+                    if own:  # the sender's address comes before the stream
+                        at = start + wire.EVENT_HEAD_BYTES + own
+                        stream, first, count = wire.STREAM_START.unpack_from(piece, at)
+                    self.note(when, "unsent", "", EventId(StreamId(stream), first), count, address)
+                start += 4 + length
+
+    def of_event(self, event: EventId) -> list[Moment]:
+        """Return what happened to an event, in the order of happening."""
+        found: list[Moment] = []
+        for one in self._events:
+            if isinstance(one, Moment):
+                if one.covers(str(event)):
+                    found.append(one)
+                continue
+            when, kind, community, stream, first, count, topic, hops, peers = one
+            if stream == event.stream and first <= event.sequence < first + count:
+                found += [
+                    Moment(when, kind, community, str(event), 1, peer.hex(), "", topic, hops)
+                    for peer in peers or (b"",)
+                ]
+        return found

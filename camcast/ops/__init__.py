@@ -1,0 +1,1 @@
+"""For operators: metrics, the check-up of a process, and the dashboard."""

@@ -1,0 +1,1 @@
+"""Research: experiments, simulations, models and comparisons over the library (README.md)."""

@@ -1,0 +1,200 @@
+"""``camcast compare``: backends and protocols, compared from runs and benchmarks."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+from rich.table import Table as Grid
+from rich.text import Text
+
+from camcast.cli import options
+from camcast.cli.extras import extras_named
+from camcast.cli.failure import EXIT_USAGE, clear_failures, complain
+from camcast.cli.output import TERMINAL_WIDTH, print_json, say, wide_console
+from camcast.research.cli.spark_options import Conf, Master, conf_of
+from camcast.research.report.measures import measure_of
+from camcast.research.runs.run_folder import dated_folder
+from camcast.research.sweeps import ProgressBar
+from camcast.research.sweeps.sigterm import sigterm_stops
+
+if TYPE_CHECKING:
+    from camcast.research.pipeline.compare.compare import Question
+    from camcast.research.pipeline.compare.comparison import Row
+    from camcast.research.pipeline.compare.findings import Findings
+    from camcast.research.pipeline.compare.verdict import Verdict
+
+EXIT_REGRESSED: Final = 3
+"""Something became worse; beside 1 (failed) and 2 (wrong input) of `camcast.cli.failure`."""
+_LABEL: Final = 27  # chosen: characters; what a measure is called, mostly in one line
+_COLUMN: Final = 17  # chosen: characters; an interval, so that three stand beside each other
+_PROBLEMS_MAX: Final = 20  # chosen: a screen; the page has all
+_REGRESSIONS_MAX: Final = 20  # chosen: likewise
+_STEPS: Final = 4  # reading, comparing, writing the tables, drawing
+
+
+def compare(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN|BENCH.json…",
+            help="Output folders of runs, folders of such, files of pytest --benchmark-json.",
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Where the report goes; default: runs/compare-<date>; with --json: nowhere.",
+        ),
+    ] = None,
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="VERSION|PATH",
+            help="The baseline: a version among what is given, or runs and files. Repeatable.",
+        ),
+    ] = None,
+    threshold: Annotated[
+        float, typer.Option(min=0, help="A regression is worse by more than this share.")
+    ] = 0.05,
+    master: Master = None,
+    conf: Conf = None,
+    json: options.Json = False,
+) -> None:
+    """Compare backends and protocols over any number of runs and benchmark files, with Spark.
+
+    Says what to choose for what, and how sure that is; means with 95 % intervals, differences with
+    their effect size and significance, and with --against what became worse since. The output
+    folder gets index.html, which needs no network, and everything in it as CSV, Parquet, SVG and
+    PNG. What cannot be read is named, and the rest is compared. Exit code 0: all is well; 1: it
+    failed, e.g. no Spark there; 2: wrong input, of which part may have been compared; 3: something
+    regressed. Needs the extras camcast[spark,report,sim]; Java is found, or comes with them.
+    """
+    with clear_failures(ValueError, RuntimeError, OSError):
+        if not any(path.exists() for path in paths):  # said without waiting for Spark
+            raise ValueError("; ".join(f"{path} does not exist" for path in paths))
+        settings = conf_of(conf)
+        place = None if json and output is None else output or dated_folder("compare")
+        with sigterm_stops(), ProgressBar("compare") as bar:
+            bar.update(0, _STEPS, "starting Spark")
+            with extras_named("spark,report,sim"):
+                from camcast.research.pipeline.compare.compare import Question
+            question = Question(
+                paths=tuple(paths),
+                against=tuple(against or ()),
+                threshold=threshold,
+                command=shlex.join(["camcast", *sys.argv[1:]]),
+            )
+            findings = _carry_out(question, place, master, settings, bar)
+        if json:
+            print_json([row.as_json() for row in findings.rows], "compare/1")
+        else:
+            _print(findings)
+            say(f"output: {place / 'index.html' if place else '-'}")
+    for problem in findings.problems[:_PROBLEMS_MAX]:
+        complain(problem)
+    if (more := len(findings.problems) - _PROBLEMS_MAX) > 0:
+        complain(f"and {more} more problems")
+    if findings.regressions:
+        complain(f"{len(findings.regressions)} regressed against {findings.baseline}")
+        raise typer.Exit(EXIT_REGRESSED)
+    if findings.problems:
+        raise typer.Exit(EXIT_USAGE)
+
+
+def _carry_out(
+    question: Question,
+    place: Path | None,
+    master: str | None,
+    conf: dict[str, str],
+    bar: ProgressBar,
+) -> Findings:
+    """Compare, and write the report to the folder `place`, if there is one."""
+    from camcast.research.pipeline.compare.compare import compare as compare_runs
+    from camcast.research.pipeline.compare.inputs import are_light, check_inputs
+    from camcast.research.pipeline.spark.session import open_spark
+
+    baseline = [Path(text) for text in question.against]
+    check_inputs(question.paths)
+    if baseline and all(path.exists() for path in baseline):  # it is no version
+        check_inputs(baseline)
+    folder = None
+    if place is not None:
+        with extras_named("spark,report,sim"):
+            from camcast.research.pipeline.compare.comparison_folder import ReportFolder
+            from camcast.research.report.drawing import warm_up
+        folder = ReportFolder(place)  # a wrong folder is refused before anything is computed
+        Thread(target=warm_up, daemon=True).start()  # while this process waits for Spark
+    try:
+        light = are_light([*question.paths, *baseline])
+        with open_spark("camcast compare", master=master, conf=conf, light=light) as spark:
+            bar.update(1, _STEPS, "reading and measuring")
+            compared = compare_runs(spark, question)
+            bar.update(2, _STEPS, "writing tables")
+            if folder is not None:
+                folder.write_quarantine(compared.quarantine)
+        bar.update(3, _STEPS, "drawing")
+        if folder is not None:
+            folder.write_measures(compared.measures)
+            folder.write_tables(compared.findings)
+            folder.write_report(compared.findings)
+    finally:
+        if folder is not None:
+            folder.discard()
+    bar.update(_STEPS, _STEPS, "compared")
+    return compared.findings
+
+
+def print_verdicts(verdicts: Sequence[Verdict]) -> None:
+    """Print what to choose, and a sentence for each thing that it may be chosen for."""
+    from camcast.research.pipeline.compare.words import choice, sentence
+
+    grid = Grid(box=None, pad_edge=False, show_header=False)
+    for verdict in verdicts:
+        grid.add_row("-", Text(sentence(verdict)))
+    console = wide_console(TERMINAL_WIDTH)
+    console.print(Text(choice(verdicts), "bold"), grid, "", highlight=False)
+
+
+def _print(findings: Findings) -> None:
+    """Print the verdict, and the means in as many columns as there is room for."""
+    from camcast.research.pipeline.compare.words import (
+        amount,
+        at_a_glance,
+        change_in_words,
+        line_of_measure,
+        pivot,
+        reach,
+    )
+
+    def cell(row: Row | None) -> str:
+        if row is None:
+            return ""
+        return f"{amount(row.sample.mean, measure_of(row.metric))}\n{reach(row)}"
+
+    console = wide_console(TERMINAL_WIDTH)
+    if findings.verdicts:
+        print_verdicts(findings.verdicts)
+    for rows in at_a_glance(findings.rows):
+        columns, lines = pivot(rows, findings.names, line_of_measure)
+        room = max(1, (console.width - _LABEL) // _COLUMN)
+        for first in range(0, len(columns), room):
+            grid = Grid(box=None, pad_edge=False)
+            grid.add_column("", overflow="fold", max_width=_LABEL)
+            for name in columns[first : first + room]:
+                grid.add_column(Text(name), justify="right", overflow="fold")
+            for words, cells in lines:
+                shown = map(cell, cells[first : first + room])
+                grid.add_row(*map(Text, ("\n".join(filter(None, words)), *shown)))
+            console.print(grid, "", highlight=False)
+    if findings.changes is not None:
+        worse = findings.regressions
+        lines_ = [f"against {findings.baseline}: {len(worse) or 'nothing'} regressed"]
+        lines_ += [f"  {change_in_words(change)}" for change in worse[:_REGRESSIONS_MAX]]
+        console.print(*lines_, "", sep="\n", highlight=False, markup=False)

@@ -1,0 +1,149 @@
+"""What ``run`` and ``demo`` share: their options, and how a scenario is carried out and shown."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import nullcontext
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Final
+
+import attrs
+import typer
+from attrs import frozen
+
+from camcast.cli import options
+from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures, complain
+from camcast.cli.output import print_json, wide_console
+from camcast.cli.process_options import PROFILE, ProfileName, ProfileOptions
+from camcast.cli.served_metrics import metrics_address
+from camcast.doors.options import OptionError
+from camcast.doors.plugs import find_protocol
+from camcast.research.cli.protocol_options import PROTOCOL, ProtocolOptions
+from camcast.research.cli.run_outcome import print_outcome
+from camcast.research.experiment.progress import progress_line
+from camcast.research.experiment.run import run_experiment
+from camcast.research.experiment.workers import ExperimentError
+from camcast.research.runs.run_folder import OutputFolder
+from camcast.research.scenarios.live import Scenario
+from camcast.research.sweeps.sigterm import sigterm_stops
+
+
+@frozen
+class ExperimentOptions:
+    """The options of an experiment's nodes and results; None leaves what the scenario says."""
+
+    membership: Annotated[str | None, options.MEMBERSHIP] = None
+    settings: options.MembershipOptions = None
+    transport: options.Transport = None
+    profile: ProfileOptions = PROFILE
+    repair: Annotated[bool | None, options.REPAIR] = None
+    spread: options.Spread = None
+    processes: Annotated[
+        int | None,
+        typer.Option("--processes", "-p", help="Operating system processes; default: 2."),
+    ] = None
+    seed: options.Seed = None
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Where traces and results go; default: a new folder; demo keeps none.",
+        ),
+    ] = None
+    metrics: options.Metrics = None
+    control: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Give each node a control socket there, for camcast dashboard FOLDER and status.",
+        ),
+    ] = None
+    json: options.Json = False
+
+    def over(
+        self, scenario: Scenario, protocol: ProtocolOptions = PROTOCOL, kill: float | None = None
+    ) -> Scenario:
+        """Return a scenario with what these options and the other two change, all at once.
+
+        Raises `ScenarioError`, and as `ProtocolOptions.changes`.
+        """
+        return attrs.evolve(
+            scenario,
+            parameters=attrs.evolve(scenario.parameters, **options.given(spread=self.spread)),
+            **protocol.changes(scenario, self.membership, self.settings),
+            **options.given(
+                transport=self.transport,
+                repair=self.repair,
+                processes=self.processes,
+                seed=self.seed,
+                kill=kill,
+            ),
+        )
+
+
+EXPERIMENT: Final = ExperimentOptions()
+
+
+def carry_out(
+    scenario: Scenario, given: ExperimentOptions, folder: Path | None, reception_min: float = 0.0
+) -> None:
+    """Run an experiment and print its summary, as a table or as JSON.
+
+    The results go into `folder`, unless --output was given; None: they are not kept. With a
+    passphrase all links are encrypted; in the profile ``signed`` each node has a key of its own.
+    --metrics has a port for each process. Exits with `EXIT_FAILED` if there were parasites where
+    the protocol has none, or, in a run that was not interrupted, a reception below `reception_min`.
+    """
+    with clear_failures():
+        passphrase = given.profile.passphrase()
+        signed = given.profile.profile == ProfileName.SIGNED
+        served = None
+        if given.metrics is not None:
+            served = _say_where(*metrics_address(given.metrics), scenario.processes)
+        control = None if given.control is None else _sockets(given.control)
+        kept = given.output or folder
+        place = TemporaryDirectory(prefix="camcast-") if kept is None else nullcontext(str(kept))
+        with sigterm_stops(), place as path, progress_line() as show:
+            output = OutputFolder(Path(path))
+            running = run_experiment(
+                scenario, output, show, passphrase, served, control, signed=signed
+            )
+            try:
+                outcome = asyncio.run(running)
+            except ExperimentError as error:
+                if kept is None or not (logs := output.logs()):
+                    raise
+                raise ExperimentError(f"{error}; see {', '.join(map(str, logs))}") from error
+    if given.json:
+        run = {"scenario": scenario.name, "output": None if kept is None else str(kept)}
+        print_json(outcome.as_json() | run, "run/1")
+    else:
+        console = wide_console()
+        print_outcome(outcome, console)
+        written = "not kept; --output DIR keeps the traces" if kept is None else kept
+        console.print(f"output: {written}", highlight=False, soft_wrap=True)
+    missed = not outcome.interrupted and outcome.summary.worst_reception < reception_min
+    parasites = outcome.parasites and not find_protocol(scenario.protocol).parasitic
+    if parasites or missed:
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _sockets(folder: Path) -> Path:
+    """Make the folder of --control if need be, for its owner alone; return its path."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise CommandError(f"--control {folder}: {error.strerror}; it takes a folder") from None
+    return folder.resolve()
+
+
+def _say_where(host: str, port: int, processes: int) -> tuple[str, int]:
+    """Print where the processes serve metrics; return the first one's host and port."""
+    last = port + processes - 1
+    if not 0 < port <= last < 2**16:
+        raise OptionError(f"--metrics takes a port for each of {processes} processes, from PORT on")
+    shown = f"[{host}]" if ":" in host else host
+    urls = (f"http://{shown}:{one}/metrics" for one in dict.fromkeys((port, last)))
+    complain(f"metrics at {' to '.join(urls)}, a process each")
+    return host, port

@@ -1,0 +1,146 @@
+"""``camcast plan``: the cheapest parameters for a target, and whether simulation agrees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import attrs
+import typer
+
+from camcast.cli import options
+from camcast.cli.extras import extras_named
+from camcast.cli.failure import EXIT_FAILED, clear_failures
+from camcast.cli.option_group import grouped
+from camcast.cli.output import print_json, wide_console
+from camcast.research.cli.model import prediction_table
+from camcast.research.cli.setting_options import WEATHER, Sizes, WeatherOptions, Workers
+from camcast.research.cli.simulate_setting import OF_COMMUNITIES
+from camcast.research.cli.simulated import shown, simulated
+from camcast.research.cli.wide_table import WideTable
+from camcast.research.report.measures import MEASURES
+from camcast.research.systems.registry import CAMCAST, SYSTEMS
+from camcast.research.systems.setting_base import SettingError
+
+if TYPE_CHECKING:  # numpy is an extra
+    from camcast.research.population.outcome import Outcome
+    from camcast.research.systems.camcast.planner import Plan
+
+RUNS: Final = 10_000  # chosen: a reliability to within 1 % at any value, in seconds
+POPULATION_MAX: Final = 1_000_000  # chosen: above it the count chain checks, at any size
+
+
+@grouped
+def plan(
+    sizes: Sizes = None,
+    reliability: Annotated[
+        str,
+        typer.Option(
+            metavar="P[,P,...]",
+            help="Probability that all living processes of a community receive an event of the"
+            " first; one for all communities, or one for each.",
+        ),
+    ] = "0.99",
+    weather: WeatherOptions = WEATHER,
+    z_min: Annotated[
+        int,
+        typer.Option(min=1, help="Links that a table has at least, for those that fail unnoticed."),
+    ] = 1,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Simulate the plan, and print measured beside predicted."),
+    ] = False,
+    runs: Annotated[int, typer.Option(min=2, help="Events of the check.")] = RUNS,
+    seed: Annotated[int, typer.Option(help="Seed of the check.")] = 1,
+    workers: Workers = None,
+    json: options.Json = False,
+) -> None:
+    """Find the cheapest c, g, a and z for a reliability: fewest messages, then smallest tables.
+
+    With --check the exit code is 1 if the simulation contradicts the plan: if the interval of a
+    measured reliability lies below its target.
+    """
+    with clear_failures(ValueError, LookupError), extras_named():
+        from camcast.research.systems.camcast import planner
+
+        described = weather.setting(sizes)
+        targets = _targets(reliability, len(described.communities))
+        planned = planner.plan(described, targets, z_max=max(planner.Z_MAX, z_min), z_min=z_min)
+        measured: list[Outcome] = []
+        if check:
+            big = described.processes > POPULATION_MAX
+            simulator = "chain" if big else "population"
+            system = SYSTEMS[CAMCAST]
+            outcome = simulated(system, simulator, planned.setting, runs, seed, workers)
+            measured = outcome.communities
+    missed = [
+        target
+        for target, outcome in zip(targets, measured, strict=False)
+        if (high := outcome.reliability.high) is not None and high < target
+    ]
+    if json:
+        held = {"holds": not missed} if check else {}
+        print_json(_as_json(planned, targets, measured) | held, "plan/1")
+    else:
+        _print(planned, targets, measured)
+    if missed:
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _targets(given: str, communities: int) -> list[float]:
+    try:
+        targets = [float(part) for part in given.split(",")]
+    except ValueError:
+        raise SettingError(
+            f"--reliability takes probabilities like 0.99 or 0.9,0.99; not {given!r}"
+        ) from None
+    if not all(0 <= target < 1 for target in targets):
+        raise SettingError(f"--reliability takes probabilities from 0 to below 1, not {given}")
+    if len(targets) == 1:
+        return targets * communities
+    if len(targets) != communities:
+        raise SettingError(f"--reliability has {len(targets)} values for {communities} communities")
+    return targets
+
+
+def _as_json(planned: Plan, targets: list[float], measured: list[Outcome]) -> dict[str, Any]:
+    communities = []
+    for index, (community, prediction) in enumerate(
+        zip(planned.setting.communities, planned.predictions, strict=True)
+    ):
+        parameters = {name: getattr(community.parameters, name) for name in ("c", "g", "a", "z")}
+        row: dict[str, Any] = {
+            "size": community.size,
+            "target": targets[index],
+            "parameters": parameters | {"fan_out": community.fan_out},
+            "predicted": attrs.asdict(prediction),
+        }
+        if measured:
+            row["measured"] = measured[index].as_json()
+        communities.append(row)
+    return {"communities": communities, "messages": planned.messages}
+
+
+def _print(planned: Plan, targets: list[float], measured: list[Outcome]) -> None:
+    console = wide_console()
+    console.print(prediction_table(planned.setting, planned.predictions))
+    console.print(f"{planned.messages:,.0f} messages an event", highlight=False)
+    if not measured:
+        return
+    lines: list[Sequence[str]] = []
+    rows = zip(targets, planned.predictions, measured, strict=True)
+    for target, prediction, outcome in rows:
+        predicted = [MEASURES[name].text(getattr(prediction, name)) for name in OF_COMMUNITIES]
+        found = outcome.measures()
+        lines += [
+            (
+                "",
+                "target",
+                *(f"{target:.2%}" if name == "reliability" else "" for name in OF_COMMUNITIES),
+            ),
+            (f"{outcome.sizes[0]:,}", "predicted", *predicted),
+            ("", "measured", *(shown(name, found[name]) for name in OF_COMMUNITIES)),
+        ]
+    columns = [MEASURES[name].column for name in OF_COMMUNITIES]
+    console.print()
+    console.print(WideTable(["processes", ""], columns, lines))

@@ -1,0 +1,127 @@
+"""A comparison from beginning to end: what is read, what is compared, and against what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import attrs
+from attrs import frozen
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from camcast.research.pipeline.compare.comparison import pairs_of, rows_of, varying
+from camcast.research.pipeline.compare.findings import Findings, Quarantined
+from camcast.research.pipeline.compare.inputs import Inputs, read_inputs
+from camcast.research.pipeline.compare.regressions import THRESHOLD, changes_of
+from camcast.research.pipeline.measured import Measured
+from camcast.vocabulary.errors import CamcastError
+
+_QUARANTINE_GROUPS_MAX: Final = 1000  # chosen: files and reasons; the table has every record
+
+
+class BaselineError(CamcastError, ValueError):
+    """There is nothing to compare against; the message says what there is."""
+
+
+@frozen(kw_only=True)
+class Question:
+    """What is asked."""
+
+    paths: tuple[Path, ...]
+    """Run folders, folders of them, and benchmark files."""
+    against: tuple[str, ...] = ()
+    """The baseline: a version of what is in `paths`, or paths of its own; empty: none."""
+    threshold: float = attrs.field(default=THRESHOLD, validator=attrs.validators.ge(0))
+    """How much worse is a regression, as a share of the baseline."""
+    command: str = ""
+    """What asked it, for the report."""
+
+
+@frozen
+class Compared:
+    """The answer, and what it is computed from."""
+
+    findings: Findings
+    measures: list[tuple[Measured, bool]]
+    """The measures of each run, and whether it is of the baseline."""
+    quarantine: DataFrame | None
+    """What could not be read; None: nothing."""
+
+
+def compare(spark: SparkSession, question: Question) -> Compared:
+    """Read and compare; raises `NothingReadError` and `BaselineError`."""
+    inputs = read_inputs(spark, question.paths)
+    now, before = inputs.measures, tuple[Measured, ...]()
+    quarantine, problems, sources = inputs.quarantine, inputs.problems, inputs.sources
+    baseline = ", ".join(question.against)
+    if question.against and all(Path(text).exists() for text in question.against):
+        base = read_inputs(spark, [Path(text) for text in question.against], baseline=True)
+        before = base.measures
+        if quarantine is None or base.quarantine is None:
+            quarantine = quarantine or base.quarantine
+        else:
+            quarantine = quarantine.unionByName(base.quarantine)
+        problems, sources = problems + base.problems, sources + base.sources
+    elif question.against:
+        version = _version(question.against, inputs)
+        now = tuple(one for one in inputs.measures if one.version != version)
+        before = tuple(one for one in inputs.measures if one.version == version)
+        sources = tuple(
+            attrs.evolve(source, baseline=source.version == version) for source in sources
+        )
+        baseline = f"version {version}"
+    if quarantine is not None:
+        quarantine = quarantine.persist(StorageLevel.MEMORY_AND_DISK)
+    setting = varying(now, before, versions=not question.against)
+    rows = rows_of(now, setting)
+    changes = None
+    if question.against:
+        changes = tuple(changes_of(rows, rows_of(before, setting), question.threshold))
+        if not changes:
+            raise BaselineError(
+                f"nothing that was measured was measured in {baseline} too, with the same backend,"
+                " protocol, community, p_sel and parameters"
+            )
+    measures = [(one, False) for one in now] + [(one, True) for one in before]
+    findings = Findings(
+        command=question.command,
+        sources=sources,
+        rows=tuple(rows),
+        pairs=tuple(pairs_of(rows)),
+        changes=changes,
+        baseline=baseline,
+        threshold=question.threshold,
+        problems=problems,
+        quarantine=() if quarantine is None else _summed(quarantine),
+    )
+    return Compared(findings, measures, quarantine)
+
+
+def _version(against: Sequence[str], inputs: Inputs) -> str:
+    """Return the version that is the baseline; raises `BaselineError`."""
+    if len(against) > 1:
+        missing = next(text for text in against if not Path(text).exists())
+        raise BaselineError(f"--against {missing} does not exist")
+    known = sorted({source.version for source in inputs.sources})
+    if against[0] not in known:
+        raise BaselineError(
+            f"--against {against[0]} is neither a path nor a version of what was given:"
+            f" {', '.join(known)}"
+        )
+    if len(known) == 1:
+        raise BaselineError(f"everything that was given is of version {known[0]}: nothing is new")
+    return against[0]
+
+
+def _summed(quarantine: DataFrame) -> tuple[Quarantined, ...]:
+    """Return how many records of which files are in quarantine, and why; the most first."""
+    groups = quarantine.groupBy("file", "reason").agg(
+        F.count("*").alias("records"), F.min("line").alias("first_line")
+    )
+    most = groups.orderBy(F.desc("records"), "file", "reason").limit(_QUARANTINE_GROUPS_MAX)
+    return tuple(
+        Quarantined(row.file, row.reason, row.records, row.first_line) for row in most.collect()
+    )

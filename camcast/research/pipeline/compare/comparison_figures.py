@@ -1,0 +1,289 @@
+"""How the figures of a comparison are drawn: Vega-Lite, which `drawing` renders.
+
+They are small multiples in groups: quality, cost, tables, benchmarks. A mean is a point, its 95 %
+interval a line through it, a point without an interval is hollow; a colour is who is compared.
+Against p_sel where runs differ in it, else side by side by community; benchmarks' numbers by
+benchmark. An axis begins and ends where the means do: the differences are what there is to see.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from math import ceil, log10
+from typing import Any, Final
+
+from attrs import frozen
+
+from camcast.research.pipeline.compare.comparison import Row, Variant
+from camcast.research.pipeline.compare.findings import Findings, community_name, place_name
+from camcast.research.report.chart import PALETTE, by_series, layer, nominal, quantity, tooltip
+from camcast.research.report.measures import Measure, measure_of
+
+_COLOURS: Final = (*PALETTE, "#E69F00", "#56B4E9")  # the rest of Okabe and Ito's palette
+_PANEL_WIDTH, _PANEL_HEIGHT = 115, 100  # chosen: pixels; two stand beside each other on a phone
+_WIDTH, _STEP = 190, 11  # chosen: pixels; with labels as wide as a phone
+_LABEL, _BENCHMARK_LABEL = 110, 240  # chosen: pixels, of a community or a benchmark
+_PANELS_MAX: Final = 9  # chosen: three rows of three; what is left out is said
+_PLACES_MAX: Final = 16  # chosen: a screen; what is left out is said
+_REACH: Final = 1.5  # chosen: an interval is shown as far as so many ranges of the means
+_MARGIN: Final = 0.06  # chosen: of the axis, on both sides
+_APART: Final = 20.0  # chosen: largest to smallest; from there on an axis is logarithmic
+_THOUSANDS: Final = 10_000  # chosen: written as 10k on an axis
+_DASHES: Final = ([1, 0], [7, 4], [2, 3], [9, 3, 2, 3], [4, 2], [1, 2])
+GROUPS: Final = {
+    "quality": "Quality",
+    "cost": "Cost",
+    "tables": "Tables, joining and healing",
+    "benchmarks": "Benchmarks",
+}
+"""The groups of figures: anchors and titles."""
+_COST: Final = ("efficiency", "redundancy", "duplicates", "upward", "control")
+_TABLES: Final = ("view", "in_degree", "heal", "join")
+_HEADER: Final = {"labelColor": "currentColor", "labelFontSize": 11}
+_BETTER: Final = {
+    "more": "more is better",
+    "less": "less is better",
+    "neither": "mean and 95 % interval",
+}
+
+
+@frozen(kw_only=True)
+class Figure:
+    """One measure, drawn for all who are compared."""
+
+    name: str
+    group: str
+    """A key of `GROUPS`."""
+    title: str
+    notes: str
+    rows: tuple[Row, ...]
+    """What is drawn."""
+    spec: dict[str, Any]
+    """Vega-Lite, as `camcast.research.report.drawing.render` takes it."""
+
+
+def figures_of(findings: Findings) -> list[Figure]:
+    """Draw the measures that matter most, and what benchmarks measured, in reading order.
+
+    Of runs they are drawn by community, if there is any.
+    """
+    by_measure: defaultdict[tuple[bool, str], list[Row]] = defaultdict(list)
+    communities = any(row.community for row in findings.rows)
+    for row in findings.rows:
+        measure = measure_of(row.metric)
+        if measure.headline and (row.community or measure.benchmark or not communities):
+            by_measure[bool(measure.benchmark), measure.title].append(row)
+    names = findings.names
+    figures = [
+        _figure(rows, names)
+        for rows in by_measure.values()
+        if any(row.sample.largest for row in rows)  # else there is nothing to see: all are 0
+    ]
+    sizes = _table_sizes(findings, names)
+    return figures if sizes is None else [*figures, sizes]
+
+
+def _figure(rows: Sequence[Row], names: Mapping[Variant, str]) -> Figure:
+    measure = measure_of(rows[0].metric)
+    curves = _curves(rows)
+    drawn, left_out = _first_places(rows, _PANELS_MAX if curves else _PLACES_MAX)
+    notes = "Mean over runs, with its 95 % interval."
+    if any(row.interval == (None, None) for row in drawn):
+        notes += " Hollow: a single run, or equal ones."
+    points = [_point(row, names) for row in drawn]
+    name = ("benchmark-" if measure.benchmark else "") + rows[0].metric.rpartition(".")[2]
+    title = measure.title[0].upper() + measure.title[1:]
+    chart = (_panels if curves else _dots)(measure, points, names)
+    return _titled(name, (title, _BETTER[measure.better]), notes + left_out, drawn, points, chart)
+
+
+def _table_sizes(findings: Findings, names: Mapping[Variant, str]) -> Figure | None:
+    """Draw how the sizes of the topic tables are distributed; None if there is nothing of it."""
+    wanted = {"view_p5": "low", "view_p50": "mean", "view_p95": "high"}
+    rows = [row for row in findings.rows if row.metric in wanted and row.community]
+    drawn, left_out = _first_places(rows, _PLACES_MAX)
+    points: dict[tuple[Variant, str, float | None], dict[str, Any]] = {}
+    for row in drawn:
+        place = place_name(row)
+        about = {"who": names[row.variant], "place": place, "runs": row.sample.runs}
+        point = points.setdefault((row.variant, row.community, row.p_sel), about)
+        point[wanted[row.metric]] = row.sample.mean
+    whole = sorted(
+        (point for point in points.values() if set(wanted.values()) <= set(point)),
+        key=lambda point: str(point["place"]),
+    )
+    if not whole:
+        return None
+    titles = "Table sizes, 5 % to 95 %", "peers, at the end"
+    notes = "Point: the median process; line: nine in ten. Means over runs."
+    chart = _dots(measure_of("view_p50"), whole, names)
+    return _titled("view_sizes", titles, notes + left_out, drawn, whole, chart)
+
+
+def _titled(
+    name: str,
+    titles: tuple[str, str],
+    notes: str,
+    rows: Sequence[Row],
+    points: Sequence[dict[str, Any]],
+    chart: dict[str, Any],
+) -> Figure:
+    """Return the chart of some points as a figure, with its title and subtitle."""
+    title = {"text": titles[0], "subtitle": titles[1]}
+    return Figure(
+        name=name,
+        group=_group(name),
+        title=titles[0],
+        notes=notes,
+        rows=tuple(rows),
+        spec=chart | {"title": title, "data": {"values": points}},
+    )
+
+
+def _group(name: str) -> str:
+    if name.startswith("benchmark-"):
+        return "benchmarks"
+    return "cost" if name.startswith(_COST) else "tables" if name.startswith(_TABLES) else "quality"
+
+
+def _curves(rows: Iterable[Row]) -> bool:
+    """Whether anything was measured at several p_sel in one place."""
+    values: defaultdict[str, set[float]] = defaultdict(set)
+    for row in rows:
+        if row.p_sel is not None:
+            values[_place(row)].add(row.p_sel)
+    return any(len(each) > 1 for each in values.values())
+
+
+def _place(row: Row) -> str:
+    return measure_of(row.metric).benchmark or community_name(row.community)
+
+
+def _first_places(rows: Sequence[Row], most: int) -> tuple[list[Row], str]:
+    """Return the rows of the first places, and what to say of those that are left out."""
+    places = list(dict.fromkeys(_place(row) for row in rows))
+    kept = [row for row in rows if _place(row) in places[:most]]
+    return kept, f" {len(places) - most} more are in comparison.csv." if len(places) > most else ""
+
+
+def _point(row: Row, names: Mapping[Variant, str]) -> dict[str, Any]:
+    low, high = row.interval
+    return {
+        "who": names[row.variant],
+        "place": _place(row),
+        "p_sel": row.p_sel,
+        "mean": row.sample.mean,
+        "low": row.sample.mean if low is None else low,
+        "high": row.sample.mean if high is None else high,
+        "hollow": low is None,
+        "runs": row.sample.runs,
+    }
+
+
+def _axis(measure: Measure, channel: str, points: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return how the means of a measure are laid on an axis."""
+    least, most = (pick(point["mean"] for point in points) for pick in (min, max))
+    if measure.benchmark and least > 0 and most / least >= _APART:
+        scale: dict[str, Any] = {"type": "log"}
+    else:
+        scale = {"domain": list(_domain(measure, points)), "nice": False, "zero": False}
+    axis: dict[str, Any] = {"tickCount": 3, "labelOverlap": "greedy"}
+    if not measure.is_share:
+        axis["format"] = "~s" if most >= _THOUSANDS else ",~r"
+    elif "domain" in scale:
+        tick = max(1e-6, (scale["domain"][1] - scale["domain"][0]) / axis["tickCount"])
+        axis["format"] = f".{max(0, ceil(-log10(100 * tick)))}%"
+    return quantity(channel, title=measure.unit or None, scale=scale, axis=axis)
+
+
+def _domain(measure: Measure, points: Sequence[dict[str, Any]]) -> tuple[float, float]:
+    """Return the ends of an axis: the means, and of the intervals what is near them."""
+    least, most = (pick(point["mean"] for point in points) for pick in (min, max))
+    low, high = min(point["low"] for point in points), max(point["high"] for point in points)
+    span = (most - least) or min(high - low, abs(most)) or abs(most) or 1.0
+    low, high = max(low, least - _REACH * span), min(high, most + _REACH * span)
+    margin = _MARGIN * ((high - low) or span)
+    # an axis about one value ends so near the bounds that no tick says 105 %
+    beyond = margin if low < high else margin / 4
+    return max(measure.least - beyond, low - margin), min(measure.most + beyond, high + margin)
+
+
+def _by_who(
+    names: Mapping[Variant, str], points: Sequence[dict[str, Any]], values: Sequence[object]
+) -> dict[str, Any]:
+    """Return the encoding that tells who is who: the same in all figures of a page."""
+    present = {point["who"] for point in points}
+    shown = {
+        name: values[at % len(values)] for at, name in enumerate(names.values()) if name in present
+    }
+    return by_series("who", list(shown), list(shown.values()), columns=3, labelLimit=160)
+
+
+def _intervals(
+    shared: dict[str, Any], measure: Measure, channel: str, points: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return the interval and the mean of each point; `channel` is the measure's axis."""
+    number = ".2%" if measure.is_share else ",.4~g"
+    told = [
+        nominal("who", title="of"),
+        nominal("place", title="where"),
+        *tooltip(p_sel="", mean=number, low=number, high=number, runs=""),
+    ]
+    low = {channel: _axis(measure, "low", points), f"{channel}2": {"field": "high"}}
+    mean = {channel: _axis(measure, "mean", points), "tooltip": told}
+    return [
+        layer("rule", shared | low, strokeWidth=1.8, clip=True),
+        layer("point", shared | mean, "!datum.hollow", filled=True, size=34, opacity=1),
+        layer("point", shared | mean, "datum.hollow", filled=False, size=34, opacity=1),
+    ]
+
+
+def _panels(
+    measure: Measure, points: Sequence[dict[str, Any]], names: Mapping[Variant, str]
+) -> dict[str, Any]:
+    """Draw against p_sel, a panel a community."""
+    values = sorted({point["p_sel"] for point in points if point["p_sel"] is not None})
+    logarithmic = values[0] > 0 and values[-1] / values[0] >= _APART
+    x = quantity(
+        "p_sel",
+        title="p_sel",
+        scale={"type": "log" if logarithmic else "linear", "nice": False, "padding": 8},
+        axis={"values": values, "format": "~g", "grid": False, "labelOverlap": "greedy"},
+    )
+    shared = {"x": x, "color": _by_who(names, points, _COLOURS)}
+    dash = {"strokeDash": _by_who(names, points, _DASHES)}
+    line = layer("line", shared | dash | {"y": _axis(measure, "mean", points)}, strokeWidth=2)
+    places = list(dict.fromkeys(point["place"] for point in points))
+    return {
+        "facet": nominal("place", title=None, sort=places, header=_HEADER),
+        "columns": 2,
+        "spec": {
+            "width": _PANEL_WIDTH,
+            "height": _PANEL_HEIGHT,
+            "layer": [line, *_intervals(shared, measure, "y", points)],
+        },
+    }
+
+
+def _dots(
+    measure: Measure, points: Sequence[dict[str, Any]], names: Mapping[Variant, str]
+) -> dict[str, Any]:
+    """Draw side by side, a line of points a place."""
+    label = _BENCHMARK_LABEL if measure.benchmark else _LABEL
+    shared = {
+        "y": nominal(
+            "place",
+            title=None,
+            sort=list(dict.fromkeys(point["place"] for point in points)),
+            axis={"labelLimit": label, "domain": False, "ticks": False, "labelPadding": 8},
+            scale={"paddingInner": 0.35},
+        ),
+        "yOffset": nominal("who", sort=list(names.values())),
+        "color": _by_who(names, points, _COLOURS),
+    }
+    return {
+        "width": _WIDTH,
+        "height": {"step": _STEP, "for": "offset"},
+        "layer": _intervals(shared, measure, "x", points),
+    }

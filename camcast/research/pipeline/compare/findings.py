@@ -1,0 +1,109 @@
+"""All that a comparison found, as plain values: what its tables, figures and page are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from attrs import frozen
+
+from camcast.research.pipeline.compare.comparison import Pair, Row, Variant, differing
+from camcast.research.pipeline.compare.regressions import Change
+from camcast.research.pipeline.compare.verdict import Verdict, verdicts_of
+
+
+@frozen(kw_only=True)
+class Source:
+    """A run folder or benchmark file that was read."""
+
+    path: str
+    kind: Literal["run", "benchmarks"]
+    baseline: bool
+    """Whether it is what the others are compared against."""
+    version: str
+    machine: str
+    python: str
+    started: str
+    backend: str = ""
+    """Empty if there are several in it, as benchmark files have; likewise the next two."""
+    protocol: str = ""
+    seed: str = ""
+
+
+@frozen
+class Quarantined:
+    """Records of one file that could not be read, for one reason."""
+
+    file: str
+    reason: str
+    records: int
+    first_line: int | None
+    """None: the file as a whole."""
+
+
+@frozen(kw_only=True)
+class Findings:
+    """What was compared, and what came of it."""
+
+    command: str
+    sources: tuple[Source, ...]
+    rows: tuple[Row, ...]
+    """The main table: of the runs that were given, without the baseline's."""
+    pairs: tuple[Pair, ...]
+    changes: tuple[Change, ...] | None
+    """Since the baseline; None without one."""
+    baseline: str
+    """What the baseline is called; empty without one."""
+    threshold: float
+    problems: tuple[str, ...]
+    """What could not be read as a whole, in words."""
+    quarantine: tuple[Quarantined, ...]
+
+    @property
+    def variants(self) -> list[Variant]:
+        """Who is compared, by name; last, benchmarks that are of no backend."""
+        return sorted({row.variant for row in self.rows}, key=lambda v: (not v.backend, v))
+
+    @property
+    def names(self) -> dict[Variant, str]:
+        """What they are called, in short."""
+        return names_of(self.variants)
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """What to choose, question by question."""
+        return verdicts_of(self.rows, self.names)
+
+    @property
+    def regressions(self) -> list[Change]:
+        """What became worse, the largest change first."""
+        worse = [c for c in self.changes or () if c.verdict == "regressed"]
+        return sorted(worse, key=lambda c: -abs(c.relative))
+
+    @property
+    def quarantined(self) -> int:
+        """How many records could not be read."""
+        return sum(part.records for part in self.quarantine)
+
+
+def community_name(community: str) -> str:
+    """Return what a community is called in a table or figure."""
+    return {"": "whole run", ".": ". (root)"}.get(community, community)
+
+
+def place_name(row: Row) -> str:
+    """Say where a measure was taken."""
+    p_sel = "" if row.p_sel is None else f", p_sel = {row.p_sel:g}"
+    return community_name(row.community) + p_sel
+
+
+def names_of(variants: Sequence[Variant]) -> dict[Variant, str]:
+    """Return short names, made of what differs: a protocol that all have in common is left out."""
+    factors = differing(*(variant for variant in variants if variant.backend))
+    names = {}
+    for variant in variants:
+        who = [variant.factors[name] for name in ("backend", "protocol") if name in factors]
+        named = " ".join(filter(None, who)) or ("" if variant.values else variant.backend)
+        both = f"{named} ({variant.setting})" if variant.values else named
+        names[variant] = (both if named else variant.setting) or str(variant)
+    return names

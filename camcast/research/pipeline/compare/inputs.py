@@ -1,0 +1,162 @@
+"""What a comparison reads: run folders, folders of them, and benchmark files, as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from attrs import frozen
+from pyspark.sql import DataFrame, SparkSession
+
+from camcast.research.pipeline.compare.findings import Source
+from camcast.research.pipeline.ingest.bench_files import read_bench_files
+from camcast.research.pipeline.ingest.local_table import local_table
+from camcast.research.pipeline.ingest.quarantine import SCHEMA as QUARANTINE_SCHEMA
+from camcast.research.pipeline.ingest.run_to_read import RunFolderError, read_run_folder
+from camcast.research.pipeline.ingest.runs import Runs, read_runs
+from camcast.research.pipeline.measured import Measured
+from camcast.research.pipeline.measures.run_measures import measures
+from camcast.research.runs.run_folder import SCENARIO_FILE
+from camcast.vocabulary.errors import CamcastError
+
+_LIGHT_BYTES: Final = 200_000_000  # measured: from 250 MB on a heavier driver is faster
+_PARQUET_SMALLER: Final = 20  # measured: 3 MB have what 60 MB of JSON lines say
+
+
+class NothingReadError(CamcastError, ValueError):
+    """Not one run or benchmark could be read; the message says why, of each."""
+
+
+@frozen
+class Inputs:
+    """What was read."""
+
+    measures: tuple[Measured, ...]
+    quarantine: DataFrame | None
+    """None: there is nothing in it."""
+    problems: tuple[str, ...]
+    sources: tuple[Source, ...]
+
+
+def read_inputs(spark: SparkSession, paths: Sequence[Path], *, baseline: bool = False) -> Inputs:
+    """Read whatever can be read; raises `NothingReadError` if that is nothing at all.
+
+    A folder is a run's, or has runs' folders in it; a file is one of pytest-benchmark.
+    """
+    problems = [f"{path} does not exist" for path in paths if not path.exists()]
+    files = [path for path in paths if path.is_file()]
+    folders = [run for path in paths if path.is_dir() for run in _runs_in(path)]
+    measured: list[Measured] = []
+    wrong: list[DataFrame] = []
+    sources: list[Source] = []
+    if folders:
+        try:
+            runs = read_runs(spark, folders)
+        except RunFolderError as error:
+            problems.append(str(error))
+        else:
+            measured += _with_surroundings(runs)
+            # Its lines are numbered when it is read, through all traces.
+            if any(run.quarantined for run in runs.runs):
+                wrong.append(runs.quarantine)
+            problems += runs.problems
+            sources += _run_sources(runs, baseline)
+    if files:
+        benches = read_bench_files(files)
+        unread = [(file, file, None, why, None) for file, why in benches.problems]
+        measured += benches.measures
+        if unread:
+            wrong.append(local_table(spark, unread, QUARANTINE_SCHEMA))
+        problems += [f"{file}: {why}" for file, why in benches.problems]
+        sources += (
+            Source(kind="benchmarks", baseline=baseline, **said) for said in benches.sources
+        )
+    if not sources:
+        raise NothingReadError("; ".join(problems))
+    return Inputs(
+        measures=tuple(measured),
+        quarantine=reduce(DataFrame.unionByName, wrong) if wrong else None,
+        problems=tuple(problems),
+        sources=tuple(sources),
+    )
+
+
+def check_inputs(paths: Sequence[Path]) -> None:
+    """Raise `NothingReadError` where `read_inputs` would, without Spark, which starts slowly."""
+    problems = [f"{path} does not exist" for path in paths if not path.exists()]
+    for folder in (run for path in paths if path.is_dir() for run in _runs_in(path)):
+        try:
+            read_run_folder(folder)
+        except RunFolderError as error:
+            problems.append(str(error))
+        else:
+            return
+    benches = read_bench_files([path for path in paths if path.is_file()])
+    if not benches.sources:
+        problems += [f"{file}: {why}" for file, why in benches.problems]
+        raise NothingReadError("; ".join(problems))
+
+
+def are_light(paths: Sequence[Path]) -> bool:
+    """Whether there is so little to read that Spark's own start is most of the work."""
+    folders = [run for path in paths if path.is_dir() for run in _runs_in(path)]
+    sizes = (
+        file.stat().st_size * (_PARQUET_SMALLER if file.suffix == ".parquet" else 1)
+        for folder in folders
+        for file in folder.glob("trace-*")
+    )
+    return sum(sizes) <= _LIGHT_BYTES
+
+
+def _runs_in(folder: Path) -> list[Path]:
+    """Return the folder, or the runs' folders in it if it is no run's itself."""
+    if (folder / SCENARIO_FILE).exists() or any(folder.glob("trace-*")):
+        return [folder]
+    inner = sorted(path.parent for path in folder.glob(f"*/{SCENARIO_FILE}"))
+    return inner or [folder]
+
+
+def _with_surroundings(runs: Runs) -> Iterator[Measured]:
+    """Add to the parameters what else runs may differ in: the world, and the communities' sizes.
+
+    A live run and a virtual one are not repetitions of each other.
+    """
+    around = {}
+    for run in (read.folder for read in runs.runs):
+        sizes = " ".join(f"{name}:{size}" for name, size in sorted(run.communities.items()))
+        around[run.run] = run.parameters | {"world": run.world, "communities": sizes}
+    for one in measures(runs):
+        yield one._replace(parameters=around[one.run])
+
+
+def _run_sources(runs: Runs, baseline: bool) -> Iterator[Source]:
+    for run in (read.folder for read in runs.runs):
+        machine, python = _made_on(run.path)
+        yield Source(
+            path=run.run,
+            kind="run",
+            baseline=baseline,
+            backend=run.backend,
+            protocol=run.protocol,
+            version=run.version,
+            seed=str(run.seed),
+            machine=machine,
+            python=python,
+            started=run.started,
+        )
+
+
+class _Made(msgspec.Struct, frozen=True):
+    machine: dict[str, Any] = {}
+    versions: dict[str, Any] = {}
+
+
+def _made_on(folder: Path) -> tuple[str, str]:
+    """Return what a run's scenario says of its machine, and its Python."""
+    made = msgspec.json.decode((folder / SCENARIO_FILE).read_bytes(), type=_Made)
+    named = {"cores": "{} cores"}
+    machine = (named.get(name, "{}").format(value) for name, value in made.machine.items())
+    return ", ".join(machine), str(made.versions.get("python", ""))

@@ -1,0 +1,262 @@
+"""What to choose: for each question who is best, or who cannot be told from the best.
+
+A question is a measure of whole runs, or of a benchmark. Those who are compared for it differ in
+one thing: the backend, or else the protocol, or else one parameter. Where runs have several p_sel
+the question is the mean over them. Every two are compared by Welch's test, and all comparisons of
+a question hold together with 95 % confidence (Bonferroni): so does its sentence.
+
+Who is not told from the best may be as good. The interval of the difference says by how much they
+may differ at most, and `camcast.research.pipeline.compare.power` how many runs would tell.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any, Final
+
+from attrs import frozen
+
+from camcast.research.pipeline.compare.comparison import Row, Variant, differing
+from camcast.research.pipeline.compare.differences import SIGNIFICANT, Sample, welch
+from camcast.research.pipeline.compare.power import runs_needed
+from camcast.research.report.measures import Measure, measure_of
+
+_OF_RUNS: Final = {  # of the measures that answer a question alike, the one that scatters least
+    "reception": "reception",
+    "latency_ms_p50": "delay",
+    "redundancy": "cost of events",
+    "control_bytes": "cost of upkeep",
+    "join_visible_seconds_p50": "joining",
+    "joins_invisible": "joins never seen",
+    "heal_seconds_p50": "healing",
+    "unhealed": "crashes never healed",
+}
+_IF_ANY: Final = ("joins_invisible", "unhealed")  # no question where they are 0 everywhere
+
+
+@frozen(kw_only=True)
+class Standing:
+    """One of those who are compared."""
+
+    name: str
+    mean: float
+    """Over the runs; over p_sel, where there are several."""
+    runs: int
+    """Of each p_sel."""
+
+
+@frozen(kw_only=True)
+class Duel:
+    """Two that are compared, the better one first; better by how much."""
+
+    better: str
+    worse: str
+    apart: float
+    least: float | None
+    """The interval, from here to `most`; below 0 the worse may be better. None where there is
+    none: of single runs, and where no run differs from the others of its group."""
+    most: float | None
+    tested: bool
+    told: bool
+    """Whether chance is excluded."""
+    runs: int
+    """How many the one with fewer has."""
+    variances: tuple[float, ...]
+    """What a run of either, and of each p_sel, adds to the variance of the difference."""
+    confidence: float
+    """Of this comparison, so that all of the question hold together with 95 %."""
+
+    @property
+    def more_runs(self) -> int | None:
+        """How many more both need to be told apart if they differ as it seems; None: too many."""
+        needed = runs_needed(self.apart, self.variances, self.confidence)
+        return needed and max(1, needed - self.runs)
+
+
+@frozen(kw_only=True)
+class Verdict:
+    """The answer to one question."""
+
+    question: str
+    metric: str
+    where: str
+    """What all who are compared have in common, and others do not, as ``c=2``; mostly empty."""
+    p_sels: tuple[float, ...]
+    """The mean is over them, if there are several."""
+    ranked: tuple[Standing, ...]
+    """The best first."""
+    duels: tuple[Duel, ...]
+    """All pairs."""
+
+    @property
+    def measure(self) -> Measure:
+        """What was measured."""
+        return measure_of(self.metric)
+
+    @property
+    def of_best(self) -> list[Duel]:
+        """The comparisons of the best with each of the others."""
+        return [duel for duel in self.duels if duel.better == self.ranked[0].name]
+
+    @property
+    def tested(self) -> bool:
+        """Whether there are runs enough to test anything."""
+        return all(duel.tested for duel in self.duels)
+
+    @property
+    def equal(self) -> bool:
+        """Whether all runs of all measured the same."""
+        return self.tested and not any(d.apart or d.least is not None for d in self.duels)
+
+    @property
+    def best(self) -> list[str]:
+        """The best, and whoever is not told from it."""
+        untold = [duel.worse for duel in self.of_best if not duel.told]
+        return [self.ranked[0].name, *untold]
+
+    @property
+    def winner(self) -> str | None:
+        """Who is told from all others, and better; None: there is none."""
+        return self.best[0] if len(self.best) == 1 else None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the verdict as JSON takes it, without its comparisons."""
+        return {
+            "question": self.question,
+            "metric": self.metric,
+            "where": self.where,
+            "winner": self.winner,
+            "best": ", ".join(self.best),
+            "runs": min(standing.runs for standing in self.ranked),
+        }
+
+
+def verdicts_of(rows: Iterable[Row], names: Mapping[Variant, str]) -> list[Verdict]:
+    """Answer every question that the rows have an answer to: of runs, then of benchmarks."""
+    asked: defaultdict[str, defaultdict[Variant, dict[float | None, Row]]]
+    asked = defaultdict(lambda: defaultdict(dict))
+    for row in rows:
+        if not row.community and _question(measure_of(row.metric)):
+            asked[row.metric][row.variant][row.p_sel] = row
+    order = {metric: at for at, metric in enumerate(_OF_RUNS)}
+    verdicts = []
+    for metric in sorted(asked, key=lambda metric: order.get(metric, len(order))):
+        found = (row.sample.largest for of in asked[metric].values() for row in of.values())
+        if metric not in _IF_ANY or any(found):
+            for where, variants in _contests([v for v in asked[metric] if v.backend]):
+                of_variants = {
+                    names[variant]: {p: row.sample for p, row in asked[metric][variant].items()}
+                    for variant in variants
+                }
+                question = _question(measure_of(metric))
+                if verdict := _verdict(metric, question, where, of_variants):
+                    verdicts.append(verdict)
+    return verdicts
+
+
+def verdict_on(metric: str, question: str, values: Mapping[str, Sequence[float]]) -> Verdict:
+    """Answer a question from a measure of each run, by the names of two contenders or more."""
+    samples: dict[str, dict[float | None, Sample]]
+    samples = {name: {None: Sample.of(of_runs)} for name, of_runs in values.items()}
+    verdict = _verdict(metric, question, "", samples)
+    assert verdict is not None
+    return verdict
+
+
+def _question(measure: Measure) -> str:
+    if measure.benchmark and measure.headline and measure.better != "neither":
+        return f"{measure.title} of {measure.benchmark}"
+    return _OF_RUNS.get(measure.name, "")
+
+
+def _contests(variants: Sequence[Variant]) -> Iterator[tuple[str, list[Variant]]]:
+    """Yield those who differ in one thing, and what they have in common that others do not."""
+    factors = differing(*variants)
+    if len(variants) < 2:
+        return
+    groups: defaultdict[tuple[tuple[str, str], ...], list[Variant]] = defaultdict(list)
+    for variant in variants:
+        common = tuple((name, variant.factors.get(name, "")) for name in factors[1:])
+        groups[common].append(variant)
+    of_several = {common: group for common, group in groups.items() if len(group) > 1}
+    if not of_several:
+        yield "", list(variants)
+    for shared, group in of_several.items():
+        shown = (
+            value if name in ("backend", "protocol") else f"{name}={value}"
+            for name, value in shared
+        )
+        yield ", ".join(shown) if len(groups) > 1 else "", group
+
+
+def _verdict(
+    metric: str,
+    question: str,
+    where: str,
+    contenders: Mapping[str, Mapping[float | None, Sample]],
+) -> Verdict | None:
+    """Compare all contenders, by their names; None where they have no p_sel in common."""
+    measure = measure_of(metric)
+    first, *others = contenders.values()
+    common = [p_sel for p_sel in first if all(p_sel in other for other in others)]
+    if not common:
+        return None
+    samples = {name: [found[p] for p in common] for name, found in contenders.items()}
+    ranked = sorted(
+        (
+            Standing(
+                name=name,
+                mean=sum(sample.mean for sample in strata) / len(strata),
+                runs=min(sample.runs for sample in strata),
+            )
+            for name, strata in samples.items()
+        ),
+        key=lambda standing: standing.mean,
+        reverse=measure.better == "more",
+    )
+    pairs = list(combinations([standing.name for standing in ranked], 2))
+    return Verdict(
+        question=question,
+        metric=metric,
+        where=where,
+        p_sels=tuple(sorted(p_sel for p_sel in common if p_sel is not None)),
+        ranked=tuple(ranked),
+        duels=tuple(_duel(*pair, samples, measure, SIGNIFICANT / len(pairs)) for pair in pairs),
+    )
+
+
+def _duel(
+    better: str,
+    worse: str,
+    samples: Mapping[str, Sequence[Sample]],
+    measure: Measure,
+    level: float,
+) -> Duel:
+    strata = list(zip(samples[better], samples[worse], strict=True))
+    found = welch(strata, 1 - level)
+    least, most = found.low, found.high
+    if measure.better == "less" and least is not None and most is not None:
+        least, most = -most, -least  # what is found is the better one's minus the worse one's
+    return Duel(
+        better=better,
+        worse=worse,
+        apart=abs(found.difference),
+        least=least,
+        most=most,
+        tested=found.p is not None,
+        told=found.p is not None and found.p < level,
+        runs=min(sample.runs for pair in strata for sample in pair),
+        variances=tuple(_variances(strata)),
+        confidence=1 - level,
+    )
+
+
+def _variances(strata: Sequence[tuple[Sample, Sample]]) -> list[float]:
+    """As in `welch`, who does not scatter is taken to scatter as the other one does."""
+    return [
+        ((this.deviation or that.deviation or 0.0) / len(strata)) ** 2
+        for one, other in strata
+        for this, that in ((one, other), (other, one))
+    ]

@@ -1,0 +1,178 @@
+"""What a run's folder says of the run: which traces there are, and what made them.
+
+The folder is `camcast.research.runs.run_folder.OutputFolder`'s, of a live run or a virtual one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from attrs import frozen
+from msgspec import UNSET
+
+from camcast.observe.trace_reading import RunEntryError, check_entries
+from camcast.research.pipeline.measured import Seed
+from camcast.research.runs.run_folder import SCENARIO_FILE
+from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.trace import SCHEMA_VERSION
+
+FORMS: Final = ("jsonl", "parquet")
+_TABLES: Final = ("workload", "links")
+_WEATHER: Final = ("kill", "stillborn", "crashes", "cuts", "churn", "discovery")
+"""What else is of a scenario's parameters; a live one has other keys than a virtual one."""
+KNOWN_VERSIONS: Final = (1, 2, SCHEMA_VERSION)
+"""Version 1 is version 2 without `control` (`camcast.vocabulary.trace`)."""
+
+
+class RunFolderError(CamcastError, ValueError):
+    """A run's folder cannot be read; the message names it, and says why."""
+
+
+class NoTraceError(RunFolderError):
+    """A folder holds no trace."""
+
+
+class ScenarioFileError(RunFolderError):
+    """A folder's ``scenario.json`` is absent, or is none."""
+
+
+class SchemaVersionError(RunFolderError):
+    """A trace is of a schema version that this camcast does not know."""
+
+
+class _Scenario(msgspec.Struct, frozen=True):
+    communities: dict[str, int]
+    membership: str
+    parameters: dict[str, Any]
+    seed: Seed
+    protocol: str = "camcast"  # the only one when it was not yet written down
+    protocol_options: dict[str, Any] = {}
+    options: dict[str, Any] = {}
+    upward_probabilities: list[float] = []
+    workload: dict[str, Any] = {}
+    links: dict[str, Any] = {}
+    kill: Any = UNSET
+    stillborn: Any = UNSET
+    crashes: Any = UNSET
+    cuts: Any = UNSET
+    churn: Any = UNSET
+    discovery: Any = UNSET
+    liars: list[Any] = []
+    profile: str = "open"
+
+
+class _Versions(msgspec.Struct, frozen=True):
+    camcast: str
+    trace: int
+
+
+class _Determined(msgspec.Struct, frozen=True):
+    """What ``scenario.json`` says; the defaults are for the folders of version 1."""
+
+    scenario: _Scenario
+    versions: _Versions
+    world: str = "live"
+    started: str = ""
+
+
+@frozen
+class RunFolder:
+    """One run.
+
+    `traces` are its files by form; `parameters` are written as text, among them the options of
+    the membership and of the protocol, as ``membership.<name>``, ``protocol.<name>``, what was
+    published, as ``workload.<name>``, and the weather: ``links.<name>``, ``kill``, ``crashes``, ….
+    """
+
+    run: str
+    """The folder, as it was named."""
+    path: Path
+    traces: dict[str, list[Path]]
+    world: str
+    backend: str
+    protocol: str
+    p_sel: float | None
+    """None: p_sel = g/N_t, or a value for each event."""
+    parameters: dict[str, str]
+    communities: dict[str, int]
+    version: str
+    trace_version: int
+    seed: int
+    started: str
+
+
+def read_run_folder(path: Path) -> RunFolder:
+    """Read what a folder says of its run; raises `RunFolderError`."""
+    if not path.is_dir():
+        raise RunFolderError(f"{path} is no folder; name the output folder of a run")
+    try:
+        check_entries(path)
+    except RunEntryError as error:
+        raise RunFolderError(str(error)) from None
+    traces = {form: sorted(path.glob(f"trace-*.{form}")) for form in FORMS}
+    file = path / SCENARIO_FILE
+    try:
+        determined = msgspec.json.decode(file.read_bytes(), type=_Determined)
+    except OSError as error:
+        if not any(traces.values()):
+            raise NoTraceError(f"{path} has no trace; is it the output folder of a run?") from None
+        raise ScenarioFileError(
+            f"cannot read {file}, which says what was run: {error.strerror}"
+        ) from None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise ScenarioFileError(f"{file} does not say what was run: {error}") from None
+    version = determined.versions.trace
+    if version not in KNOWN_VERSIONS:
+        known = " and ".join(map(str, KNOWN_VERSIONS))
+        raise SchemaVersionError(
+            f"the traces of {path} are of schema version {version}; this camcast reads {known}"
+        )
+    if not any(traces.values()):
+        raise NoTraceError(f"{path} has no trace (trace-*.jsonl or trace-*.parquet)")
+    scenario = determined.scenario
+    p_sel = scenario.parameters.get("p_sel")
+    return RunFolder(
+        run=str(path),
+        path=path,
+        traces=traces,
+        world=determined.world,
+        backend=scenario.membership,
+        protocol=scenario.protocol,
+        p_sel=None if p_sel is None or scenario.upward_probabilities else float(p_sel),
+        parameters=_parameters(scenario),
+        communities=scenario.communities,
+        version=determined.versions.camcast,
+        trace_version=version,
+        seed=scenario.seed,
+        started=determined.started,
+    )
+
+
+def _parameters(scenario: _Scenario) -> dict[str, str]:
+    given = {name: value for name, value in scenario.parameters.items() if value is not None}
+    for plug, options in (
+        ("membership", scenario.options),
+        ("protocol", scenario.protocol_options),
+        *((table, getattr(scenario, table)) for table in _TABLES),
+    ):
+        given |= {f"{plug}.{name}": value for name, value in options.items()}
+    weather = {name: getattr(scenario, name) for name in _WEATHER}
+    given |= {name: value for name, value in weather.items() if value is not UNSET}
+    if scenario.liars:  # nobody lied, and nobody signed, when neither was written down
+        given["liars"] = scenario.liars
+    if scenario.profile != "open":
+        given["profile"] = scenario.profile
+    if scenario.upward_probabilities:
+        given["p_sel"] = ",".join(map(_text, scenario.upward_probabilities))
+    return {name: _text(value) for name, value in sorted(given.items())}
+
+
+def _text(value: object) -> str:
+    """Write a parameter: a whole number without a fraction, whichever type it had."""
+    if value is None:
+        return "none"
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

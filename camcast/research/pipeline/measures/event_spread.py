@@ -1,0 +1,216 @@
+"""How events spread: who should have received them, who did, over how many hops, at what cost."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from attrs import frozen
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from camcast.research.pipeline.measures.members import Members
+
+_EVENT: Final = ("run", "event", "community")
+_PLACE: Final = ("run", "community")
+
+
+@frozen
+class Spread:
+    """The events of some runs."""
+
+    published: DataFrame
+    """run, event, publisher, published, topic."""
+    deliveries: DataFrame
+    """run, event, community, node, delivered, hops: the first of a node in a community."""
+    received: DataFrame
+    """Those of the expected receivers: run, event, community, hops, latency_ms."""
+    tallies: DataFrame
+    """run, event, community (or "" for all), expected, received, hops, last_hop."""
+
+
+def spread_of(story: DataFrame, members: Members) -> Spread:
+    """Match what was published with who was there and who delivered it."""
+    published = (
+        story.where(F.col("kind") == "publish")
+        .groupBy("run", "event")
+        .agg(F.min(F.struct("when", "sequence", "node", "topic")).alias("first"))
+        .select(
+            *("run", "event"),
+            F.col("first.when").alias("published"),
+            F.col("first.node").alias("publisher"),
+            F.col("first.topic").alias("topic"),
+        )
+        .localCheckpoint()
+    )
+    levels = published.withColumn("community", F.explode(levels_of(F.col("topic")))).drop("topic")
+    deliveries = _first_deliveries(story).localCheckpoint()
+    # Events and members are few, beside the deliveries: those need not be sorted to meet them.
+    levels = F.broadcast(levels)
+    surviving = F.broadcast(
+        members.stints.where(F.col("crashed").isNull()).select(*_PLACE, "node", "joined", "left")
+    )
+    here = (
+        (F.col("joined") <= F.col("published"))
+        & (F.col("left").isNull() | (F.col("left") > F.col("published")))
+        & (F.col("node") != F.col("publisher"))
+    )
+    expected = levels.join(surviving, [*_PLACE]).where(here)
+    received = (
+        deliveries.join(levels, [*_EVENT])
+        .join(surviving, [*_PLACE, "node"])
+        .where(here)
+        .select(
+            *(*_EVENT, "hops"),
+            (1000 * (F.col("delivered") - F.col("published"))).alias("latency_ms"),
+        )
+        .localCheckpoint()
+    )
+    tallies = (
+        expected.groupBy(*_EVENT)
+        .agg(F.count("*").alias("expected"))
+        .join(
+            received.groupBy(*_EVENT).agg(
+                F.count("*").alias("received"),
+                F.sum("hops").alias("hops"),
+                F.max("hops").alias("last_hop"),
+            ),
+            [*_EVENT],
+            "left",
+        )
+        .fillna(0, ["received", "hops"])
+    )
+    sums = [F.sum(name).alias(name) for name in ("expected", "received", "hops")]
+    tallies = with_whole(tallies).groupBy(*_EVENT).agg(*sums, F.max("last_hop").alias("last_hop"))
+    return Spread(published, deliveries, received, tallies)
+
+
+def _first_deliveries(story: DataFrame) -> DataFrame:
+    """Return run, event, community, node, delivered, hops."""
+    key = (*_EVENT, "node")
+    delivered = story.where(F.col("kind") == "deliver").select(*key, "when", "sequence", "hops")
+    # Nearly all are delivered once. A minimum of structs is found by sorting, which takes several
+    # times as long as sums of numbers; so the few others are counted apart first.
+    counted = (
+        delivered.groupBy(*key)
+        .agg(F.count("*").alias("n"), F.min("when").alias("delivered"), F.min("hops").alias("hops"))
+        .localCheckpoint()
+    )
+    again = delivered.join(counted.where(F.col("n") > 1).select(*key), [*key], "left_semi")
+    first = again.groupBy(*key).agg(F.min(F.struct("when", "sequence", "hops")).alias("first"))
+    return (
+        counted.where(F.col("n") == 1)
+        .drop("n")
+        .unionByName(
+            first.select(
+                *key, F.col("first.when").alias("delivered"), F.col("first.hops").alias("hops")
+            )
+        )
+    )
+
+
+def levels_of(topic: Column) -> Column:
+    """Return a topic and its super-topics, the root last."""
+    parts = F.split(topic, r"\.")  # of ".a.b": "", "a", "b"
+    below_root = F.transform(
+        F.sequence(F.size(parts), F.lit(2), F.lit(-1)),
+        lambda length: F.array_join(F.slice(parts, 1, length), "."),
+    )
+    root = F.array(F.lit("."))
+    return F.when(topic == ".", root).otherwise(F.concat(below_root, root))
+
+
+def with_whole(frame: DataFrame) -> DataFrame:
+    """Repeat each row for the whole run, which is the community ""."""
+    both = F.array_distinct(F.array("community", F.lit("")))
+    return frame.withColumn("community", F.explode(both))
+
+
+def published(spread: Spread) -> DataFrame:
+    """Count the events of the whole run, also of those for which nobody was there."""
+    counted = spread.published.groupBy("run").agg(F.count("*").alias("events"))
+    return counted.select("run", F.lit("").alias("community"), "events")
+
+
+def reception(spread: Spread) -> DataFrame:
+    """Reception, reliability, hops and the last delivery hop, of the expected receivers."""
+    expected, received = F.col("expected"), F.col("received")
+    reached = F.when(F.col("received") > 0, F.col("last_hop"))
+    return spread.tallies.groupBy(*_PLACE).agg(
+        F.when(F.col("community") != "", F.count("*")).alias("events"),
+        F.sum(received).alias("deliveries"),
+        F.sum(expected - received).alias("lost"),
+        F.try_divide(F.sum(received), F.sum(expected)).alias("reception"),
+        F.try_divide(F.count_if(received == expected), F.count("*")).alias("reliability"),
+        F.try_divide(F.sum("hops"), F.sum(received)).alias("hops_mean"),
+        F.try_divide(F.sum(reached), F.count(reached)).alias("last_delivery_hop"),
+    )
+
+
+def samples(spread: Spread) -> DataFrame:
+    """Count the hops and the milliseconds of the deliveries."""
+    both = F.explode(
+        F.create_map(
+            F.lit("hops"), F.col("hops").cast("double"), F.lit("latency_ms"), F.col("latency_ms")
+        )
+    ).alias("sample", "value")
+    counted = spread.received.select(*_PLACE, both).groupBy(*_PLACE, "sample", "value")
+    return with_whole(counted.agg(F.count("*").alias("n")))
+
+
+def copies(counted: DataFrame) -> DataFrame:
+    """Sum up what was sent and arrived.
+
+    `counted` has run, community, kind, event, n and bytes.
+    """
+
+    def of(kind: str, what: str = "n") -> Column:
+        return F.coalesce(F.sum(F.when(F.col("kind") == kind, F.col(what))), F.lit(0))
+
+    useful, duplicates = of("receive"), of("duplicate")
+    return (
+        with_whole(counted)
+        .groupBy(*_PLACE)
+        .agg(
+            duplicates.alias("duplicates"),
+            F.try_divide(useful, useful + duplicates).alias("efficiency"),
+            of("upward").alias("upward_messages"),
+            of("control", "bytes").alias("control_bytes"),
+        )
+    )
+
+
+def redundancy(spread: Spread, counted: DataFrame) -> DataFrame:
+    """Relative message redundancy m/(n-1) - 1, of the sums over the events that n > 1 got."""
+    sends = counted.where(F.col("kind").isin("send", "upward"))
+    sent = with_whole(sends).where((F.col("kind") == "send") | (F.col("community") == ""))
+    sent = sent.select(*_EVENT, F.col("n").alias("sent"), F.lit(0).alias("got"))
+    got = with_whole(spread.deliveries.select(*_EVENT))
+    got = got.select(*_EVENT, F.lit(0).alias("sent"), F.lit(1).alias("got"))
+    others = F.sum("others")
+    return (
+        sent.unionByName(got)
+        .groupBy(*_EVENT)
+        .agg(F.sum("sent").alias("sent"), (F.sum("got") - 1).alias("others"))
+        .where(F.col("others") > 0)
+        .groupBy(*_PLACE)
+        .agg(F.try_divide(F.sum("sent") - others, others).alias("redundancy"))
+    )
+
+
+def parasites(story: DataFrame, members: Members) -> DataFrame:
+    """Count copies that arrived, and deliveries, for another community, by who got them."""
+    community, topic = F.col("community"), F.col("topic")
+    included = (
+        (community == ".")
+        | (topic == community)
+        | topic.startswith(F.concat(community, F.lit(".")))
+    )
+    strange = (F.col("kind") == "parasite") | ((F.col("kind") == "deliver") & ~included)
+    home = members.stints.groupBy("run", "node").agg(
+        F.max_by("community", F.struct("joined", "community")).alias("home")
+    )
+    arrived = story.where(strange).groupBy("run", "node").agg(F.count("*").alias("n"))
+    at_home = arrived.join(home, ["run", "node"], "left").select(
+        "run", F.coalesce("home", F.lit("")).alias("community"), "n"
+    )
+    return with_whole(at_home).groupBy(*_PLACE).agg(F.sum("n").alias("parasites"))

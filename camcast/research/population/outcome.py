@@ -1,0 +1,177 @@
+"""The outcome of simulated events: counts by run, and measures with 95 % intervals (000, 6.1.2).
+
+Counts are kept run by run, so that runs made elsewhere, or earlier, can be joined. Rounds are
+counted from the publisher's round 1; the mean rounds of a community are over the runs in which the
+event got there. Table 1 takes the maximum over the communities: the rounds until no process has
+anything left to send. Runs without a live interested process do not count for reception and
+reliability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import sqrt
+from statistics import NormalDist
+from typing import Any, Final
+
+import attrs
+import numpy as np
+from attrs import field, frozen
+from numpy.typing import NDArray
+
+from camcast.research.models.student import CONFIDENCE, quantile
+
+Counts = NDArray[np.int64]
+
+_Z: Final = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
+
+
+@frozen
+class Interval:
+    """A mean with its 95 % confidence interval; None where there are too few runs for it."""
+
+    mean: float | None
+    low: float | None
+    high: float | None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the interval as a JSON object."""
+        return {"mean": self.mean, "low": self.low, "high": self.high}
+
+    def times(self, factor: float) -> Interval:
+        """Return the interval of a multiple, by a factor above 0."""
+        ends = (self.mean, self.low, self.high)
+        return Interval(*(None if end is None else end * factor for end in ends))
+
+
+def mean_interval(values: NDArray[Any], low: float = -np.inf, high: float = np.inf) -> Interval:
+    """Return the mean of independent values and Student's interval, cut to [low, high].
+
+    Shares that are all 0, or all 1, have no variance, and Student's interval would be a point; they
+    get Wilson's interval.
+    """
+    if not len(values):
+        return Interval(None, None, None)
+    mean = float(np.mean(values))
+    if len(values) < 2:
+        return Interval(mean, None, None)
+    if (low, high) == (0.0, 1.0) and mean in (0.0, 1.0):
+        return share_interval(round(mean) * len(values), len(values))
+    t = quantile(CONFIDENCE, len(values) - 1)
+    error = t * float(np.std(values, ddof=1)) / sqrt(len(values))
+    return Interval(mean, max(low, mean - error), min(high, mean + error))
+
+
+def share_interval(hits: int, runs: int) -> Interval:
+    """Return a share and Wilson's score interval (1927), which also holds near 0 and 1."""
+    if not runs:
+        return Interval(None, None, None)
+    share, z2 = hits / runs, _Z**2
+    centre = (share + z2 / (2 * runs)) / (1 + z2 / runs)
+    error = _Z / (1 + z2 / runs) * sqrt(share * (1 - share) / runs + z2 / (4 * runs**2))
+    low, high = max(0.0, centre - error), min(1.0, centre + error)  # but for rounding
+    return Interval(share, min(share, low), max(share, high))
+
+
+def _not_counted() -> NDArray[Any]:
+    return np.empty(0)
+
+
+@frozen(eq=False)
+class Outcome:
+    """Counts of simulated events, run by run; of several communities, a column for each.
+
+    Counts that a simulator does not make are left empty.
+    """
+
+    sizes: tuple[int, ...]
+    """The processes of each community; empty for one group of everybody."""
+    alive: Counts
+    """The living processes that are interested, the publisher included."""
+    delivered: Counts
+    """How many of the living interested processes have the event in the end."""
+    rounds: Counts
+    """The last round in which a process sends; 0 where the event never got to the community."""
+    messages: Counts
+    """Copies sent within the group or community, the lost ones included."""
+    upward_messages: Counts = field(factory=_not_counted)
+    """Copies sent to super-communities, the lost ones included."""
+    between: Counts = field(factory=_not_counted)
+    """How many of the messages were sent to other clusters."""
+    parasites: Counts = field(factory=_not_counted)
+    """Living processes that get the event and are not interested, each counted once."""
+    parasite_copies: Counts = field(factory=_not_counted)
+    """Copies that arrive at living processes that are not interested, the first and later ones."""
+    entries: NDArray[np.float64] = field(factory=_not_counted)
+    """How many others a process knows, in the mean over the processes of a run."""
+
+    @property
+    def runs(self) -> int:
+        """How many runs were made."""
+        return len(self.alive)
+
+    @property
+    def communities(self) -> list[Outcome]:
+        """The outcome in every community, in the setting's order."""
+        columns = self._columns()
+        return [
+            Outcome((size,), **{name: counts[:, index] for name, counts in columns.items()})
+            for index, size in enumerate(self.sizes)
+        ]
+
+    @property
+    def reception(self) -> Interval:
+        """The share of the living interested that have the event, in the mean over runs."""
+        return mean_interval(self._shares(), 0.0, 1.0)
+
+    @property
+    def reliability(self) -> Interval:
+        """The share of runs in which all living interested have the event."""
+        shares = self._shares()
+        return share_interval(int(np.count_nonzero(shares == 1.0)), len(shares))
+
+    def _shares(self) -> NDArray[Any]:
+        peopled = self.alive > 0
+        return np.asarray(self.delivered[peopled] / self.alive[peopled])
+
+    @property
+    def rounds_to_reach_all(self) -> Interval:
+        """Rounds until no process of any community has anything left to send (Table 1)."""
+        return mean_interval(self.rounds.max(axis=1), 1.0)
+
+    def measures(self) -> dict[str, Interval]:
+        """Return all measures of one group or community, by name."""
+        counted = {name: mean_interval(counts, 0.0) for name, counts in self._columns().items()}
+        if self.sizes:  # a community: only the runs in which the event got there
+            counted["rounds"] = mean_interval(self.rounds[self.rounds > 0], 1.0)
+        return {"reception": self.reception, "reliability": self.reliability} | counted
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the measures as a JSON object: means with their 95 % intervals."""
+        measures = {name: interval.as_json() for name, interval in self.measures().items()}
+        if not self.sizes:
+            return measures
+        del measures["alive"], measures["delivered"]
+        return {"size": self.sizes[0]} | measures
+
+    def counts(self) -> dict[str, Any]:
+        """Return the counts as a JSON object, which `joined` takes."""
+        columns = {name: counts.tolist() for name, counts in self._columns().items()}
+        return columns | {"sizes": self.sizes}
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        named = {column.name: getattr(self, column.name) for column in attrs.fields(Outcome)}
+        del named["sizes"]
+        return {name: counts for name, counts in named.items() if counts.shape == self.alive.shape}
+
+
+def joined(parts: Sequence[Mapping[str, Any]]) -> Outcome:
+    """Put several simulations of one setting (`Outcome.counts`) together, in the order given."""
+    first = parts[0]
+    assert all(part["sizes"] == first["sizes"] for part in parts), "runs of different settings"
+    columns = {
+        name: np.array([count for part in parts for count in part[name]])
+        for name in first
+        if name != "sizes"
+    }
+    return Outcome(tuple(first["sizes"]), **columns)

@@ -1,0 +1,111 @@
+"""The output folder of a run, live or virtual: the scenario, the traces, the summary.
+
+* ``scenario.json``: all that determines the run, and the software and machine it ran on;
+* ``trace-<worker>.jsonl``: `camcast.vocabulary.trace.TraceRecord` by line; of a live run
+  ``trace-crashes.jsonl`` has the crashes; a virtual run has one trace, and may have it as
+  ``trace-0.parquet``;
+* ``summary.json``: what was measured; ``worker-<number>.log``: only if a worker said something.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import Final, Literal
+
+import msgspec
+
+from camcast import __version__
+from camcast.live.wire.zmq_pipes import library_versions
+from camcast.ops.output_place import OutputError
+from camcast.research.scenarios.base import BaseScenario
+from camcast.research.scenarios.workload import digest
+from camcast.vocabulary.trace import SCHEMA_VERSION
+
+SCENARIO_FILE: Final = "scenario.json"
+SUMMARY_FILE: Final = "summary.json"
+
+World = Literal["live", "virtual"]
+
+
+class OutputFolder:
+    """A new folder for one run. Raises `OutputError` if it has content or cannot be made."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            path.mkdir(0o700, parents=True, exist_ok=True)
+            used = any(path.iterdir())
+        except OSError as error:
+            raise OutputError(f"cannot use {path} for the output: {error.strerror}") from None
+        if used:
+            raise OutputError(
+                f"the output folder {path} is not empty; name a new one, or empty it first"
+            )
+
+    def trace(self, worker: int | str, form: str = "jsonl") -> Path:
+        """Return the path of a worker's trace, in JSON lines or another form."""
+        return self.path / f"trace-{worker}.{form}"
+
+    def log(self, worker: int) -> Path:
+        """Return the path of a worker's standard error."""
+        return self.path / f"worker-{worker}.log"
+
+    def logs(self) -> list[Path]:
+        """Return what there is of what workers said on standard error."""
+        return sorted(self.path.glob("worker-*.log"))
+
+    def traces(self) -> list[Path]:
+        """Return all traces in JSON lines that are there."""
+        return sorted(self.path.glob("trace-*.jsonl"))
+
+    def write_scenario(self, scenario: BaseScenario, world: World) -> None:
+        """Write down what determines the run, before it begins."""
+        publications = scenario.publications()
+        self._write(
+            SCENARIO_FILE,
+            {
+                "world": world,
+                "scenario": scenario.as_json(),
+                "workload": {
+                    "events": sum(len(p.topics) for p in publications),
+                    "seconds": publications[-1].at_seconds if publications else 0.0,
+                    "sha256": digest(publications),
+                },
+                "versions": {
+                    "camcast": __version__,
+                    "python": platform.python_version(),
+                    **library_versions(),
+                    "trace": SCHEMA_VERSION,
+                },
+                "machine": {
+                    "system": platform.platform(),
+                    "processor": platform.machine(),
+                    "cores": os.cpu_count(),
+                },
+                "started": datetime.now().astimezone().isoformat(timespec="seconds"),
+                "clock": {  # the wall clock and the traces' clock at the same moment, in seconds
+                    "unix": time.time(),
+                    "trace": time.monotonic() if world == "live" else 0.0,
+                },
+            },
+        )
+
+    def write_summary(self, summary: dict[str, object]) -> None:
+        """Write down what was measured."""
+        self._write(SUMMARY_FILE, summary)
+
+    def _write(self, name: str, content: object) -> None:
+        encoded = msgspec.json.format(msgspec.json.encode(content), indent=2)
+        try:
+            (self.path / name).write_bytes(encoded + b"\n")
+        except OSError as error:
+            raise OutputError(f"cannot write {self.path / name}: {error.strerror}") from None
+
+
+def dated_folder(name: str) -> Path:
+    """Return the default folder of a run's output: ``runs/<name>-<date and time>``."""
+    return Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"

@@ -1,0 +1,210 @@
+"""The outcome of a virtual scenario, recorded while it runs and summed up as a live run is.
+
+The digest covers all that a replay must repeat: every delivery, and at the end every table, every
+counter, and what the network carried.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import attrs
+from attrs import frozen
+
+from camcast.observe.trace_reading import Delivery, Member, Published, Reading
+from camcast.research.runs.summary import Summary, quantile, summarise
+from camcast.research.scenarios.virtual import VirtualScenario
+from camcast.research.simulation.liars import FORGED
+from camcast.virtual.network import Process, VirtualNetwork
+from camcast.vocabulary.events import EventId
+from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.outbox import Deliver, Tell
+from camcast.vocabulary.topics import Topic
+
+
+@frozen
+class VirtualOutcome:
+    """The outcome of a run."""
+
+    summary: Summary
+    digest: str
+    """SHA-256 of everything that a replay must repeat."""
+    virtual_seconds: float
+    joined: int
+    """How many processes (lives) became members."""
+    records_sent: int
+    """Copies of records sent, control messages included."""
+    bytes: int
+    """The bytes of all these copies."""
+    datagrams: int
+    """Datagrams sent by discoveries that speak UDP, such as Kademlia's."""
+    datagram_bytes: int
+    """Their contents, without the headers of UDP and IP."""
+    lost_copies: int
+    """Copies of records that were lost on the way."""
+    undeliverable: int
+    """Copies of records whose receiver was dead."""
+    unpublished: int
+    """Events that were not published because no member was alive."""
+    event_copies: int
+    """Copies of events sent, upward messages included."""
+    table_entries: float
+    """Peers in the tables of a process that lives at the end, in all its groups and links."""
+    filtered: int
+    """Events given to members of their communities whose constraints they do not meet; none with
+    protocols that go by attributes (`Protocol.selective`), where they are parasites."""
+    forged: int
+    """Deliveries of events that liars forged; they are counted in nothing else."""
+    unverified: int
+    """Events that processes refused for want of a true signature."""
+    signature_seconds: float
+    """CPU that all processes together would spend on signatures; 0 in `open`."""
+    latency_ms_p50: float | None
+    latency_ms_p99: float | None
+    """Latencies of all deliveries except the publishers' own."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the outcome as JSON takes it."""
+        return attrs.asdict(self)
+
+
+class RunRecord:
+    """Records what happens in one run; `topics` are the communities of the hosts, by number."""
+
+    def __init__(
+        self, scenario: VirtualScenario, network: VirtualNetwork, topics: Mapping[int, Topic]
+    ) -> None:
+        self.reading = Reading()
+        self.unpublished = 0
+        """Events that were not published because no member was alive."""
+        self._scenario = scenario
+        self._network = network
+        self._topics = topics
+        self._deliveries = hashlib.sha256()
+        self._unwanted: dict[EventId, Collection[str]] = {}
+        self._filtered = self._forged = self._unverified = 0
+        self._event_copies = 0
+        self._names: dict[EventId, str] = {}
+        self._keys: dict[PeerId, str] = {}
+        """The name of the last life of each identity."""
+
+    def born(self, process: Process) -> None:
+        """Note a process that begins a life."""
+        self._keys[process.me.peer] = key_of(process)
+
+    def joined(self, process: Process, topic: Topic) -> None:
+        """Note that a process has become a member."""
+        key = key_of(process)
+        self.reading.members[key] = Member(key, topic.name, self._network.now)
+
+    def crashed(self, process: Process) -> None:
+        """Note that a process is about to die."""
+        self._count(process)
+        key = key_of(process)
+        if (member := self.reading.members.get(key)) is not None:
+            self.reading.members[key] = attrs.evolve(member, crashed=self._network.now)
+
+    def published(self, event: EventId, published: Published) -> None:
+        """Note an event, and the processes that do not want it."""
+        self._unwanted[event] = published.unwanted_by
+        self.reading.published[self._name(event)] = published
+
+    def delivered(self, process: Process, delivery: Deliver) -> None:
+        """Note the events that a process gets, except those that liars forged."""
+        key, now = self._keys[process.me.peer], self._network.now
+        for event in delivery.batch.events():
+            if self._scenario.liars and event.payload.startswith(FORGED):
+                self._forged += 1
+                continue
+            if key in self._unwanted.get(event.id, ()):
+                self._filtered += 1
+                continue
+            name = self._name(event.id)
+            self.reading.deliveries[name][key] = Delivery(now, event.hops)
+            self._deliveries.update(f"{now!r} {key} {name} {event.hops}\n".encode())
+
+    def missed(self, process: Process, tell: Tell) -> None:
+        """Note the events that a process has missed for good."""
+        stream, _, _ = self._name(EventId(tell.missed.stream, tell.missed.first)).rpartition("-")
+        told = range(tell.missed.first, tell.missed.last + 1)
+        self.reading.missed[self._keys[process.me.peer], stream].append(told)
+
+    def outcome(self, *, signature_seconds: float) -> VirtualOutcome:
+        """Return the outcome, at the end of the run."""
+        network, reading = self._network, self.reading
+        state = hashlib.sha256(self._deliveries.digest())
+        entries = members = 0
+        for process in network:
+            process.node.recorder.record_control(network.now)
+            if process.number not in self._topics:
+                continue  # a gateway
+            self._count(process)
+            members += 1
+            for participation in process.node.participations:
+                entries += len(participation.membership.peers()) + participation.live_links()
+                for contact in participation.membership.peers():
+                    state.update(process.me.peer + contact.peer)
+                    known = self._keys.get(contact.peer)
+                    if known is not None:  # not a liar's invention
+                        reading.table_changes.append((network.now, key_of(process), known, True))
+            state.update(repr(process.node.counters).encode())
+        latencies = self._latencies()
+        numbers = (network.checksum, network.messages, network.queue.happened, network.now)
+        state.update(repr((*numbers, network.undeliverable, network.weather.lost)).encode())
+        if network.datagrams.sent:
+            state.update(repr(network.datagrams.checksum).encode())
+        return VirtualOutcome(
+            summary=summarise(reading, self._scenario, predicted=self._scenario.calm),
+            digest=state.hexdigest(),
+            virtual_seconds=network.now,
+            joined=len(reading.members),
+            records_sent=network.messages,
+            bytes=network.bytes,
+            datagrams=network.datagrams.sent,
+            datagram_bytes=network.datagrams.sent_bytes,
+            lost_copies=network.weather.lost,
+            undeliverable=network.undeliverable,
+            unpublished=self.unpublished,
+            event_copies=self._event_copies,
+            table_entries=entries / max(1, members),
+            filtered=self._filtered,
+            forged=self._forged,
+            unverified=self._unverified,
+            signature_seconds=signature_seconds,
+            latency_ms_p50=quantile(latencies, 0.5),
+            latency_ms_p99=quantile(latencies, 0.99),
+        )
+
+    def _name(self, event: EventId) -> str:
+        """Return an event's name, made once: there are as many deliveries as processes."""
+        name = self._names.get(event)
+        if name is None:
+            name = self._names[event] = str(event)
+        return name
+
+    def _count(self, process: Process) -> None:
+        """Add up what a process counted, at its death or at the end."""
+        counters, reading = process.node.counters, self.reading
+        topic = self._topics[process.number].name
+        reading.useful[topic] += counters.events
+        reading.duplicates[topic] += counters.duplicates
+        reading.upward[topic] += counters.upward_sent
+        self._unverified += counters.unverified
+        self._event_copies += counters.event_copies_sent + counters.upward_sent
+        reading.parasites[key_of(process)] += counters.parasites
+
+    def _latencies(self) -> list[float]:
+        """Return how long every delivery took that was not the publisher's own, in ms, sorted."""
+        return sorted(
+            1000 * (delivery.when - published.when)
+            for event, published in self.reading.published.items()
+            for key, delivery in self.reading.deliveries[event].items()
+            if key != published.node
+        )
+
+
+def key_of(process: Process) -> str:
+    """Return the name of one life of a process, in the order of the lives."""
+    return f"{process.life:08}"

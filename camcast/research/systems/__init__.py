@@ -1,0 +1,1 @@
+"""The systems that are simulated, predicted and compared, one folder each."""

@@ -1,0 +1,1 @@
+"""Settings, simulator and model of protocols that gossip in one flat group."""

@@ -1,0 +1,1 @@
+"""Percolation gossip on any overlay (003)."""

@@ -1,0 +1,1 @@
+"""pmcast, hpmcast's predecessor without levels (002, 2.2)."""

@@ -1,1 +1,0 @@
-"""Settings: what is simulated and predicted, system by system."""

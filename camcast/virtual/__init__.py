@@ -1,0 +1,1 @@
+"""The virtual network: the driver that runs nodes on virtual time."""

@@ -1,0 +1,280 @@
+"""The virtual network: the node that ships, driven on virtual time (DESIGN, two worlds).
+
+Theory of operation
+-------------------
+A `Process` is a host with one node. The network gives it commands, frames and timers, each
+with the virtual time, and then drains the node's outbox, as the live runner does. The records that
+one step leaves for an address cross the weather as one frame (`camcast.virtual.frames`), which
+is lost, held back or duplicated as a whole. Timers come back when they are due. Deliveries go to
+`VirtualNetwork.on_delivery`.
+
+A process that *crashes* takes no further input, and frames under way to it are lost, even if it
+starts again before they arrive. It may start again at the same address, with its old identity
+(its disk survived) or a new one; its memory is lost in both cases. Timers of a former life have no
+effect. Frames, datagrams and timers for a *paused* process wait, as in the buffers of the kernel,
+which here are never full.
+
+All random numbers come from named streams of one seed: ``protocol`` for the nodes, ``network`` for
+the weather. So the same calls give the same run, byte for byte; `checksum` runs over every
+record that is sent, in order, and costs a hundredth of a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final, TypeVar
+from zlib import crc32
+
+from camcast.doors.datagrams import Endpoint
+from camcast.engine.node import Node
+from camcast.engine.settings import Settings
+from camcast.virtual.climate import Climate
+from camcast.virtual.datagram_network import DatagramNetwork, HostPort, ip_of
+from camcast.virtual.event_queue import EventQueue
+from camcast.virtual.frames import copies_in, frames_of
+from camcast.virtual.weather import Weather
+from camcast.vocabulary.identity import Contact, PeerId, new_peer_id
+from camcast.vocabulary.outbox import Deliver, Tell, Token
+from camcast.vocabulary.streams import stream
+from camcast.vocabulary.trace import Sink, Trace
+
+T = TypeVar("T")
+
+_PORT: Final = 7000
+
+
+def address_of(number: int) -> str:
+    """Return the address of the process of this number: every process is a host of its own."""
+    return f"tcp://{ip_of(number)}:{_PORT}"
+
+
+class Process:
+    """One simulated process, in one of its lives."""
+
+    __slots__ = ("alive", "datagrams", "held", "life", "me", "node", "number")
+
+    datagrams: HostPort
+
+    def __init__(self, number: int, life: int, me: Contact, node: Node) -> None:
+        self.number = number
+        """The number of the host; a process that starts again keeps it."""
+        self.life = life
+        """The number of the start; every start of a run has another one."""
+        self.me = me
+        self.node = node
+        self.alive = True
+        self.held: list[tuple[bool, Callable[[], None]]] | None = None
+        """The inputs that wait for a paused process, in order, each with whether it is a timer."""
+
+
+class VirtualNetwork:
+    """Processes, the weather between them, and time; see the module's theory of operation.
+
+    `on_send(source, target, records)` is called for every piece that is sent, of one record or
+    several, even if it gets lost; `on_delivery(process, delivery)` for every batch that a node
+    hands to its application, `on_missed(process, tell)` for every gap that it is told of, and
+    `on_step(process)` after a process has taken an input.
+    """
+
+    def __init__(self, seed: int = 1, climate: Climate | None = None, sink: Sink | None = None):
+        self.queue = EventQueue()
+        self.weather = Weather(climate or Climate(), stream(seed, "network"))
+        self.datagrams = DatagramNetwork(self.queue, self.weather)
+        """The datagrams, which discoveries send over UDP."""
+        self.protocol = stream(seed, "protocol")
+        """The random stream of all nodes."""
+        self.processes: dict[str, Process] = {}
+        """The live processes, by address."""
+        self.messages = 0
+        """Copies of records sent so far."""
+        self.bytes = 0
+        """The bytes of all these copies."""
+        self.undeliverable = 0
+        """Copies whose receiver has died, or was started anew, before they arrived."""
+        self.checksum = 0
+        """CRC-32 over all records sent, in their order."""
+        self.on_send: Callable[[str, str, bytes], None] | None = None
+        self.on_delivery: Callable[[Process, Deliver], None] | None = None
+        self.on_missed: Callable[[Process, Tell], None] | None = None
+        self.on_step: Callable[[Process], None] | None = None
+        self._sink = sink
+        self._traces: dict[PeerId, Trace] = {}
+        self._numbers: dict[str, int] = {}
+        self._next_host = 0
+        self._lives = 0
+
+    @property
+    def now(self) -> float:
+        """Virtual time, in seconds since the run began."""
+        return self.queue.now
+
+    # -- who is there --------------------------------------------------------------------------
+
+    def start(
+        self, settings: Settings, *, number: int | None = None, peer: PeerId | None = None
+    ) -> Process:
+        """Start a process at the next host, or at host `number`, with the identity `peer`."""
+        if number is None:
+            number = self._next_host
+        self._next_host = max(self._next_host, number + 1)
+        address = address_of(number)
+        assert address not in self.processes, f"process {number} is alive already"
+        self._numbers.setdefault(address, number)
+        self._lives += 1
+        me = Contact(peer or new_peer_id(self.protocol.randbytes), address)
+        trace = None
+        if self._sink is not None:  # who comes back as itself goes on numbering its records
+            trace = self._traces.setdefault(me.peer, Trace(me.peer, self._sink))
+        now = self.queue.now
+        node = Node(me, settings, self.protocol, round(1000 * now), trace, started=now)
+        process = Process(number, self._lives, me, node)
+        process.datagrams = HostPort(
+            self.datagrams, number, partial(self._receive_datagram, process)
+        )
+        self.processes[address] = process
+        self.do(process, lambda node, now: node.open(process.datagrams, now))
+        return process
+
+    def crash(self, process: Process) -> None:
+        """Let a process die without a goodbye."""
+        assert process.alive, f"process {process.number} is dead"
+        process.alive = False
+        process.held = None
+        del self.processes[process.me.address]
+        process.datagrams.crash()
+        process.node.recorder.record_control(self.now)
+        process.node.recorder.record("crash", self.now, None)
+
+    def pause(self, process: Process) -> None:
+        """Pause a process, as SIGSTOP does: frames, datagrams and timers wait for it."""
+        assert process.alive, f"process {process.number} is dead"
+        assert process.held is None, f"process {process.number} stands still already"
+        process.held = []
+
+    def resume(self, process: Process, *, timers_first: bool | None = None) -> None:
+        """Let a paused process, unless it has died, take all inputs that have waited, in order.
+
+        With `timers_first` True (False) it takes the timers before (after) the other inputs, since
+        a real process may do either.
+        """
+        held, process.held = process.held or [], None
+        if timers_first is not None:
+            held.sort(key=lambda one: one[0] is not timers_first)
+        for _, act in held:
+            if process.alive:
+                act()
+
+    def __iter__(self) -> Iterator[Process]:
+        return iter(self.processes.values())
+
+    # -- what happens --------------------------------------------------------------------------
+
+    def do(self, process: Process, act: Callable[[Node, float], T]) -> T:
+        """Give a live process a command, and carry out its wishes."""
+        assert process.alive, f"process {process.number} is dead"
+        assert process.held is None, f"process {process.number} stands still"
+        result = act(process.node, self.queue.now)
+        process.node.flush(self.queue.now)
+        self._drain(process)
+        return result
+
+    def inject(self, address: str, frame: bytes, link: PeerId | None = None) -> None:
+        """Let bytes arrive at an address at once.
+
+        They come over the link of the process `link`, which has proved its key; None: over a link
+        of an unknown process.
+        """
+        self._arrive(address, frame, self._lives, link)
+
+    def run(self, seconds: float) -> None:
+        """Let virtual time pass."""
+        self.queue.run_until(self.queue.now + seconds)
+
+    def run_until(
+        self, holds: Callable[[], bool], seconds_max: float, every_seconds: float = 0.1
+    ) -> bool:
+        """Let time pass until `holds()`, asked every `every_seconds`; return whether it holds."""
+        end = self.queue.now + seconds_max
+        while not holds():
+            if self.queue.now >= end:
+                return False
+            self.queue.run_until(min(end, self.queue.now + every_seconds))
+        return True
+
+    def _arrive(self, address: str, frame: bytes, lives: int, link: PeerId | None) -> None:
+        """Let a frame arrive that was sent when `lives` processes had been started."""
+        process = self.processes.get(address)
+        if process is None or process.life > lives:
+            self.undeliverable += copies_in(frame)
+        elif process.held is not None:
+            process.held.append((False, partial(self._arrive, address, frame, lives, link)))
+        else:
+            process.node.receive(frame, self.queue.now, link)
+            self._drain(process)
+
+    def _arrive_each(self, frames: list[tuple[str, bytes, int]], lives: int, link: PeerId) -> None:
+        """Let frames that left together arrive by one entry of the queue."""
+        for address, frame, _ in frames:
+            self._arrive(address, frame, lives, link)
+
+    def _receive_datagram(self, process: Process, port: int, source: Endpoint, data: bytes) -> None:
+        if process.held is not None:
+            take = partial(self._receive_datagram, process, port, source, data)
+            process.held.append((False, take))
+            return
+        process.node.receive_datagram(port, source, data, self.queue.now)
+        self._drain(process)
+
+    def _wake(self, process: Process, token: Token) -> None:
+        if process.held is not None:
+            process.held.append((True, partial(self._wake, process, token)))
+        elif process.alive:
+            process.node.wake(token, self.queue.now)
+            self._drain(process)
+
+    def _carry(self, process: Process, frames: Iterator[tuple[str, bytes, int]]) -> None:
+        """Let the frames of one step of a process cross the weather."""
+        number, lives, at, now = process.number, self._lives, self.queue.at, self.queue.now
+        steady = self.weather.steady
+        if steady is not None:
+            at(now + steady, self._arrive_each, list(frames), lives, process.me.peer)
+            return
+        numbers, delays = self._numbers, self.weather.delays
+        for address, frame, copies in frames:
+            target = numbers.get(address)
+            if target is None:
+                self.undeliverable += copies
+                continue
+            for delay in delays(number, target, copies):
+                at(now + delay, self._arrive, address, frame, lives, process.me.peer)
+
+    def _drain(self, process: Process) -> None:
+        outbox, queue = process.node.outbox, self.queue
+        if outbox.sends:
+            on_send = self.on_send
+            for contacts, record, _, records in outbox.sends:
+                self.checksum = crc32(record, self.checksum)
+                self.messages += len(contacts) * records
+                self.bytes += len(contacts) * len(record)
+                if on_send is not None:
+                    for contact in contacts:
+                        on_send(process.me.address, contact.address, record)
+            self._carry(process, frames_of(outbox.sends))
+            outbox.sends.clear()
+        if outbox.wakes:
+            for delay_seconds, token in outbox.wakes:
+                queue.after(delay_seconds, self._wake, process, token)
+            outbox.wakes.clear()
+        if outbox.deliveries:
+            if self.on_delivery is not None:
+                for delivery in outbox.deliveries:
+                    self.on_delivery(process, delivery)
+            outbox.deliveries.clear()
+        if outbox.tells:
+            if self.on_missed is not None:
+                for tell in outbox.tells:
+                    self.on_missed(process, tell)
+            outbox.tells.clear()
+        if self.on_step is not None:
+            self.on_step(process)

@@ -1,0 +1,259 @@
+"""Judges a case of `tests.library.laws.faults`: who was to get what, and what became of it.
+
+``python -m tests.library.laws.fault_judge scamp 17 [18 ...]`` runs and judges seeds of a backend.
+
+What was neither delivered nor told as `Missed` is *lost*, unless nobody could have delivered it.
+Two excuses are taken, each on evidence that repair itself has no hand in:
+
+*gone*: no member of the community or of one below it had the event and lived for ten seconds with
+it (`Case.spread_by`), so that it died before it was handed on. Events go upward only. So one that
+died in its own community, and that somebody above has, is gone there.
+
+*cut off*: the two were never connected by a chain of living processes, from the start of the run to
+its end. One that ever knew the address of another, in whatever table and however long ago, counts
+as connected to it. So this does not depend on what the product keeps, and the gateway, as long as
+it lives, and a Kademlia, excuse nobody.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Container, Iterable, Iterator
+from math import inf
+
+from attrs import define, field
+
+from camcast.observe.trace_reading import Member, Published, Reading
+from camcast.research.simulation.gc_paused import collector_off
+from camcast.research.simulation.run_record import key_of
+from camcast.research.simulation.scenario_run import _Run
+from camcast.virtual.network import Process
+from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.topics import Topic
+from tests.library.laws.faults import Case, make_case
+
+
+@define
+class Verdict:
+    """What became of all that somebody was to get; lists hold words for a reader."""
+
+    case: Case
+    due: int = 0
+    """Deliveries that were due."""
+    told: int = 0
+    """Not made, and told as `Missed`, and rightly so."""
+    lost: list[str] = field(factory=list)
+    """Not made, not told, and not excused."""
+    told_wrongly: list[str] = field(factory=list)
+    """`Missed` of what somebody connected had, or of what is not of the member or its time."""
+    late: list[str] = field(factory=list)
+    """Made after `Case.deadline`."""
+    latest: float = 0.0
+    """By how many seconds the latest delivery was late."""
+    gone: list[str] = field(factory=list)
+    cut_off: list[str] = field(factory=list)
+    never_joined: list[str] = field(factory=list)
+    """Processes that live at the end and never became members, though they could."""
+    shut_out: list[str] = field(factory=list)
+    """The others that never became members."""
+
+    def __str__(self) -> str:
+        case, scenario = self.case, self.case.scenario
+        return (
+            f"{scenario.membership} {scenario.seed}"
+            f" {'+'.join(fault.name for fault in case.faults)}: {self.due} due,"
+            f" {len(self.lost)} lost, {self.told} told, {len(self.told_wrongly)} wrongly,"
+            f" {len(self.late)} late (by {self.latest:.1f} s), {len(self.gone)} gone,"
+            f" {len(self.cut_off)} cut off, {len(self.never_joined)} never joined,"
+            f" {len(self.shut_out)} shut out"
+        )
+
+
+class _Acquaintances:
+    """Who has known whom, looked at every second of a run.
+
+    Whoever knows another, be it as one that fell silent, can find it again.
+    """
+
+    def __init__(self, run: _Run) -> None:
+        self._run = run
+        self._overlay = run._scenario.discovery == "kademlia"
+        self._known: dict[tuple[int, int], None] = {}
+        """Pairs of lives; the first has known the address of the second."""
+        for second in range(int(run._scenario.duration_seconds) + 60):
+            run._network.queue.at(float(second), self._look)
+
+    def _look(self) -> None:
+        lives = {process.me.address: process.life for process in self._run._network}
+        for process in self._run._network:
+            for address in _addresses(process):
+                if address in lives:
+                    self._known[process.life, lives[address]] = None
+
+    @property
+    def gateway_lives(self) -> bool:
+        """Whether the gateway lives."""
+        return self._run._gateway is not None and self._run._gateway.alive
+
+    def touched(self, node: str, islands: dict[str, int]) -> Iterator[int]:
+        """Yield the islands of all that a process, which is dead by now, ever knew directly.
+
+        Where there is a gateway or an overlay, it could have reached whoever is not alone.
+        """
+        if self.gateway_lives or self._overlay:
+            yield 0
+        life = int(node)
+        for one, other in self._known:
+            if life in (one, other):
+                there = islands.get(f"{other if life == one else one:08}")
+                if there is not None:
+                    yield there
+
+    def islands(self, without: Container[int] = ()) -> dict[str, int]:
+        """Return for each living process a number that those share who could be connected.
+
+        A living gateway knows all, and so does the overlay of a Kademlia those who are in it. The
+        lives `without` tables connect nobody.
+        """
+        run = self._run
+        self._look()
+        island = {
+            process.life: (
+                0
+                if self.gateway_lives or (self._overlay and process.node.discovery.state != "alone")
+                else process.life
+            )
+            for process in run._network
+        }
+        for one_life, other_life in self._known:
+            if one_life in without or other_life in without:
+                continue
+            here, there = island.get(one_life), island.get(other_life)
+            if here is not None and there is not None and here != there:
+                island = {life: here if n == there else n for life, n in island.items()}
+        return {key_of(process): island[process.life] for process in run._network}
+
+
+def _addresses(process: Process) -> Iterator[str]:
+    """Yield the addresses of all whom a process could ask for something."""
+    for participation in process.node.participations:
+        yield from (contact.address for contact in participation.membership.peers())
+        passive: Iterable[Contact] = getattr(participation.membership, "_passive", ())  # HyParView
+        yield from (contact.address for contact in passive)
+        for part in (participation.membership, *participation.links):
+            yield from (cold.contact.address for cold in getattr(part, "_cold", ()))
+        for link in participation.links:
+            yield from (entry.contact.address for entry in link._table.values())
+
+
+def judge(case: Case) -> Verdict:
+    """Run a case, and say what became of all that somebody was to get (a set-full checker)."""
+    run = _Run(case.scenario, None)
+    acquaintances = _Acquaintances(run)
+    with collector_off():
+        outcome = run.run(None)
+    reading, islands = run._record.reading, acquaintances.islands(without=run._joining)
+    with_all = acquaintances.islands()
+    start = outcome.virtual_seconds - case.scenario.duration_seconds
+    verdict = Verdict(case)
+    for event, published in reading.published.items():
+        when = published.when - start
+        delivered = reading.deliveries[event]
+        holders = [
+            member
+            for member in map(reading.members.get, delivered)
+            if member is not None and member.crashed - start > case.spread_by(when)
+        ]
+        for member in receivers(reading, published):
+            verdict.due += 1
+            words = f"{event} of {published.topic} at {when:.1f} s: {member.node} in"
+            words += f" {member.topic} since {member.joined - start:.1f} s; of"
+            words += f" {len(delivered)} who have it live on"
+            words += "".join(f" {one.node} in {one.topic}" for one in holders[:3])
+            if member.node in delivered:
+                over = delivered[member.node].when - start - case.deadline(when)
+                if over > 0:
+                    verdict.late.append(f"by {over:.1f} s: {words}")
+                    verdict.latest = max(verdict.latest, over)
+                continue
+            having = [one for one in holders if _hands_on(one, member, published, reading)]
+            told = reading.told_missed(member.node, event)
+            island = islands[member.node]
+            if any(
+                islands.get(one.node) == island
+                or island in acquaintances.touched(one.node, islands)
+                for one in having
+            ):
+                (verdict.told_wrongly if told else verdict.lost).append(words)
+            elif told:
+                verdict.told += 1
+            else:
+                (verdict.cut_off if having else verdict.gone).append(words)
+    verdict.told_wrongly += _not_theirs(reading)
+    for process in run._network:
+        if process.life in run._joining:
+            topic, island = run._joining[process.life], with_all[key_of(process)]
+            could = acquaintances.gateway_lives or any(
+                member.topic == topic.name and with_all.get(member.node) == island
+                for member in reading.members.values()
+            )
+            words = f"{key_of(process)} in {topic}"
+            (verdict.never_joined if could else verdict.shut_out).append(words)
+    return verdict
+
+
+def receivers(reading: Reading, published: Published) -> list[Member]:
+    """Return who was a member when an event was published, lives on, and is to get it."""
+    topic = Topic.parse(published.topic)
+    return [
+        member
+        for member in reading.members.values()
+        if member.joined <= published.when
+        and member.crashed == inf
+        and member.node != published.node
+        and Topic.parse(member.topic).includes(topic)
+    ]
+
+
+def _hands_on(holder: Member, member: Member, published: Published, reading: Reading) -> bool:
+    """Whether one is to get an event that another has: of its own community, or from below.
+
+    Of each community between that has members, one must have been there when it was published: a
+    newcomer does not ask for what is older than its membership.
+    """
+    above, below = Topic.parse(member.topic), Topic.parse(holder.topic)
+    living = [one for one in reading.members.values() if one.crashed == inf]
+    between = [topic for topic in below.ancestors() if topic.level > above.level]
+    return above.includes(below) and all(
+        any(one.joined <= published.when for one in living if one.topic == topic.name)
+        for topic in between
+        if any(one.topic == topic.name for one in living)
+    )
+
+
+def _not_theirs(reading: Reading) -> list[str]:
+    """Return what members were told to have missed though it was none of their business."""
+    wrong = []
+    for (node, stream), ranges in reading.missed.items():
+        member = reading.members.get(node)
+        for sequence in (number for told in ranges for number in told):
+            published = reading.published.get(f"{stream}-{sequence}")
+            if published is None or member is None:
+                wrong.append(f"{stream}-{sequence}: told {node} of what nobody published")
+            elif not Topic.parse(member.topic).includes(Topic.parse(published.topic)):
+                wrong.append(f"{stream}-{sequence} of {published.topic}: told {member}")
+            elif published.when < member.joined:
+                before = member.joined - published.when
+                wrong.append(f"{stream}-{sequence}: told {node} that joined {before:.2f} s later")
+    return wrong
+
+
+if __name__ == "__main__":
+    logging.disable(logging.WARNING)  # of many processes that find nobody, as the faults mean it
+    for number in sys.argv[2:]:
+        verdict = judge(make_case(sys.argv[1], int(number)))
+        print(verdict, flush=True)
+        for name in ("lost", "told_wrongly", "late", "gone", "cut_off", "never_joined", "shut_out"):
+            for words in getattr(verdict, name)[:5]:
+                print(f"  {name} {words}", flush=True)

@@ -1,0 +1,161 @@
+"""What is wrong in settings is said in words, and what is wrong on the wire is counted."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable
+from math import inf, nan
+from typing import Any, cast
+
+import pytest
+import zmq
+
+import camcast
+from camcast import (
+    CommunityManager,
+    GatewayError,
+    InsecureError,
+    Interest,
+    Parameters,
+    Topic,
+    TopicError,
+    UnknownPlugError,
+)
+from camcast.app.presence import Presence
+from camcast.vocabulary.wire import FRAME_HEADER
+from tests.library.live.communities import Inbox, managers
+from tests.patience import PATIENCE_SECONDS, eventually, live
+
+
+@live
+async def test_garbage_and_oversized_frames_are_counted_and_change_nothing() -> None:
+    async with managers(2) as (first, second):
+        inbox = Inbox()
+        (await first.join(".a")).subscribe(inbox)
+        publisher = await second.join(".a")
+        await publisher.ready()
+        with zmq.Context() as context, context.socket(zmq.PUSH) as stranger:
+            stranger.setsockopt(zmq.LINGER, 0)
+            stranger.connect(first.address)
+            frames = [b"garbage", FRAME_HEADER + b"\xff" * 50, FRAME_HEADER + bytes(64)]
+            for frame in frames:
+                stranger.send(frame)
+            await eventually(lambda: first.counters.malformed == len(frames))
+            stranger.send(bytes(8 * 2**20))  # the sender is cut off
+        host, port = first.address.removeprefix("tcp://").rsplit(":", 1)
+        _, writer = await asyncio.open_connection(host, int(port))
+        writer.write(os.urandom(4096))
+        await writer.drain()
+        writer.close()
+        await asyncio.wait_for(_closed(writer), PATIENCE_SECONDS)
+        await publisher.publish(b"still there")
+        await eventually(lambda: inbox.payloads == [b"still there"])
+        assert first.counters.malformed >= len(frames)
+        assert first.counters.parasites == 0
+
+
+async def _closed(writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(ConnectionError):  # cut off, as it should be
+        await writer.wait_closed()
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: CommunityManager("nobody"), UnknownPlugError, "'nobody'; installed: .*scamp"),
+        (lambda: CommunityManager(bind="tcp://0.0.0.0:0"), InsecureError, "insecure=True"),
+        (
+            lambda: CommunityManager(bind="tcp://0.0.0.0:0", insecure=True),
+            InsecureError,
+            "address to advertise",
+        ),
+        (
+            lambda: CommunityManager(advertise="tcp://192.0.2.1:7000"),
+            InsecureError,
+            "other machines",
+        ),
+        (lambda: CommunityManager(bind="tcp://localhost:0"), InsecureError, "is a name"),
+        (lambda: CommunityManager(gateways=["nowhere"]), GatewayError, "'nowhere'"),
+        (lambda: CommunityManager(options={"d": 1}), ValueError, "no option 'd'; it has: c,"),
+        (lambda: CommunityManager().community("soccer"), TopicError, "start with '.'"),
+    ],
+)
+def test_wrong_settings_are_refused_in_words(
+    make: Callable[[], object], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        make()
+
+
+ROME: Any = ".rome"  # a text where something else is meant
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: CommunityManager(bind=cast("Any", 7000)), "an address is a text .* not 7000"),
+        (lambda: CommunityManager(identity=ROME), "identity is a pathlib.Path, and not '.rome'"),
+        (lambda: CommunityManager(remember=ROME), "remember is a pathlib.Path"),
+        (lambda: CommunityManager(trust=ROME), "trust is a list of pathlib.Path"),
+        (lambda: CommunityManager(topics=ROME), "topics is a list of topics, and not '.rome'"),
+        (lambda: CommunityManager(parameters=ROME), r"parameters is Parameters\(…\)"),
+        (lambda: CommunityManager(options=ROME), "options is a mapping"),
+        (lambda: CommunityManager(protocol_options=ROME), "protocol_options is a mapping"),
+        (lambda: CommunityManager(trace=ROME), "trace is a sink, such as JsonLinesSink"),
+        (lambda: CommunityManager(pipes=ROME), "pipes is what open_pipes returns"),
+        (
+            lambda: CommunityManager(insecure=cast("Any", "no")),
+            "insecure is True or False, and not",
+        ),
+        (lambda: CommunityManager(repair=cast("Any", None)), "repair is True or False"),
+        (lambda: CommunityManager(rng=ROME), "rng is a random.Random"),
+        (lambda: CommunityManager(passphrase=cast("Any", b"secret")), "a text, and no bytes$"),
+        (lambda: CommunityManager().community(".a", parameters=ROME), "parameters is Parameters"),
+        (lambda: CommunityManager().community(".a", super_topics=ROME), "super_topics is a list"),
+        (lambda: CommunityManager().community(".a").unsubscribe(ROME), "subscription is what"),
+        (lambda: Parameters(z=ROME), "z is a whole number, and not '.rome'"),
+        (lambda: Topic(ROME), r"a Topic is made of a tuple of levels; Topic.parse reads '\.rome'"),
+        (lambda: Topic.parse(cast("Any", 5)), "a topic is a text such as '.soccer.italy', and not"),
+        (lambda: Interest.parse(cast("Any", 5)), "an interest is a text"),
+        (lambda: camcast.topic(".a", version=ROME), "version is a whole number"),
+    ],
+)
+def test_what_is_of_a_wrong_type_is_named(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        make()
+
+
+@live
+async def test_calls_name_what_is_of_a_wrong_type_and_join_nothing() -> None:
+    async with CommunityManager() as manager:
+        community = manager.community(".a")
+        for call, message in (
+            (community.join(timeout=ROME), "timeout is a number, and not '.rome'"),
+            (community.join(retry=ROME), "retry is True or False"),
+            (community.ready(min_peers=ROME), "min_peers is a whole number"),
+            (community.ready(min_links=cast("Any", 1.5)), "min_links is a whole number"),
+            (community.publish(b"", upward_probability=ROME), "upward_probability is a number"),
+            (community.publish(ROME), "publish bytes .* and no str: make"),
+            (community.publish({}), "publish bytes .* and no dict: make"),
+            (manager.ask_gateways(ROME), "timeout is a number"),
+        ):
+            with pytest.raises(TypeError, match=message):
+                await call
+        with pytest.raises(TypeError, match="own is True or False"):
+            community.subscribe(own=ROME)
+        for call in (community.join(timeout=nan), community.ready(timeout=nan)):
+            with pytest.raises(ValueError, match="timeout is a number of seconds, and not nan"):
+                await call
+        for wrong in (nan, inf, -inf):
+            with pytest.raises(ValueError, match=r"upward_probability is in \[0, 1\]"):
+                await community.publish(b"", upward_probability=wrong)
+            with pytest.raises(ValueError, match="beat_seconds is a finite number, and not"):
+                Presence(manager, ".a", "ada", beat_seconds=wrong)
+        assert community.state == "new"
+
+
+@live
+async def test_a_gateway_name_without_an_address_is_refused() -> None:
+    manager = CommunityManager(gateways=["tcp://no-such-host.invalid:7000"])
+    with pytest.raises(GatewayError, match="no address for 'no-such-host"):
+        await manager.start()

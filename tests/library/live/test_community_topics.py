@@ -1,0 +1,69 @@
+"""Several topics in a process: super-topics, siblings, communities side by side."""
+
+import pytest
+
+from camcast import CommunityError, Parameters, Topic
+from tests.library.live.communities import Inbox, managers
+from tests.patience import eventually, live
+
+
+@live
+async def test_an_event_below_two_super_topics_is_delivered_once_at_their_common_ancestor() -> None:
+    async with managers(4) as (root, left, right, below):
+        inboxes = [Inbox(), Inbox(), Inbox()]
+        topics = (".", ".l", ".r")
+        for manager, topic, inbox in zip((root, left, right), topics, inboxes, strict=True):
+            community = await manager.join(topic)
+            community.subscribe(inbox)
+            if topic != ".":
+                await community.ready(0, min_links=1)
+        both = await below.join(".l.both", super_topics=[".l", ".r"])
+        assert [topic.name for topic in both.super_topics] == [".l", ".r"]
+        await eventually(lambda: all(contacts for _, contacts in both.links))
+        for number in range(20):
+            receipt = await both.publish(b"%d" % number)
+            assert receipt.links == 2
+        events = [b"%d" % number for number in range(20)]
+        for inbox in inboxes:
+            await eventually(lambda i: sorted(i.payloads, key=int) == events, inbox)
+        await eventually(lambda: root.counters.duplicates == 20)  # once each from left and right
+        assert len(inboxes[0].payloads) == 20
+
+
+@live
+async def test_two_unrelated_topics_live_side_by_side_in_one_process() -> None:
+    async with managers(2) as (first, second):
+        a, b = Inbox(), Inbox()
+        (await first.join(".a")).subscribe(a)
+        (await first.join(".b")).subscribe(b)
+        to_a, to_b = await second.join(".a"), await second.join(".b")
+        await to_a.ready()
+        await to_b.ready()
+        await to_a.publish(b"1")
+        await to_b.publish(b"2")
+        await eventually(lambda: a.payloads == [b"1"] and b.payloads == [b"2"])
+
+
+@live
+async def test_an_event_passes_between_two_communities_of_the_same_process() -> None:
+    async with managers(1) as (manager,):
+        inbox = Inbox()
+        (await manager.join(".a")).subscribe(inbox)
+        receipt = await (await manager.join(".a.b")).publish(b"x")
+        await eventually(lambda: inbox.payloads == [b"x"])
+        assert receipt.links == 0  # it cost no message
+
+
+@live
+async def test_super_communities_follow_the_hierarchy() -> None:
+    async with managers(1) as (manager,):
+        below = await manager.join(".a.b")
+        [above] = manager.super_communities(".a.b")
+        assert above is manager.community(".a")
+        assert above.state == "new"
+        assert manager.super_communities(".") == []
+        assert below is manager.community(Topic.parse(".a.b"))
+        with pytest.raises(CommunityError, match=r"\.a\.b exists already"):
+            manager.community(".a.b", parameters=Parameters())
+        with pytest.raises(CommunityError, match="cannot be its own super-topic"):
+            manager.community(".c", super_topics=[".c"])

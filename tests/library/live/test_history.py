@@ -1,0 +1,51 @@
+"""A subscriber that asks for what was just said gets it, once; the others do not (issue 14)."""
+
+import asyncio
+
+from camcast.engine.repair.lateness import REORDER_SECONDS
+from tests.library.live.communities import Inbox, join_all, managers
+from tests.patience import eventually, live
+
+OLD = [b"%d" % number for number in range(20)]
+
+
+@live
+async def test_a_newcomer_gets_what_its_neighbours_keep_if_it_asks() -> None:
+    async with managers(4) as (first, second, asking, other):
+        near, far = await join_all(".a", [first, second])
+        heard = Inbox()
+        far.subscribe(heard)
+        for payload in OLD:
+            await near.publish(payload)
+        await eventually(lambda: heard.payloads == OLD)
+        await asyncio.sleep(2 * REORDER_SECONDS)  # what is younger counts as said in their time
+
+        late, plain = asking.community(".a"), other.community(".a")
+        history, news, nothing_old = Inbox(), Inbox(), Inbox()
+        late.subscribe(history, since=60.0)
+        late.subscribe(news)  # the same process, but this subscription has not asked
+        plain.subscribe(nothing_old)
+        await late.join()
+        await plain.join()
+        await eventually(lambda: sorted(history.payloads) == sorted(OLD))
+        await near.publish(b"new")
+        await eventually(lambda: all(b"new" in one.payloads for one in (history, nothing_old)))
+        assert sorted(history.payloads) == sorted([*OLD, b"new"])
+        assert news.payloads == nothing_old.payloads == [b"new"]
+
+
+@live
+async def test_a_member_has_its_own_history_at_once() -> None:
+    async with managers(2) as (first, second):
+        near, far = await join_all(".a", [first, second])
+        heard, later, no_history = Inbox(), Inbox(), Inbox()
+        far.subscribe(heard)
+        for payload in OLD:
+            await near.publish(payload)
+        await eventually(lambda: heard.payloads == OLD)
+        far.subscribe(later, since=60.0)
+        far.subscribe(no_history, since=0.0)
+        await eventually(lambda: later.payloads == OLD)
+        await near.publish(b"new")
+        await eventually(lambda: later.payloads == [*OLD, b"new"])
+        assert no_history.payloads == [b"new"]

@@ -1,0 +1,137 @@
+"""Signed events end to end: who has a certificate is heard, and nobody else."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from camcast import CommunityManager, NotAllowedError, OptionError
+from camcast.app import blocking
+from camcast.live.profiles.certificate_file import CertificateFileError, revocations_text
+from camcast.security.revocation import REVOCATIONS, RevokedSerial, next_list
+from camcast.vocabulary.topics import Topic
+from tests.authority import ADA, CLUB, DAY, EVE, ROOT
+from tests.library.live.communities import CERTAIN, OPTIONS, Inbox
+from tests.library.live.identities import FAR, certify, enrol, known_as
+from tests.patience import eventually, live
+
+REVOKED = RevokedSerial((1).to_bytes(8), FAR)  # Ada's certificate
+REVOKED_TOO = RevokedSerial((2).to_bytes(8), FAR)  # and the one that she got later
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    """A root, and Ada and the club with certificates for .soccer, Eve with one for .chess."""
+    enrol(tmp_path, "root", ROOT)
+    enrol(tmp_path, "ada", ADA, ".soccer")
+    enrol(tmp_path, "club", CLUB, ".soccer")
+    enrol(tmp_path, "eve", EVE, ".chess")
+    return tmp_path
+
+
+@live
+async def test_renewing_goes_on_with_what_the_files_say(files: Path) -> None:
+    revoked = files / "root.revoked"
+    first = next_list(None, ROOT.public.raw, (), 1_700_000_000)
+    revoked.write_text(revocations_text(REVOCATIONS.sign(first, ROOT)))
+    async with CommunityManager(**known_as(files, "ada"), revocations=revoked) as ada:
+        soccer = await ada.join(".soccer")
+        await soccer.publish(b"certified")
+        certify(files / "ada.cert", ADA, ".chess")
+        ada.renew()
+        with pytest.raises(NotAllowedError):
+            await soccer.publish(b"not for .soccer any more")
+        (files / "ada.cert").write_text("garbage\n")
+        with pytest.raises(CertificateFileError, match=r"ada\.cert: line 1"):
+            ada.renew()
+        certify(files / "ada.cert", ADA, ".soccer", serial=2)
+        ada.renew()
+        await soccer.publish(b"renewed")
+        second = next_list(first, ROOT.public.raw, [REVOKED], 1_700_000_000)
+        revoked.write_text(revocations_text(REVOCATIONS.sign(second, ROOT)))
+        ada.renew()
+        await soccer.publish(b"another serial is revoked")
+        certify(files / "ada.cert", ADA, ".soccer")
+        with pytest.raises(CertificateFileError, match="is revoked"):
+            ada.renew()
+
+
+@live
+async def test_a_restarted_publisher_is_heard_though_its_clock_was_set_back(
+    files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its streams had the same numbers again, and its events counted as known everywhere."""
+    settings: dict[str, Any] = {"options": OPTIONS, "parameters": CERTAIN}
+    started = time.time_ns()
+    monkeypatch.setattr("camcast.live.runner.time.time_ns", lambda: started)
+    async with CommunityManager(**known_as(files, "club"), **settings) as club:
+        inbox = Inbox()
+        (await club.join(".soccer")).subscribe(inbox)
+        settings["gateways"] = [club.address]
+        sent: list[bytes] = []
+        for payload in (b"before", b"after"):
+            async with CommunityManager(**known_as(files, "ada"), **settings) as ada:
+                soccer = await ada.join(".soccer")
+                await soccer.ready()
+                await soccer.publish(payload)
+                sent.append(payload)
+                await eventually(lambda: inbox.payloads == sent)
+
+
+@live
+async def test_files_are_read_again_when_they_change(
+    files: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("camcast.live.profiles.identity_watch.WATCH_SECONDS", 0.01)
+    revoked = files / "root.revoked"
+    first = next_list(None, ROOT.public.raw, (), 1_700_000_000)
+    revoked.write_text(revocations_text(REVOCATIONS.sign(first, ROOT)))
+    async with CommunityManager(**known_as(files, "ada"), revocations=revoked) as ada:
+        soccer = await ada.join(".soccer")
+        certify(files / "ada.cert", ADA, ".chess")
+        await eventually(lambda: not may_publish(ada))
+        certify(files / "ada.cert", ADA, ".soccer", serial=2)
+        await eventually(lambda: may_publish(ada))
+        (files / "ada.cert").write_text("garbage\n")
+        await eventually(lambda: "ada.cert: line 1 is not" in caplog.text)
+        await soccer.publish(b"by the certificate from before")
+        # Also where the certificate is wrong, the list is taken.
+        second = next_list(first, ROOT.public.raw, [REVOKED_TOO], 1_700_000_000)
+        revoked.write_text(revocations_text(REVOCATIONS.sign(second, ROOT)))
+        await eventually(lambda: not may_publish(ada))
+
+
+def may_publish(manager: CommunityManager) -> bool:
+    assert manager._identity is not None
+    return manager._identity.signatures.may_publish(Topic.parse(".soccer"), time.time())
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        ({"identity": None}, OptionError, "there is no identity"),
+        ({"certificates": (), "trust": ()}, OptionError, "no certificate and no trust"),
+        ({"certificates": "club.cert"}, CertificateFileError, r"club\.cert: .* for another key"),
+        ({"certificates": "root.pub"}, CertificateFileError, r"root\.pub: line 1 is not"),
+        ({"trust": "eve.pub"}, CertificateFileError, r"ada\.cert: .* no trusted root"),
+        ({"revocations": "root.list"}, CertificateFileError, r"ada\.cert: .* is revoked"),
+        ({"revocations": "eve.list"}, CertificateFileError, r"eve\.list: its issuer may not"),
+        ({"certificates": "old.cert"}, CertificateFileError, r"old\.cert: .* has expired"),
+    ],
+)
+@pytest.mark.parametrize("manager", [CommunityManager, blocking.CommunityManager])
+def test_files_that_do_not_fit_are_refused(
+    manager: type[Any], changes: dict[str, Any], error: type[Exception], message: str, files: Path
+) -> None:
+    certify(files / "old.cert", ADA, ".soccer", until=DAY)
+    for name, issuer in (("root", ROOT), ("eve", EVE)):
+        revoked = next_list(None, issuer.public.raw, [REVOKED], 1_700_000_000)
+        (files / f"{name}.list").write_text(revocations_text(REVOCATIONS.sign(revoked, issuer)))
+    named = {
+        name: files / value if isinstance(value, str) else value for name, value in changes.items()
+    }
+    with pytest.raises(error, match=message):
+        manager(**known_as(files, "ada") | named)

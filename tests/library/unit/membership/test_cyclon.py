@@ -1,0 +1,148 @@
+"""What one process of Cyclon says to what it is told: shuffles, walks, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from camcast.doors.options import OptionError
+from camcast.testing.lone_process import contact, number_of
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact
+from membership.cyclon import (
+    BACKEND,
+    WALKS_A_PERIOD,
+    Answer,
+    Bye,
+    Cyclon,
+    Entry,
+    Given,
+    Join,
+    Shuffle,
+    Walk,
+)
+from tests.library.unit.membership.asked_process import ME, AskedProcess
+
+
+class Bench(AskedProcess[Cyclon]):
+    """One process with a view of four at most."""
+
+    def __init__(self, *view: int) -> None:
+        super().__init__(Cyclon, BACKEND.parse_options({"view": 4, "shuffle": 3}))
+        self.found()
+        for number in view:
+            self.receive(number, Given(Entry(contact(number), 0)))
+        self.said()
+
+    def period(self, now: float) -> Shuffle:
+        """Begin a period; return the shuffle that it begins with."""
+        self.membership.wake(("period",), now)
+        ((_, shuffle),) = [(to, m) for to, m in self.said() if isinstance(m, Shuffle)]
+        return shuffle
+
+
+def test_an_answer_fills_free_slots_and_then_takes_the_partners_and_those_that_were_sent() -> None:
+    bench = Bench(2, 3, 4)
+    bench.membership.wake(("period",), 1.0)
+    ((partner, shuffle),) = bench.said()
+    assert isinstance(shuffle, Shuffle)
+    assert shuffle.entries[0] == Entry(contact(ME), 0)
+    assert [entry.age for entry in shuffle.entries] == [0, 1, 1]
+    entries = (Entry(contact(5), 3), Entry(contact(ME), 9), Entry(contact(6), 4))
+    bench.receive(partner, Answer(shuffle.number, entries, b""), 1.1)
+    assert bench.table == sorted({2, 3, 4, 5, 6} - {partner})
+
+
+def test_an_answer_is_taken_once_and_only_to_a_question() -> None:
+    bench = Bench(2, 3, 4)
+    shuffle = bench.period(1.0)
+    foreign = (Entry(contact(7), 0),)
+    bench.receive(9, Answer(shuffle.number ^ 1, foreign, b""), 1.1)
+    assert bench.table == [2, 3, 4]
+    bench.receive(2, Answer(shuffle.number, (), b""), 1.1)
+    bench.receive(2, Answer(shuffle.number, foreign, b""), 1.2)
+    assert bench.table == [2, 3, 4]
+
+
+def test_who_does_not_answer_is_asked_twice_then_dropped_and_not_taken_again_for_old() -> None:
+    bench = Bench(2, 3, 4)
+    bench.membership.wake(("period",), 1.0)
+    ((partner, shuffle),) = bench.said()
+    assert isinstance(shuffle, Shuffle)
+    bench.membership.wake(("again", shuffle.number), 1.4)
+    assert bench.said() == [(partner, shuffle)]
+    bench.period(2.0)
+    assert partner not in bench.table
+    older, younger = (Entry(contact(partner), age) for age in (3, 0))
+    bench.receive(8, Shuffle(1, (older,), b""), 3.5)
+    assert partner not in bench.table
+    bench.receive(8, Shuffle(2, (younger,), b""), 3.5)
+    assert partner in bench.table
+
+
+def test_a_walk_that_ends_in_a_full_view_costs_an_entry_and_gives_it_away() -> None:
+    bench = Bench(2, 3, 4, 5)
+    bench.receive(9, Walk(0))
+    ((newcomer, given),) = bench.said()
+    assert newcomer == 9
+    assert isinstance(given, Given)
+    evicted = number_of(given.entry.contact.peer)
+    assert bench.table == sorted({2, 3, 4, 5, 9} - {evicted})
+
+
+def test_a_walk_goes_on_but_never_to_the_newcomer() -> None:
+    bench = Bench(2, 9)
+    for _ in range(20):
+        bench.receive(9, Walk(10**9))
+        assert [to for to, _ in bench.said()] == [2]
+
+
+def test_no_more_walks_are_started_in_a_period_than_are_allowed() -> None:
+    bench = Bench(2, 3, 4, 5)
+    for _ in range(WALKS_A_PERIOD // 4 + 10):
+        bench.receive(9, Join())
+    assert len(bench.said()) == WALKS_A_PERIOD
+    assert bench.membership.refused == 10
+    bench.period(1.0)
+    bench.receive(9, Join(), 1.0)
+    assert len(bench.said()) == 4
+
+
+def test_what_is_no_process_or_is_too_long_is_not_taken() -> None:
+    bench = Bench(2)
+    nobody = Contact(UNKNOWN_PEER, "tcp://10.0.0.9:7000")
+    many = tuple(Entry(contact(number), -number) for number in range(20, 40))
+    bench.receive(2, Shuffle(1, (Entry(nobody, 0), Entry(contact(ME), 0), *many), b""))
+    assert bench.table == [2, 20]
+
+
+def test_who_has_left_says_so_to_its_view_and_to_who_asks_but_not_to_a_goodbye() -> None:
+    bench = Bench(2, 3)
+    bench.membership.leave(1.0)
+    assert bench.said() == [(2, Bye()), (3, Bye())]
+    bench.receive(4, Shuffle(1, (), b""), 2.0)
+    bench.receive(5, Bye(), 2.0)
+    assert bench.said() == [(4, Bye())]
+
+
+def test_a_goodbye_ends_the_shuffle_with_whom_it_came_from() -> None:
+    bench = Bench(2)
+    shuffle = bench.period(1.0)
+    bench.receive(2, Bye(), 1.1)
+    bench.membership.wake(("again", shuffle.number), 1.4)
+    assert bench.table == []
+    assert bench.said() == []
+
+
+def test_without_a_view_those_that_did_not_answer_are_asked_to_let_it_in_again() -> None:
+    bench = Bench(2)
+    bench.period(1.0)
+    bench.membership.wake(("period",), 2.0)
+    assert bench.table == []
+    bench.said()
+    bench.membership.wake(("period",), 8.0)
+    ((_, join),) = bench.said()
+    assert join == Join()
+
+
+def test_a_shuffle_longer_than_the_view_is_refused() -> None:
+    with pytest.raises(OptionError, match="shuffle=8 is above view=5"):
+        BACKEND.parse_options({"view": 5})

@@ -1,0 +1,268 @@
+"""Details of single protocols: caches, clusters, buffers and timers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pytest
+
+from camcast.doors.plugs import find_protocol, membership_for
+from camcast.engine.node import Node
+from camcast.research.systems.baselines.hierarchical import Hierarchical, cluster_of
+from camcast.research.systems.baselines.multicast import Multicast
+from camcast.research.systems.percolation.protocol import (
+    CACHE_MAX,
+    TOPICS_MAX,
+    Percolation,
+    Subscriptions,
+)
+from camcast.research.systems.rfpbcast.protocol import BUFFERED_MAX
+from camcast.testing.world import World
+from camcast.vocabulary import messages, wire
+from camcast.vocabulary.identity import PeerId, new_peer_id
+from camcast.vocabulary.outbox import Wake
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topics import ROOT, Topic
+from camcast.vocabulary.wire import FRAME_HEADER, Kind
+from tests.event_frames import batch_of, frame_of
+from tests.protocol_fleet import AB, TOPICS, A, X, fleet
+
+ME = PeerId(bytes(16))
+
+
+def stranger(number: int) -> PeerId:
+    return PeerId(number.to_bytes(16, "big"))
+
+
+def subscriptions(source: PeerId, *topics: str, address: str = "tcp://10.9.9.9:1") -> bytes:
+    head = wire.control_head(Kind.PROTOCOL, ROOT.group, source, address)
+    return FRAME_HEADER + wire.encode_control(head, messages.encode(Subscriptions(topics)))
+
+
+def event(number: int, topic: Topic = A, hops: int = 1) -> bytes:
+    return frame_of(batch_of(stranger(number), 1, topic, hops=hops), ROOT.group, stranger(number))
+
+
+def protocol_wakes(node: Node) -> list[Wake]:
+    return [wake for wake in node.outbox.wakes if wake.token.kind is Kind.PROTOCOL]
+
+
+# -- percolation: who subscribes to what (003, Algorithm 1) --------------------------------------
+
+
+def cached(group: World, at: int, of: int) -> tuple[Topic, ...] | None:
+    """Return what a process of the fleet believes that another subscribes to."""
+    [participation] = group.nodes[at].participations
+    cache: dict[PeerId, tuple[Topic, ...]] = participation.dissemination._cache  # type: ignore[attr-defined]  # the cache is what is tested
+    return cache.get(group.nodes[of].me.peer)
+
+
+def pair(**options: object) -> World:
+    return fleet("percolation", (A, X), options={"gamma": 0.0} | options, settle_seconds=3.0)
+
+
+def test_neighbours_know_what_each_other_subscribes_to() -> None:
+    group = pair()
+    assert cached(group, 0, of=1) == (X,)
+    assert cached(group, 1, of=0) == (A,)
+
+
+def test_a_change_is_told_within_a_tick() -> None:
+    group = pair(tick_seconds=0.5, ticks_of_a_refresh=10**6)
+    changing = group.nodes[1]
+    group.do(changing, lambda node, now: node.join(A, now))
+    group.run(0.6)
+    assert cached(group, 0, of=1) == (X, A)
+    group.leave(changing, X)
+    group.run(0.6)
+    assert cached(group, 0, of=1) == (A,)
+    group.publish(group.nodes[0], A)
+    assert group.delivered_to(changing) == Counter([(A, b"!")])
+
+
+def test_a_lost_message_is_made_good_by_the_next_refresh() -> None:
+    """Ticks of 0.5 s, and all is told again every 8th: a change that is lost is known 4 s later
+    at most, and never without a refresh."""
+    for ticks, known in ((8, (X, A)), (10**6, (X,))):
+        group = pair(tick_seconds=0.5, ticks_of_a_refresh=ticks)
+        group.cut(lambda source, target: False)
+        group.do(group.nodes[1], lambda node, now: node.join(A, now))
+        group.run(0.6)
+        group.heal()
+        assert cached(group, 0, of=1) == (X,)
+        group.run(4.1)
+        assert cached(group, 0, of=1) == known
+
+
+def test_who_is_a_neighbour_no_more_is_forgotten() -> None:
+    group = pair()
+    group.leave(group.nodes[1], X)
+    group.run(1.0)
+    assert cached(group, 0, of=1) is None
+
+
+def test_a_cache_holds_so_many_strangers_and_so_many_topics() -> None:
+    """What is full keeps whom it knows, and goes on to hear of them."""
+    group = pair(tick_seconds=10**6)
+    [node, _] = group.nodes
+    [participation] = node.participations
+    cache = participation.dissemination._cache  # type: ignore[attr-defined]  # is what is tested
+    for number in range(CACHE_MAX + 10):
+        node.receive(subscriptions(stranger(number), ".a"), group.now)
+    node.receive(subscriptions(stranger(5), *(f".t{n}" for n in range(1000))), group.now)
+    assert len(cache) == CACHE_MAX
+    assert len(cache[stranger(5)]) == TOPICS_MAX
+
+
+def test_a_wrong_topic_leaves_what_was_known() -> None:
+    group = pair()
+    node, other = group.nodes
+    said = subscriptions(other.me.peer, ".a", "no topic", address=other.me.address)
+    node.receive(said, group.now)
+    assert node.counters.malformed == 1
+    assert cached(group, 0, of=1) == (X,)
+
+
+def test_an_event_is_not_sent_back() -> None:
+    """Two neighbours that both subscribe: one copy, none back (Algorithm 2, line 7)."""
+    group = fleet("percolation", (A, A), options={"gamma": 1.0}, settle_seconds=3.0)
+    group.publish(group.nodes[0], A)
+    assert [node.counters.event_copies_sent for node in group.nodes] == [1, 0]
+
+
+def test_an_event_that_has_come_as_far_as_its_ttl_is_kept() -> None:
+    group = fleet("percolation", (A, A), options={"gamma": 1.0, "ttl": 3}, settle_seconds=3.0)
+    node = group.nodes[0]
+    for hops, copies in ((2, 1), (3, 1), (wire.HOPS_MAX, 1)):
+        node.receive(event(hops, hops=hops), group.now)
+        assert node.counters.event_copies_sent == copies
+
+
+# -- rfpbcast: the buffer and its timer ----------------------------------------------------------
+
+
+def test_no_timer_is_left_when_the_buffer_is_empty() -> None:
+    group = fleet("rfpbcast", (A,) * 4, settle_seconds=5.0)
+    tokens = Counter[str]()
+    wakes = [node.wake for node in group.nodes]
+    for node, wake in zip(group.nodes, wakes, strict=True):
+
+        def counted(token, now, wake=wake):  # type: ignore[no-untyped-def]  # as Node.wake
+            tokens[token.kind.name] += 1
+            wake(token, now)
+
+        node.wake = counted  # type: ignore[method-assign]  # to count the timers that go off
+    group.publish(group.nodes[0], A, seconds=5.0)
+    assert tokens["PROTOCOL"] > 4
+    spent = tokens["PROTOCOL"]
+    group.run(30.0)
+    assert tokens["PROTOCOL"] == spent
+    for node in group.nodes:
+        [participation] = node.participations
+        spreading = vars(participation.dissemination)
+        assert not spreading["_gossips"]
+        assert not spreading["_awake"]
+
+
+def test_events_share_one_timer() -> None:
+    group = fleet("rfpbcast", (A,) * 2, settle_seconds=5.0)
+    node = group.nodes[0]
+    for number in range(10):
+        node.receive(event(number), group.now)
+    assert len(protocol_wakes(node)) == 1
+    node.wake(node.outbox.wakes.pop().token, group.now + 0.1)
+    assert len(protocol_wakes(node)) == 1
+
+
+def test_an_event_of_its_last_round_is_not_gossiped() -> None:
+    """ceil(ln 2 (1/4 + 1/ln 5) + 8) = 9 rounds among two: of hops 8 once more, of 9 no more."""
+    for hops, copies in ((8, 1), (9, 0), (wire.HOPS_MAX, 0)):
+        group = fleet("rfpbcast", (A,) * 2, settle_seconds=5.0)
+        node = group.nodes[0]
+        node.receive(event(1, hops=hops), group.now)
+        while wakes := protocol_wakes(node):
+            node.outbox.wakes.clear()
+            node.wake(wakes[0].token, group.now)
+        assert node.counters.event_copies_sent == copies
+
+
+def test_the_oldest_event_leaves_a_full_buffer() -> None:
+    group = fleet("rfpbcast", (A,), settle_seconds=1.0)
+    [node] = group.nodes
+    for number in range(BUFFERED_MAX + 3):
+        node.receive(event(number), group.now)
+    [participation] = node.participations
+    buffered = list(vars(participation.dissemination)["_gossips"])
+    assert len(buffered) == BUFFERED_MAX
+    assert buffered[0].publisher == stranger(3)
+
+
+# -- hierarchical: clusters ----------------------------------------------------------------------
+
+
+def test_clusters_are_even_and_everybody_knows_them() -> None:
+    """9,000 identities in 3 clusters, each within 4.4 standard deviations: less than 1 in 10^5."""
+    rng = Random(1)
+    sizes = Counter(cluster_of(new_peer_id(rng.randbytes), 3) for _ in range(9000))
+    assert set(sizes) == {0, 1, 2}
+    assert all(abs(size - 3000) < 4.4 * (9000 * 2 / 9) ** 0.5 for size in sizes.values())
+
+
+def test_a_process_is_in_its_cluster_whatever_it_wants() -> None:
+    protocol = Hierarchical(clusters=5)
+    for number in range(10):
+        homes = {protocol.groups(topic, TOPICS, stranger(number))[0].topic for topic in TOPICS}
+        assert homes == {Topic(("cluster", str(number % 5)))}
+        home, everybody = protocol.groups(A, TOPICS, stranger(number))
+        assert (home.transit, everybody.topic, everybody.transit) == (False, ROOT, True)
+
+
+def test_copies_to_other_clusters_go_to_others_at_random() -> None:
+    """With a fan-out of 1 between clusters, 60 events of one process go to more than half of the
+    k others in its table: C(k, k/2) / 2^60 < 10^-12 that uniform draws do not."""
+    group = fleet("hierarchical", (A,) * 30, parameters=Parameters(c=-2.0))
+    sender = group.nodes[0]
+    mine = cluster_of(sender.me.peer, 3)
+    chosen = set[str]()
+    _, across = sender.participations
+    others = [c for c in across.membership.peers() if cluster_of(c.peer, 3) != mine]
+    assert len(others) >= 4
+    everybody = {node.me.address: node.me.peer for node in group.nodes}
+
+    def note(source: str, target: str, record: bytes) -> None:
+        is_event = record[4] == Kind.EVENT
+        if is_event and source == sender.me.address and cluster_of(everybody[target], 3) != mine:
+            chosen.add(target)
+
+    group.virtual.on_send = note
+    for _ in range(60):
+        group.publish(sender, A, seconds=0.2)
+    assert len(chosen) > len(others) / 2
+
+
+# -- multicast: groups ---------------------------------------------------------------------------
+
+
+def test_a_process_is_in_the_groups_of_all_subtopics() -> None:
+    groups = {
+        topic: [group.topic for group in Multicast().groups(topic, TOPICS, ME)] for topic in TOPICS
+    }
+    assert groups == {ROOT: [ROOT, A, AB, X], A: [A, AB], AB: [AB], X: [X]}
+
+
+def test_a_subtopic_that_nobody_named_is_not_found() -> None:
+    """4.2 (b): a process must know the subtopics beforehand."""
+    assert [group.topic for group in Multicast().groups(A, (), ME)] == [A]
+
+
+# -- backends ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["pmcast", "hpmcast"])
+def test_hierarchical_views_are_part_of_the_protocol(name: str) -> None:
+    assert membership_for(find_protocol(name), "scamp")[0].name == "hpmcast"
+
+
+def test_others_take_the_backend_that_is_named() -> None:
+    assert membership_for(Percolation(), "hybrid")[0].name == "hybrid"

@@ -1,0 +1,76 @@
+"""The evidence has a row for every figure and every table of the four papers.
+
+The lists are written by hand from the papers: what is printed there with a number and a caption,
+with data or without.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pytest
+
+from camcast.research.papers.camcast import paper as camcast
+from camcast.research.papers.camcast.plan import Plan as CamcastPlan
+from camcast.research.papers.damulticast import paper as damulticast
+from camcast.research.papers.hpmcast import paper as hpmcast
+from camcast.research.papers.hpmcast.plan import Plan as HpmcastPlan
+from camcast.research.papers.memberships.comparison import together
+from camcast.research.papers.memberships.plan import Plan as MembershipsPlan
+from camcast.research.papers.percolation import paper as percolation
+from camcast.research.papers.percolation.plan import Plan as PercolationPlan
+from camcast.research.report.evidence import Evidence
+
+PRINTED: Mapping[str, tuple[str, ...]] = {
+    "000": (*(f"Figure {number}" for number in range(1, 29)), "Table 1", "Table 2"),
+    "001": (*(f"Figure {number}" for number in range(1, 6)), "Table 1", "Table 2"),
+    "002": tuple(f"Figure {number}" for number in range(1, 14)),
+    "003": (
+        *(f"Figure {number}" for number in range(1, 19)),
+        *("Algorithm 1", "Algorithm 2", "Table I"),
+    ),
+}
+TABLE_1 = {  # [000 Table 1]
+    *(8.91, 8.83, 13.08),
+    *(4.63, 4.39, 4.31),
+    *(6.61, 5.44, 5.89),
+}
+TABLE_2 = [0, 0, 0, 11216, 1699, 3739, 453, 369, 615]  # [000 Table 2]
+
+
+@pytest.fixture(scope="module")
+def evidence() -> list[Evidence]:
+    """All rows, of results that are made up."""
+    plans: Iterable[tuple[Any, Any]] = (
+        (camcast, CamcastPlan()),
+        (damulticast, damulticast.Plan()),
+        (hpmcast, HpmcastPlan()),
+        (percolation, PercolationPlan()),
+    )
+    rows: list[Evidence] = []
+    for paper, plan in plans:
+        rows += paper.reproduce.together(paper.reproduce.results(plan)).evidence
+    return [*rows, *together(MembershipsPlan(), []).evidence]
+
+
+@pytest.mark.parametrize("paper", PRINTED)
+def test_every_figure_and_table_has_its_row(paper: str, evidence: list[Evidence]) -> None:
+    begun = [
+        re.match(r"(Figure|Table|Algorithm) \w+", row.item)
+        for row in evidence
+        if row.paper == paper
+    ]
+    assert {match[0] for match in begun if match} == set(PRINTED[paper])
+
+
+@pytest.mark.parametrize("paper", ["000", "001"])
+def test_every_number_of_the_tables_has_its_row(paper: str, evidence: list[Evidence]) -> None:
+    found = [row for row in evidence if row.paper == paper]
+    first = [row.published for row in found if row.item.startswith("Table 1")]
+    assert len(first) == 9
+    assert set(first) == TABLE_1
+    second = [row.published for row in found if row.item.startswith("Table 2")]
+    assert sorted(map(float, filter(None, second))) == sorted(map(float, filter(None, TABLE_2)))
+    assert len(second) == len(TABLE_2)

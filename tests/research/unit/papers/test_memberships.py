@@ -1,0 +1,372 @@
+"""`camcast reproduce memberships` on a small scale: live nodes, the folder, the page, resuming."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from math import comb
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from camcast.doors.plugs import UnknownPlugError
+from camcast.research.cli.reproduce import PRINTERS
+from camcast.research.papers.memberships import comparison as memberships
+from camcast.research.papers.memberships import virtual
+from camcast.research.papers.memberships.comparison import Memberships, together
+from camcast.research.papers.memberships.plan import (
+    COMMUNITIES,
+    VARIANTS,
+    Plan,
+    World,
+    options_of,
+    parameters_of,
+)
+from camcast.research.papers.memberships.ranking import DRAWN, ranked_so
+from camcast.research.papers.memberships.results import COLUMNS, MEASURES, UPKEEP
+from camcast.research.papers.page import html
+from camcast.research.papers.papers import MEMBERSHIPS
+from camcast.research.papers.plan_folder import PlanFolder
+from camcast.research.pipeline.compare.words import choice
+from camcast.research.report.drawing import Drawing
+from camcast.research.report.measures import measure_of
+from camcast.research.sweeps import JSON, Cell, SweepError
+from tests.narrow_page import PHONE_PIXELS, laid_out
+from tests.research.unit.papers.folder_contract import (
+    FolderContract,
+    draw_nothing,
+    fits_a_terminal,
+    rows,
+)
+
+PLAN = Plan(
+    memberships=tuple(VARIANTS),
+    runs=1,
+    virtual_runs=1,
+    events=5,
+    sizes=(18, 4, 3),
+    p_sel=(0.2, 1.0),
+    rest_seconds=0.5,
+    virtual_p_sel=(0.1, 1.0),
+)
+CONTENDERS = ["V1 scamp", "V1 scamp as printed", "V2 hybrid", "V3 dht"]
+OF_THE_PAPER = ["V1 scamp", "V2 hybrid", "V3 dht"]
+LIVE = [f"figure{number}" for number in range(19, 29)]
+VIRTUAL = [f"virtual_{m}_{c}" for m in MEASURES for c in ("d", "a")]
+
+
+@pytest.fixture(scope="module")
+def shorter() -> Iterator[None]:
+    """Fewer newcomers in the virtual network, and less counting of control traffic."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(virtual, "NEWCOMERS", 3)
+        patch.setattr(virtual, "COUNTED_SECONDS", 15.0)
+        yield
+
+
+@pytest.fixture(scope="module")
+def made(
+    tmp_path_factory: pytest.TempPathFactory, shorter: None, small_pictures: None
+) -> tuple[Path, Memberships]:
+    """A finished reproduction, with live nodes of all three backends."""
+    path = tmp_path_factory.mktemp("memberships") / "out"
+    return path, PlanFolder(path, MEMBERSHIPS, PLAN).reproduce(1)
+
+
+@pytest.fixture
+def folder(made: tuple[Path, Memberships]) -> Path:
+    return made[0]
+
+
+class TestFolder(FolderContract):
+    PAPER, PLAN, FIGURES, TABLES = MEMBERSHIPS, PLAN, [*LIVE, *VIRTUAL], ("comparison", "upkeep")
+    TORN = b'{"backend":"scamp","events":5,"kind":"virtual"'  # at a third of the others' cost
+
+
+@pytest.mark.parametrize("name", [*LIVE, *VIRTUAL])
+def test_a_figure_has_every_backend_at_every_p_sel(folder: Path, name: str) -> None:
+    values = (0.2, 1.0) if name in LIVE else (0.1, 1.0)
+    names = OF_THE_PAPER if name in LIVE else CONTENDERS
+    assert [(row["series"], float(row["x"])) for row in rows(folder / f"{name}.csv")] == [
+        (name, value) for name in names for value in values
+    ]
+
+
+def test_small_live_communities_get_everything_at_p_sel_1(folder: Path) -> None:
+    for number in (19, 20):
+        for row in rows(folder / f"figure{number}.csv"):
+            assert 0 <= float(row["mean"]) <= 1
+            if row["x"] == "1.0":
+                assert float(row["mean"]) > 0.5
+    for row in rows(folder / "figure27.csv"):  # 18 senders, each a = 2 copies of an event
+        at_most = 18 * 3  # all have all of d's three or four in their tables, of z = 4
+        assert float(row["mean"]) <= at_most * 4 / 3
+    upward = {
+        (row["series"], row["x"]): float(row["mean"]) for row in rows(folder / "figure27.csv")
+    }
+    for backend, variant in VARIANTS.items():
+        series = f"{variant} {backend}"
+        assert upward[series, "0.2"] < upward[series, "1.0"]  # the events had a p_sel each
+
+
+def test_the_comparison_has_every_backend_in_every_world(made: tuple[Path, Memberships]) -> None:
+    folder, found = made
+    compared = rows(folder / "comparison.csv")
+    assert [(row["world"], row["name"]) for row in compared] == [
+        *(("live", name) for name in OF_THE_PAPER),
+        *(("virtual", name) for name in CONTENDERS),
+    ]
+    for row in compared:
+        assert set(COLUMNS) <= set(row)
+        assert row["parasites"] == "0"
+        assert float(row["table_to_law"]) > 0
+        assert bool(row["start_seconds"]) == (row["world"] == "live")
+    # of one run nothing is told from chance
+    assert {row.verdict for row in found.evidence if "order" in row.item} == {"cannot be judged"}
+
+
+def test_what_they_cost_is_measured_of_every_backend(made: tuple[Path, Memberships]) -> None:
+    folder, found = made
+    assert [row.name for row in found.upkeep] == CONTENDERS
+    assert [(row["name"], row["measure"]) for row in rows(folder / "upkeep.csv")] == [
+        (name, measure) for name in CONTENDERS for measure in UPKEEP
+    ]
+    for row in found.upkeep:
+        means = {name: interval.mean for name, interval in row.measures.items()}
+        assert means["joined_alone"] == 1.0  # through any member, the first contact dead
+        # Infect and die with a fan-out of 3: 1 - r = e^(-3 r), r = 0.94. Four deviations of some
+        # 400 receptions, of which those of an event hang together, are 0.1.
+        assert (means["reception_alone"] or 0) > 0.84
+        # All have 18, 4 and 3 others or fewer to send to: ceil(ln N) = 3, 2 and 2.
+        assert 2 <= (means["copies_each"] or 0) <= 3
+        assert 0 < (means["bootstrap_seconds"] or 0) < 20
+        assert 2 < (means["dropped_seconds"] or 0) < 15  # checks of 2 s, heartbeats of 1 s
+        assert (means["newcomer_seconds"] or 0) <= (means["listed_seconds"] or 0) < 10
+        assert (means["control_kilobytes"] or 0) > 100
+
+
+def test_the_page_names_variants_sizes_and_command(folder: Path) -> None:
+    text = (folder / "index.html").read_text()
+    for part in ("V1 scamp", "V2 hybrid", "V3 dht", "18/4/3", "Figure 28", "camcast reproduce"):
+        assert part in text, part
+
+
+def test_a_finished_run_is_not_repeated(
+    made: tuple[Path, Memberships], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, found = made
+    before = (folder / "cells.jsonl").read_bytes()
+    cells = [*PLAN.cells("live"), *PLAN.cells("virtual")]
+    assert len(before.splitlines()) == len(cells) == 3 + 4
+
+    def fail(_given: object) -> JSON:
+        raise AssertionError("this run was finished")
+
+    monkeypatch.setattr(memberships, "RUNS", dict.fromkeys(memberships.RUNS, fail))
+    PlanFolder(folder, MEMBERSHIPS, PLAN)  # takes it as it is
+    assert memberships.reproduce(PLAN, folder / "cells.jsonl", 1) == found
+    assert (folder / "cells.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SweepError])
+def test_an_interrupt_or_error_leaves_a_page_of_what_is_done(
+    made: tuple[Path, Memberships],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: type[BaseException],
+) -> None:
+    draw_nothing(monkeypatch)
+    whole = (made[0] / "cells.jsonl").read_bytes().splitlines(keepends=True)
+    folder = PlanFolder(tmp_path / "out", MEMBERSHIPS, PLAN)
+    kept = [line for line in whole if b'"kind":"live"' in line and b'"dht"' not in line]
+    kept += [line for line in whole if b'"kind":"virtual"' in line][:1]
+    folder.cells.write_bytes(b"".join(kept))
+
+    def stop(_done: int, _total: int) -> None:
+        raise error
+
+    with pytest.raises(error):
+        folder.reproduce(1, stop)
+    assert "Stopped: 3 of 7 runs are done" in (folder.path / "index.html").read_text()
+    found = rows(folder.path / "figure19.csv")
+    assert {row["series"] for row in found if row["mean"]} == {"V1 scamp", "V2 hybrid"}
+    assert "Stopped" not in (made[0] / "index.html").read_text()
+
+
+@pytest.mark.parametrize("backend", VARIANTS)
+def test_the_preset_paper_is_in_the_cells_and_turns_off_what_was_added(backend: str) -> None:
+    plan = Plan(memberships=[backend], runs=1, preset="paper")
+    cells: list[Any] = [*plan.cells("live"), *plan.cells("virtual")]
+    assert {cell["preset"] for cell in cells} == {"paper"}
+    assert "preset" not in Plan().cells("live")[0]
+    options = options_of({"backend": backend, "printed": False, "preset": "paper"})
+    assert options == {"c": 0} | (
+        {} if backend == "dht" else {"sponsors": False, "indirection": False}
+    )
+    assert options_of({"backend": backend, "printed": False}) == {}
+    assert parameters_of({"preset": "paper"}).as_printed
+
+
+# -- the conclusions, from made-up results --------------------------------------------------------
+
+
+def results_of(
+    plan: Plan, worlds: Sequence[World], mean_of: Callable[[Any], float]
+) -> list[tuple[Cell, JSON]]:
+    """Return cells, and a result of each in which every share and cost is `mean_of` the cell."""
+    found: list[tuple[Cell, JSON]] = []
+    for cell in (cell for world in worlds for cell in plan.cells(world)):
+        given: Any = cell
+        mean = mean_of(given)
+        rows = [
+            {"p_sel": value, "community": community, "hops_mean": 3.0 / value, "upward": value}
+            | dict.fromkeys(("reception", "reliability", "efficiency"), mean)
+            | {"predicted": None, "by_event": [mean]}
+            for value in given["p_sel"]
+            for community in COMMUNITIES
+        ]
+        whole = dict.fromkeys((*UPKEEP, "table_to_law", "unlisted"), mean)
+        found.append((cell, {"rows": rows, **whole, "parasites": 0}))
+    return found
+
+
+def made_up(reception: dict[str, float]) -> Memberships:
+    plan = Plan(memberships=tuple(VARIANTS), runs=3, p_sel=(0.01, 1.0), virtual_p_sel=(0.1, 1.0))
+    worlds: tuple[World, ...] = ("live", "virtual")
+    of = results_of(plan, worlds, lambda cell: reception[cell["backend"]] + 0.001 * cell["run"])
+    return together(plan, of)
+
+
+def verdict(found: Memberships, item: str) -> str:
+    (row,) = (row for row in found.evidence if row.item == item)
+    return row.verdict
+
+
+@pytest.mark.parametrize(
+    ("reception", "expected"),
+    [
+        (
+            {"scamp": 0.5, "hybrid": 0.7, "dht": 0.99},
+            *[("consistent", "consistent", "consistent", "consistent", "consistent")],
+        ),
+        (
+            {"scamp": 0.99, "hybrid": 0.99, "dht": 0.4},
+            *[("differs", "cannot be judged", "differs", "differs", "differs")],
+        ),
+    ],
+    ids=["the paper's", "the opposite"],
+)
+def test_a_ranking_is_recognised(reception: dict[str, float], expected: tuple[str, ...]) -> None:
+    found = made_up(reception)
+    ranked = (
+        *("6.2.2, Figure 19, low p_sel", "6.2.2, p_sel < 0.5", "6.2.2, Figure 24, order"),
+        *("6.2.2, Figure 20, convergence", "6.2"),
+    )
+    assert tuple(verdict(found, item) for item in ranked) == expected
+    assert verdict(found, "Figure 20") == "differs"  # the least does not converge
+    assert verdict(found, "Figure 25") == "consistent"
+
+
+# -- the verdict, and what chance makes of few events ---------------------------------------------
+
+
+def runs_of(plan: Plan, rng: Random, truth: dict[str, float]) -> list[tuple[Cell, JSON]]:
+    """Ten runs of each in which everything is `truth` by backend, and scatters by 0.01."""
+    return results_of(plan, ("virtual",), lambda cell: rng.gauss(truth[cell["backend"]], 0.01))
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.1])
+def test_each_question_of_ten_runs_has_its_verdict(gap: float) -> None:
+    """By the gap dht wins where more is better, in reception, and is last in every cost."""
+    plan = Plan(memberships=tuple(VARIANTS), virtual_runs=10, preset="paper")
+    made = together(plan, runs_of(plan, Random(7), {"scamp": 0.5, "hybrid": 0.5, "dht": 0.5 + gap}))
+    assert {verdict.question for verdict in made.verdicts} == {
+        *("reception", "cost of events", "cost of upkeep", "joining", "healing"),
+        "reception in loss and crashes",
+    }
+    for verdict in made.verdicts:
+        assert verdict.winner == ("V3 dht" if gap and verdict.measure.better == "more" else None)
+        assert ("V3 dht" in verdict.best) == (not gap or verdict.measure.better == "more")
+    if gap:
+        assert choice(made.verdicts).startswith("Choose V3 dht for reception, cost of events")
+    assert choice(made.verdicts) in MEMBERSHIPS.text.introduction(made)
+
+
+def test_on_a_phone_tables_scroll_in_their_own_box_and_begin_with_values(tmp_path: Path) -> None:
+    plan = Plan(memberships=tuple(VARIANTS), virtual_runs=2)
+    made = together(plan, runs_of(plan, Random(7), {"scamp": 0.5, "hybrid": 0.5, "dht": 0.6}))
+    wide = Drawing(spec={}, svg='<svg width="900" height="90"></svg>', svg_file="", png=b"")
+    text = html(
+        MEMBERSHIPS.text, made, {figure.name: wide for figure in made.figures}, "camcast reproduce"
+    )
+    seen = laid_out(text, tmp_path)
+    assert seen.page <= PHONE_PIXELS
+    assert max(seen.first_values) < PHONE_PIXELS * 3 / 4  # room for a value
+
+
+def test_on_a_terminal_every_measure_has_its_name_and_every_membership_its_values(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = made_up({"scamp": 0.5, "hybrid": 0.7, "dht": 0.99})
+    PRINTERS["memberships"](found)
+    printed = capsys.readouterr().out
+    assert fits_a_terminal(printed)
+    lines = [line.split("  ") for line in printed.splitlines()]
+    for name in COLUMNS:
+        named = [cells for cells in lines if cells[0] == measure_of(name).column]
+        values = [cell for cells in named for cell in cells[1:] if cell]
+        assert len(values) == len(found.comparison), name
+        assert not any("…" in value for value in values), name
+
+
+def events(**mean: float) -> dict[tuple[str, str, float], Any]:
+    """Return receptions of 500 events a point, some of all and some of none."""
+    return {
+        (backend, "d", p_sel): np.array(
+            [1.0] * round(500 * share) + [0.0] * round(500 - 500 * share)
+        )
+        for backend, share in mean.items()
+        for p_sel in (0.1, 1.0)
+    }
+
+
+def test_of_few_events_chance_ranks_the_memberships() -> None:
+    """As often as the binomial law has it: V3 beats V2 beats V1, of 20, 10 and 10 events."""
+
+    def law(shares: dict[str, float]) -> float:
+        def of(count: int, share: float) -> list[float]:
+            return [
+                comb(count, k) * share**k * (1 - share) ** (count - k) for k in range(count + 1)
+            ]
+
+        v1, v2, v3 = of(20, shares["scamp"]), of(10, shares["hybrid"]), of(10, shares["dht"])
+        return sum(
+            first * second * third
+            for i, first in enumerate(v1)
+            for j, second in enumerate(v2)
+            for k, third in enumerate(v3)
+            if k > j and 2 * j > i
+        )
+
+    for shares in (
+        {"scamp": 0.6, "hybrid": 0.6, "dht": 0.6},
+        {"scamp": 0.4, "hybrid": 0.6, "dht": 0.8},
+    ):
+        error = 4 * 0.5 / DRAWN**0.5
+        assert ranked_so(events(**shares)) == pytest.approx(law(shares), abs=error)
+
+
+def test_any_installed_membership_may_be_compared_and_each_once() -> None:
+    plan = Plan()
+    assert plan.memberships[:3] == tuple(VARIANTS)
+    assert "hpmcast" not in plan.memberships  # of a protocol of its own
+    assert {cell["backend"] for cell in plan.cells("virtual")} == set(plan.memberships)
+    assert {cell["backend"] for cell in plan.cells("live")} == set(VARIANTS)
+    with pytest.raises(ValueError, match="'hpmcast' is of a protocol of its own"):
+        Plan(memberships=["hpmcast"])
+    with pytest.raises(ValueError, match="give each membership that is to be compared once"):
+        Plan(memberships=["dht", "dht"])
+    with pytest.raises(UnknownPlugError, match="unknown membership 'scanp'"):
+        Plan(memberships=["scanp"])

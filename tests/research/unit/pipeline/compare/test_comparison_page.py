@@ -1,0 +1,213 @@
+"""What the page, its figures and its sentences say, of findings made by hand."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from pathlib import Path
+
+import attrs
+import pytest
+
+from camcast.research.pipeline.compare.comparison_figures import figures_of
+from camcast.research.pipeline.compare.comparison_page import html
+from camcast.research.pipeline.compare.findings import Findings, Quarantined, Source
+from camcast.research.pipeline.compare.regressions import changes_of
+from camcast.research.pipeline.compare.words import amount, at_a_glance
+from camcast.research.report.drawing import Drawing, render
+from camcast.research.report.measures import measure_of
+from tests.narrow_page import PHONE_PIXELS, laid_out
+from tests.research.unit.pipeline.compare.rows import findings, row
+
+PLAIN = Drawing(spec={}, svg="<svg></svg>", svg_file="", png=b"")
+
+
+def page(of: Findings, drawing: Drawing = PLAIN) -> str:
+    figures = figures_of(of)
+    return html(of, figures, {figure.name: drawing for figure in figures})
+
+
+FAST, SLOW = [10.0, 10.2, 9.8], [20.0, 20.2, 19.8]
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "text"),
+    [
+        ("reception", 1.0, "100%"),
+        ("reception", 0.99999, ">99.99%"),
+        ("reception", 0.98765, "98.77%"),
+        ("reception", 0.00001, "<0.01%"),
+        ("reception", 0.0, "0%"),
+        ("duplicates", 50307.0, "50,307"),
+        ("control_bytes", 34309570.0, "34.31 M"),
+        ("hops_mean", 2.33333, "2.333"),
+        ("live.fast.cpu_seconds_per_1000_deliveries", 0.000123456, "0.000123"),
+        ("parasites", 0.0, "0"),
+    ],
+)
+def test_amounts(metric: str, value: float, text: str) -> None:
+    assert amount(value, measure_of(metric)) == text
+
+
+def test_the_page_opens_with_the_verdict() -> None:
+    rows = [row("heal_seconds_p50", v, b, "") for b, v in (("dht", FAST), ("scamp", SLOW))]
+    text = page(findings(rows))
+    assert "<strong>Choose dht for healing.</strong>" in text
+    assert text.index("dht is best, 10 s: 9.55 to 10.5 s below scamp") < text.index("<nav>")
+    assert text.index("<nav>") < text.index("<table>")
+    assert "nobody to compare" in page(findings(rows[:1]))
+
+
+def test_no_tick_of_an_axis_stands_beyond_what_a_share_can_be() -> None:
+    """Runs without a loss, the commonest, had an axis from 95 to 105 %."""
+    equal = findings([row("reception", [1.0] * 3, b, "") for b in ("dht", "scamp")])
+    [figure] = [one for one in figures_of(equal) if one.name == "reception"]
+    drawn = render(figure.spec).svg
+    assert "100%" in drawn
+    assert "105%" not in drawn
+
+
+def test_on_a_phone_tables_scroll_in_their_own_box_and_begin_with_values(tmp_path: Path) -> None:
+    backends = ("scamp", "hybrid", "dht", "cyclon", "hyparview")
+    rows = [
+        row(metric, [level + 0.01 * place for level in (0.5, 0.6, 0.7)], backend, "")
+        for metric in ("reception", "join_visible_seconds_p50", "heal_seconds_p50", "control_bytes")
+        for place, backend in enumerate(backends)
+    ]
+    figure = Drawing(spec={}, svg='<svg width="900" height="90"></svg>', svg_file="", png=b"")
+    seen = laid_out(page(findings(rows), figure), tmp_path)
+    assert seen.page <= PHONE_PIXELS
+    assert seen.first_values
+    assert max(seen.first_values) < PHONE_PIXELS * 3 / 4  # room for a value
+
+
+def test_columns_are_named_by_what_was_varied() -> None:
+    """Neither the backend nor the protocol that all have is said again and again."""
+    of_c = [row("hops_mean", FAST, c=c) for c in ("2", "5")]
+    assert list(findings(of_c).names.values()) == ["c=2", "c=5"]
+    of_backends = [row("hops_mean", FAST, backend) for backend in ("dht", "scamp")]
+    assert list(findings(of_backends).names.values()) == ["dht", "scamp"]
+    of_protocols = [row("hops_mean", FAST, protocol=protocol) for protocol in ("camcast", "tree")]
+    assert list(findings(of_protocols).names.values()) == ["camcast", "tree"]
+    of_both = [of_c[0], row("hops_mean", FAST, "dht")]
+    assert list(findings(of_both).names.values()) == ["dht", "scamp (c=2)"]
+
+
+def test_equal_runs_are_not_shown_as_certain() -> None:
+    rows = [row("reception", [0.9833] * 3, b, "") for b in ("dht", "scamp")]
+    text = page(findings(rows))
+    assert "3 equal runs" in text
+    assert "[98.33%, 98.33%]" not in text
+    (figure,) = figures_of(findings(rows))
+    assert {point["hollow"] for point in figure.spec["data"]["values"]} == {True}
+
+
+def test_figures_are_in_groups_and_their_axes_where_the_difference_is() -> None:
+    metrics = {"reception": 0.98, "efficiency": 0.2, "view_mean": 9.0, "x.a.missed": 3.0}
+    rows = [
+        row(metric, [(1 - gap) * level, (0.999 - gap) * level], b)
+        for metric, level in metrics.items()
+        for b, gap in (("dht", 0.0), ("scamp", 0.01))
+    ]
+    figures = figures_of(findings(rows))
+    assert [figure.group for figure in figures] == ["quality", "cost", "tables", "benchmarks"]
+    low, high = figures[0].spec["layer"][0]["encoding"]["x"]["scale"]["domain"]
+    assert 0.94 < low < 0.98 * 0.989
+    assert 0.98 < high <= 1.01
+
+
+def test_the_glance_has_three_p_sel_of_whole_runs() -> None:
+    values = (0.01, 0.02, 0.1, 0.5, 1.0)
+    rows = [row("reception", [0.5], "dht", c, p) for c in ("", ".d") for p in values]
+    shown, benchmarks = at_a_glance([*rows, row("x.a.missed", [1.0]), row("x.a.nodes", [1.0])])
+    assert [(r.community, r.p_sel) for r in shown] == [("", 0.01), ("", 0.1), ("", 1.0)]
+    assert [r.metric for r in benchmarks] == ["x.a.missed"]
+
+
+def test_curves_where_p_sel_differs_and_lines_where_not() -> None:
+    curves = [row("reception", [0.5, 0.6], b, ".d", p) for b in ("dht", "a") for p in (0.1, 1.0)]
+    lines = [row("hops_mean", [1.0], "dht", f".d{i}") for i in range(20)]
+    zeros = [row("parasites", [0.0, 0.0], b) for b in ("dht", "a")]
+    drawn = {figure.name: figure for figure in figures_of(findings([*curves, *lines, *zeros]))}
+    assert list(drawn) == ["reception", "hops_mean"]  # of zeros there is nothing to see
+    assert "facet" in drawn["reception"].spec
+    assert len({point["place"] for point in drawn["hops_mean"].spec["data"]["values"]}) == 16
+    assert "4 more are in comparison.csv" in drawn["hops_mean"].notes
+    assert "a single run" in drawn["hops_mean"].notes
+
+    def colours(name: str) -> dict[str, str]:
+        spec = drawn[name].spec
+        layer = spec.get("spec", spec)["layer"][-1]["encoding"]["color"]["scale"]
+        return dict(zip(layer["domain"], layer["range"], strict=True))
+
+    assert colours("hops_mean")["dht"] == colours("reception")["dht"]
+    assert set(colours("reception")) == {"dht", "a"}
+
+
+def test_distributions_of_table_sizes_are_drawn() -> None:
+    names = {"view_p5": 2.0, "view_p50": 5.0, "view_p95": 9.0}
+    rows = [row(metric, [value], "dht", ".d") for metric, value in names.items()]
+    (figure,) = figures_of(findings(rows))
+    (point,) = figure.spec["data"]["values"]
+    assert (point["low"], point["mean"], point["high"]) == (2.0, 5.0, 9.0)
+
+
+def test_benchmarks_are_in_order_of_their_numbers_and_far_apart_on_a_logarithmic_axis() -> None:
+    rows = [
+        row(f"live.fast(nodes={nodes}).deliveries_per_second", [1e6 / nodes**2, 1e6 / nodes**2])
+        for nodes in (10, 50, 100)
+    ]
+    (figure,) = figures_of(findings(rows))
+    assert figure.name == "benchmark-deliveries_per_second"
+    assert figure.spec["layer"][0]["encoding"]["x"]["scale"] == {"type": "log"}
+
+
+def test_names_are_no_markup() -> None:
+    evil = "<script>alert(1)</script>"
+    rows = [row("hops_mean", FAST, evil, f".{evil}"), row("hops_mean", SLOW, "dht", f".{evil}")]
+    named = dict.fromkeys(("path", "backend", "protocol", "version", "machine", "python"), evil)
+    source = Source(kind="run", baseline=False, started="", **named)
+    of = findings(
+        rows,
+        command=evil,
+        sources=(source,),
+        problems=(evil,),
+        quarantine=(Quarantined(evil, evil, 1, None),),
+        changes=tuple(changes_of(rows, rows)),
+        baseline=evil,
+    )
+    assert evil not in page(of)
+
+
+def test_the_best_is_better_than_every_other() -> None:
+    """Two that cannot be told apart, and are better than a third, are not the best."""
+    two = [row("hops_mean", FAST, "dht"), row("hops_mean", [10.1, 10.3, 9.9], "hybrid")]
+    assert 'class="best"' not in page(findings([*two, row("hops_mean", SLOW, "scamp")]))
+    assert page(findings([two[0], row("hops_mean", SLOW, "scamp")])).count('class="best"') == 1
+
+
+def test_the_page_says_what_it_was_made_with() -> None:
+    text = page(findings([row("hops_mean", SLOW, "scamp")]))
+    for package in ("camcast", "pyspark", "pyarrow"):
+        assert f"{package} {version(package)}" in text
+
+
+def test_the_page_says_what_regressed_and_what_was_not_read() -> None:
+    before = [row("hops_mean", FAST, b) for b in ("dht", "scamp")]
+    now = [row("hops_mean", SLOW, "dht"), row("hops_mean", FAST, "scamp")]
+    of = findings(
+        now,
+        changes=tuple(changes_of(now, before)),
+        baseline="version 0.1",
+        problems=("runs/x has no trace",),
+        quarantine=(Quarantined("runs/y/trace-0.jsonl", "not JSON", 2, 17),),
+    )
+    text = page(of)
+    assert "<strong>1 measure regressed</strong> since version 0.1" in text
+    assert "10 became 20 (+100.0%, p &lt; 0.001)" in text
+    assert "runs/x has no trace" in text
+    assert "2 records in" in text
+    assert "<td>2</td><td>17</td>" in text
+    assert 'class="best"' in text  # scamp's, which is better than dht's
+    calm = page(attrs.evolve(of, changes=tuple(changes_of(before, before)), problems=()))
+    assert "<strong>Nothing regressed</strong>" in calm
+    assert "Not everything could be read" not in calm

@@ -1,0 +1,122 @@
+"""Benchmark files: what pytest-benchmark writes is read, and what others write is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from camcast.research.pipeline.ingest.bench_files import Benches, read_bench_files
+from tests.python_process import output_of
+
+SUITE = """
+import pytest
+
+@pytest.mark.parametrize("membership", ["scamp", "dht"])
+@pytest.mark.parametrize("nodes", [10, 50])
+def test_fast(benchmark, membership, nodes):
+    benchmark.pedantic(sum, args=([1, 2],), rounds=3)
+    benchmark.extra_info.update(
+        protocol="camcast", seed=7, parameter_c=2.0, option_c=3, payload_bytes=256,
+        deliveries_per_second=1000.5 * nodes, ratio=0.25, verdict="fine", nothing=None, yes=True,
+    )
+
+class TestCodec:
+    def test_encode(self, benchmark):
+        benchmark.pedantic(sum, args=([1],), rounds=1)
+"""
+
+
+def written(path: Path, **changed: Any) -> Path:
+    """Write a file as pytest-benchmark does, with one benchmark."""
+    bench = {
+        "name": "test_a",
+        "fullname": "benchmarks/test_x.py::test_a",
+        "params": None,
+        "extra_info": {},
+        "stats": {"min": 1.0, "median": 2.0, "mean": 3.0},
+    }
+    content = {"commit_info": {"id": "0123456789abcdef", "dirty": True}, "benchmarks": [bench]}
+    path.write_text(json.dumps(content | changed, indent=2))
+    return path
+
+
+def by_metric(benches: Benches) -> dict[tuple[str, str, str], Any]:
+    rows = benches.measures
+    found = {(row.run, row.backend, row.metric): row for row in rows}
+    assert len(found) == len(rows)
+    return found
+
+
+def test_what_pytest_benchmark_writes_is_read(tmp_path: Path) -> None:
+    (tmp_path / "test_suite.py").write_text(SUITE)
+    file = tmp_path / "bench.json"
+    # A pytest-xdist that runs this very test would have the suite measure nothing.
+    options = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", f"--benchmark-json={file}")
+    output_of("-m", "pytest", *options, "test_suite.py", cwd=tmp_path)
+    benches = read_bench_files([file])
+    assert benches.problems == []
+    found = by_metric(benches)
+    run = str(file)
+    row = found[run, "scamp", "suite.fast(nodes=50).deliveries_per_second"]
+    assert (row.value, row.protocol, row.seed, row.p_sel) == (50025.0, "camcast", 7, None)
+    assert row.parameters == {"c": "2.0", "membership.c": "3", "payload_bytes": "256"}
+    assert found[run, "dht", "suite.fast(nodes=10).ratio"].value == 0.25
+    seconds = [found[run, "", f"suite.Codec.encode.seconds_{n}"].value for n in ("min", "mean")]
+    assert 0 < seconds[0] <= seconds[1]
+    names = {metric.rpartition(".")[2] for _, _, metric in found}
+    times = {"seconds_min", "seconds_median", "seconds_mean"}
+    assert names == {*times, "deliveries_per_second", "ratio"}  # and no seed, no word, no bool
+    assert [source["path"] for source in benches.sources] == [run]
+    assert "cores" in benches.sources[0]["machine"]
+
+
+def test_each_file_that_is_none_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
+    good = written(tmp_path / "good.json")
+    whole = good.read_text()
+    strange = {
+        "truncated.json": (whole[: len(whole) // 2], "cut short"),
+        "empty.json": ("", "an empty file"),
+        "words.json": ("no JSON at all", "not JSON"),
+        "list.json": ("[1, 2]", "another tool"),
+        "hyperfine.json": ('{"results": [{"command": "x", "mean": 1}]}', "another tool"),
+        "google.json": ('{"benchmarks": [{"name": "BM_x", "real_time": 1.0}]}', "BM_x"),
+        "nothing.json": ('{"benchmarks": []}', "no benchmark in it"),
+    }
+    for name, (content, _) in strange.items():
+        (tmp_path / name).write_text(content)
+    files = [good, *(tmp_path / name for name in strange)]
+    benches = read_bench_files(files)
+    assert {row.run for row in benches.measures} == {str(good)}
+    assert [path for path, _ in benches.problems] == [str(tmp_path / name) for name in strange]
+    for (_, why), (_, reason) in zip(benches.problems, strange.values(), strict=True):
+        assert reason in why
+    assert [source["path"] for source in benches.sources] == [str(good)]
+
+
+def test_a_benchmark_without_times_does_not_hide_the_others(tmp_path: Path) -> None:
+    file = written(tmp_path / "half.json")
+    content = json.loads(file.read_text())
+    content["benchmarks"].append({"name": "odd", "fullname": "b.py::odd", "stats": {"min": "x"}})
+    file.write_text(json.dumps(content))
+    benches = read_bench_files([file])
+    assert {row.metric for row in benches.measures} == {
+        f"x.a.seconds_{name}" for name in ("min", "median", "mean")
+    }
+    ((_, why),) = benches.problems
+    assert "odd" in why
+
+
+def test_extra_info_wins_over_the_tests_own_parameters(tmp_path: Path) -> None:
+    bench = {
+        "fullname": "p/test_x.py::test_a[scamp-0.5]",
+        "params": {"membership": "scamp", "p_sel": 0.5, "size": 256},
+        "extra_info": {"backend": "hybrid", "community": ".d", "seconds_min": 99.0, "n": 1e400},
+        "stats": {"min": 1.0, "median": 1.0, "mean": 1.0},
+    }
+    file = written(tmp_path / "a.json", benchmarks=[bench])
+    found = by_metric(read_bench_files([file]))
+    assert not any(metric.endswith(".n") for _, _, metric in found)  # what is infinite
+    row = found[str(file), "hybrid", "x.a(size=256).seconds_min"]
+    assert (row.value, row.community, row.p_sel) == (1.0, ".d", 0.5)
+    assert row.version == "0123456789ab+changes"

@@ -1,0 +1,143 @@
+"""Every metric of every run equals what the twin computes from the same traces, to the last bit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from camcast.vocabulary.trace import TraceRecord
+from tests.research.unit.pipeline.run_folders import (
+    TOPICS,
+    Tale,
+    odd_records,
+    simulate_two,
+    write_run,
+)
+from tests.research.unit.pipeline.twin import Twin
+
+pytest.importorskip("pyspark", reason="the extra spark is not installed")
+
+from camcast.research.pipeline.ingest.runs import Runs, read_runs
+from camcast.research.pipeline.measures.run_measures import METRICS, measures
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ODD = 24  # chosen: runs of some 100 records; each of ten mutations of a definition shows in some
+Values = dict[tuple[str, str, str], float | None]
+
+
+class Measured:
+    """All runs of this module, measured at once: Spark's overhead is the cost here."""
+
+    def __init__(self, spark: SparkSession, path: Path) -> None:
+        simulate_two(path)
+        for seed in range(ODD):
+            form = "parquet" if seed % 3 == 0 else "jsonl"
+            write_run(path / f"odd{seed}", odd_records(seed), form=form)
+        write_run(path / "quiet", quiet())
+        write_run(path / "instant", at_one_instant())
+        old = {"versions": {"camcast": "0.0.9", "trace": 1}}
+        write_run(path / "old", quiet(), said=old)
+        self.folders = {folder.name: folder for folder in sorted(path.iterdir())}
+        self.runs: Runs = read_runs(spark, list(self.folders.values()))
+        self.rows = measures(self.runs)
+        self.values: Values = {
+            (Path(row.run).name, row.community, row.metric): row.value for row in self.rows
+        }
+
+
+def quiet() -> list[TraceRecord]:
+    """Two members that learn of each other, and no event."""
+    tale = Tale()
+    for node in (1, 2):
+        tale.add(node, "join", node, ".a")
+        tale.add(node + 2.5, "learn", node, ".a", peer=3 - node)
+    return tale.records
+
+
+def at_one_instant() -> list[TraceRecord]:
+    """Node 1 publishes at 10 s, when 2 joins and 3 leaves; 4 is there all the time."""
+    tale = Tale()
+    for node in (1, 3, 4):
+        tale.add(1, "join", node, ".a")
+    tale.add(10, "join", 2, ".a")
+    tale.add(10, "leave", 3, ".a")
+    tale.add(10, "publish", 1, ".a", topic=".a", event="e-1-1")
+    tale.add(10, "deliver", 1, ".a", topic=".a", event="e-1-1")
+    tale.add(10.25, "deliver", 3, ".a", topic=".a", event="e-1-1", hops=1)
+    tale.add(10.5, "deliver", 2, ".a", topic=".a", event="e-1-1", hops=2)
+    return tale.records
+
+
+@pytest.fixture(scope="module")
+def measured(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Measured:
+    return Measured(spark, tmp_path_factory.mktemp("measured"))
+
+
+def test_every_metric_equals_the_twins(measured: Measured) -> None:
+    wrong = []
+    for name, folder in measured.folders.items():
+        twin = Twin(folder)
+        ours = {(c, m): value for (run, c, m), value in measured.values.items() if run == name}
+        assert set(ours) == set(twin.values)
+        wrong += [
+            (name, *key, value, twin.values[key])
+            for key, value in ours.items()
+            if value != twin.values[key]
+        ]
+    assert wrong == []
+
+
+def test_the_odd_runs_have_something_to_measure(measured: Measured) -> None:
+    """Every metric is there and differs; else the test above would compare nulls and noughts."""
+    for metric in METRICS:
+        values = {
+            value
+            for (run, _, which), value in measured.values.items()
+            if which == metric and run.startswith("odd")
+        }
+        assert len(values - {None}) > 1, metric
+
+
+def test_the_weather_shows(measured: Measured) -> None:
+    """The simulated runs are not so calm that every definition gives the same."""
+    values = measured.values
+    for run in ("stormy", "columns"):
+        assert 0.3 < (values[run, "", "reception"] or 0) < 1
+        assert (values[run, ".d.e", "heal_seconds_p50"] or 0) > 0
+        assert (values[run, "", "control_bytes"] or 0) > 10_000
+
+
+def test_a_run_without_events_has_tables_but_no_spread(measured: Measured) -> None:
+    def of(metric: str) -> float | None:
+        return measured.values["quiet", ".a", metric]
+
+    assert of("reception") is of("hops_p50") is of("efficiency") is of("redundancy") is None
+    assert (of("events"), of("duplicates"), of("processes"), of("view_mean")) == (0, 0, 2, 1)
+    # 1 joins at 1 s and is learned of at 4.5 s, 2 joins at 2 s and is learned of at 3.5 s.
+    assert (of("join_visible_seconds_p50"), of("join_visible_seconds_p99")) == (1.5, 3.5)
+
+
+def test_who_joins_at_the_instant_is_expected_and_who_leaves_is_not(measured: Measured) -> None:
+    def of(metric: str) -> float | None:
+        return measured.values["instant", ".a", metric]
+
+    assert (of("deliveries"), of("lost"), of("reception"), of("reliability")) == (1, 1, 0.5, 0)
+    assert (of("hops_mean"), of("latency_ms_p50")) == (2, 500)
+
+
+def test_an_old_trace_says_nothing_of_control_traffic(measured: Measured) -> None:
+    assert measured.values["old", "", "control_bytes"] is None
+    assert measured.values["quiet", "", "control_bytes"] == 0
+
+
+def test_a_measure_says_of_which_run_it_is(measured: Measured) -> None:
+    communities = {row.community for row in measured.rows if row.run.endswith("odd1")}
+    assert communities == {"", *TOPICS}
+    row = next(row for row in measured.rows if row.run.endswith("stormy"))
+    assert (row.backend, row.protocol, row.p_sel, row.seed) == ("scamp", "camcast", 0.5, 3)
+    given = (row.parameters["c"], row.parameters["p_sel"], row.parameters["membership.c"])
+    assert given == ("1", "0.5", "1")

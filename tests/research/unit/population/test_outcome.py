@@ -1,0 +1,82 @@
+"""Intervals against the tables of the statisticians, and against repeated sampling."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from camcast.research.population.outcome import (
+    Interval,
+    Outcome,
+    joined,
+    mean_interval,
+    share_interval,
+)
+from tests.intervals import bounds
+
+
+def test_wilson_of_a_worked_example() -> None:
+    """Wilson's interval for 15 of 50 (Agresti and Coull 1998, by hand): 0.191 to 0.438."""
+    interval = share_interval(15, 50)
+    assert interval.mean == 0.3
+    assert interval.low == pytest.approx(0.1910, abs=1e-4)
+    assert interval.high == pytest.approx(0.4375, abs=1e-4)
+
+
+def test_a_share_s_interval_holds_it_and_is_of_shares() -> None:
+    for runs in range(1, 200):
+        for hits in (0, runs // 2, runs):
+            mean, low, high = bounds(share_interval(hits, runs))
+            assert 0 <= low <= mean <= high <= 1
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_nothing_is_certain(share: float) -> None:
+    """Wilson for 0 of 100 ends at 0.037; nobody may say 0 +- 0."""
+    values = np.full(100, share)
+    _, low, high = bounds(mean_interval(values, 0.0, 1.0))
+    assert high - low == pytest.approx(0.0370, abs=1e-4)
+
+
+def test_intervals_cover_what_they_claim() -> None:
+    """Of 4,000 intervals of ten normal values each, 95 % hold the mean: +- 1 % at 99.6 %."""
+    rng = np.random.default_rng(1)
+    held = 0
+    for _ in range(4000):
+        _, low, high = bounds(mean_interval(rng.normal(3.0, 2.0, 10)))
+        held += low <= 3.0 <= high
+    assert held / 4000 == pytest.approx(0.95, abs=0.01)
+
+
+def test_one_value_has_no_interval_and_none_no_mean() -> None:
+    assert mean_interval(np.array([3.0])) == Interval(3.0, None, None)
+    assert mean_interval(np.array([])) == Interval(None, None, None)
+    assert share_interval(0, 0) == Interval(None, None, None)
+
+
+def spread(received: list[list[int]]) -> Outcome:
+    counts = np.array(received, dtype=np.int64)
+    alive = np.array([[4, 2], [4, 2], [4, 0]], dtype=np.int64)[: len(counts)]
+    rounds = np.array([[2, 3], [2, 0], [3, 0]], dtype=np.int64)[: len(counts)]
+    return Outcome((5, 2), alive, counts, rounds, 3 * counts, 0 * counts)
+
+
+def test_a_community_that_nobody_is_alive_in_says_nothing() -> None:
+    root = spread([[4, 2], [2, 0], [4, 0]]).communities[1]
+    assert root.reception.mean == 0.5  # of the two runs in which somebody was alive
+    assert root.reliability.mean == 0.5
+    assert root.measures()["rounds"].mean == 3  # of the one run in which the event got there
+    bottom = spread([[4, 2], [2, 0], [4, 0]]).communities[0]
+    assert bottom.reception.mean == pytest.approx((1 + 0.5 + 1) / 3)
+    assert bottom.reliability.mean == pytest.approx(2 / 3)
+
+
+def test_rounds_until_nobody_has_anything_left_to_send() -> None:
+    assert spread([[4, 2], [2, 0], [4, 0]]).rounds_to_reach_all.mean == pytest.approx(8 / 3)
+
+
+def test_joined_runs_are_as_if_done_at_once() -> None:
+    whole = spread([[4, 2], [2, 0]])
+    together = joined([part.counts() for part in (spread([[4, 2]]), spread([[4, 2], [2, 0]]))])
+    assert together.runs == 3
+    assert together.delivered[1:].tolist() == whole.delivered.tolist()

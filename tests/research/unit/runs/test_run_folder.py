@@ -1,0 +1,70 @@
+"""The folder of a run is its owner's, and has nothing in it that is elsewhere."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from camcast.observe.trace_reading import RunEntryError, check_entries
+from camcast.ops.output_place import OutputError
+from camcast.research.runs.run_folder import OutputFolder
+from camcast.vocabulary.trace import JsonLinesSink
+from tests.camcast_command import Capture, refusal
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("the password is swordfish\n")
+    return secret
+
+
+def test_a_new_folder_and_its_traces_are_for_nobody_else(tmp_path: Path) -> None:
+    before = os.umask(0o002)
+    try:
+        folder = OutputFolder(tmp_path / "runs" / "one")
+        with JsonLinesSink(folder.trace(0)):
+            pass
+    finally:
+        os.umask(before)
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (folder.path, folder.trace(0))]
+    assert modes == [0o700, 0o600]
+
+
+def test_what_leaves_the_folder_is_refused_and_what_stays_is_not(
+    tmp_path: Path, secret: Path
+) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "trace-0.jsonl").touch()
+    (run / "trace-1.jsonl").symlink_to("trace-0.jsonl")
+    check_entries(run)
+    for place in (secret, tmp_path, Path("/etc/hostname"), tmp_path / "absent"):
+        link = run / "trace-2.jsonl"
+        link.symlink_to(place)
+        with pytest.raises(RunEntryError, match=r"trace-2\.jsonl is a link out of"):
+            check_entries(run)
+        link.unlink()
+    os.mkfifo(run / "trace-3.jsonl")
+    with pytest.raises(RunEntryError, match=r"trace-3\.jsonl is neither"):
+        check_entries(run)
+
+
+def test_the_command_that_explains_an_event_reads_no_linked_file(
+    tmp_path: Path, secret: Path, capfd: Capture
+) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "trace-0.jsonl").symlink_to(secret)
+    code, said = refusal(capfd, "trace", f"{'00' * 16}-1-1", run)
+    assert code == 2
+    assert "is a link out of the run's folder" in said
+    assert "swordfish" not in said
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    folder = OutputFolder(tmp_path)
+    (tmp_path / "summary.json").symlink_to("/dev/full")  # Linux's: as on a full disk
+    with pytest.raises(OutputError, match=r"cannot write .*/summary\.json: No space left"):
+        folder.write_summary({"events": 1})

@@ -1,0 +1,227 @@
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import attrs
+import msgspec
+import pytest
+
+from camcast.observe.trace_reading import Reading, read_traces
+from camcast.research.experiment.run import run_experiment
+from camcast.research.runs.run_folder import OutputFolder
+from camcast.research.runs.summary import CommunitySummary, Summary, summarise, views_over_time
+from camcast.research.scenarios.live import Scenario, chain
+from camcast.research.scenarios.workload import Workload
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topics import ROOT, Topic
+from camcast.vocabulary.trace import TraceKind, TraceRecord
+from tests.research.unit.pipeline.run_folders import simulate
+from tests.research.unit.pipeline.twin import Twin
+
+LOW = Topic.parse(".low")
+LIVE = Scenario(
+    communities=chain([6, 4, 3]),
+    workload=Workload(topic=Topic.parse(".t1.t2"), events=20, rate=20),
+    parameters=Parameters(c=1, p_sel=1.0),
+)
+SCENARIO = Scenario(
+    communities={ROOT: 2, LOW: 3}, workload=Workload(topic=LOW), parameters=Parameters(p_sel=1)
+)
+
+
+class Story:
+    """Records by hand: r1 and r2 are in the root, a, b and c in .low."""
+
+    def __init__(self) -> None:
+        self.records: list[TraceRecord] = []
+        for node in ("r1", "r2"):
+            self.add(0, "join", node, ".")
+        for node in ("a", "b", "c"):
+            self.add(0, "join", node, ".low")
+
+    def add(
+        self,
+        when: float,
+        kind: TraceKind,
+        node: str,
+        community: str = ".low",
+        event: str = "",
+        hops: int = 0,
+        peer: str = "",
+        topic: str = ".low",
+    ) -> None:
+        topic = topic if event else ""
+        self.records.append(
+            TraceRecord(when, len(self.records), kind, node, community, peer, topic, event, hops)
+        )
+
+    def publish(self, when: float, event: str, node: str = "a") -> None:
+        self.add(when, "publish", node, event=event)
+        self.add(when, "deliver", node, event=event)
+
+    def receive(
+        self, when: float, event: str, node: str, hops: int = 1, community: str = ".low"
+    ) -> None:
+        self.add(when, "receive", node, community, event, hops)
+        self.add(when, "deliver", node, community, event, hops)
+
+    def end(self) -> None:
+        for node in ("r1", "r2"):
+            self.add(100, "leave", node, ".")
+        for node in ("a", "b", "c"):
+            self.add(100, "leave", node)
+
+    def read(self, tmp_path: Path, torn: bytes = b"") -> Reading:
+        path = tmp_path / "trace-0.jsonl"
+        lines = b"".join(msgspec.json.encode(record) + b"\n" for record in self.records)
+        path.write_bytes(lines + torn)
+        return read_traces([path])
+
+    def summary(self, tmp_path: Path, torn: bytes = b"") -> Summary:
+        return summarise(self.read(tmp_path, torn), SCENARIO)
+
+
+def as_the_twin_has_it(summary: Summary, folder: Path) -> None:
+    """Compare all measures that the twin has, of the communities and of the whole run."""
+    twin = Twin(folder).values
+    compared = 0
+    for community in summary.communities:
+        for name, value in attrs.asdict(community).items():
+            if (community.topic, name) in twin:
+                assert value == twin[community.topic, name], (community.topic, name)
+                compared += 1
+    for name in ("events", "deliveries", "lost", "parasites"):
+        assert getattr(summary, name) == twin["", name], name
+    assert compared == 13 * len(summary.communities)
+
+
+def _of(summary: Summary, topic: str) -> CommunitySummary:
+    return next(community for community in summary.communities if community.topic == topic)
+
+
+def _complete(story: Story, event: str = "e1", when: float = 10.0) -> None:
+    story.publish(when, event)
+    story.receive(when + 0.001, event, "b")
+    story.receive(when + 0.003, event, "c", hops=2)
+    story.receive(when + 0.002, event, "r1", hops=2, community=".")
+    story.receive(when + 0.004, event, "r2", hops=4, community=".")
+
+
+def lost(story: Story) -> None:
+    _complete(story)
+    story.publish(20, "e2")
+    story.receive(20.001, "e2", "b")  # c and the root miss it
+    story.end()
+
+
+def duplicated(story: Story) -> None:
+    _complete(story)
+    story.add(10.0, "upward", "a", event="e1", peer="r1")
+    for _ in range(6):
+        story.add(11, "duplicate", "b", event="e1", hops=3)
+    story.end()
+
+
+def parasites(story: Story) -> None:
+    _complete(story)
+    story.add(11, "parasite", "b", "0123456789abcdef", "e1", topic=".other")
+    story.add(12, "deliver", "c", ".low", "e9", topic=".other")  # a node that does not notice
+    story.end()
+
+
+def newcomer(story: Story) -> None:
+    _complete(story)
+    story.add(50, "join", "d")  # is not expected to have the old event
+    story.end()
+    story.add(100, "leave", "d")
+
+
+def killed(story: Story) -> None:
+    story.publish(10, "e1")
+    story.receive(10.001, "e1", "b")
+    story.receive(10.001, "e1", "r1", community=".")
+    story.receive(10.001, "e1", "r2", community=".")
+    story.add(5, "learn", "a", peer="c")
+    story.add(5, "learn", "b", peer="c")
+    story.add(30, "forget", "b", peer="c")
+    story.add(20, "crash", "c")
+    for node in ("r1", "r2"):
+        story.add(100, "leave", node, ".")
+    for node in ("a", "b"):
+        story.add(100, "leave", node)
+
+
+@pytest.mark.parametrize("tell", [lost, duplicated, parasites, newcomer, killed, Story.end])
+def test_the_summary_says_what_the_twin_says(tmp_path: Path, tell: Callable[[Story], None]) -> None:
+    story = Story()
+    tell(story)
+    said = {"scenario": {"communities": {".": 2, ".low": 3}}, "versions": {"trace": 2}}
+    (tmp_path / "scenario.json").write_bytes(msgspec.json.encode(said))
+    as_the_twin_has_it(story.summary(tmp_path), tmp_path)
+
+
+def test_the_summary_of_a_stormy_run_is_the_twin_s(tmp_path: Path) -> None:
+    """It counts inside the nodes, and knows a process that came back from its former life."""
+    as_the_twin_has_it(simulate(tmp_path / "stormy"), tmp_path / "stormy")
+
+
+def test_the_summary_of_a_live_run_is_the_twin_s(tmp_path: Path) -> None:
+    folder = OutputFolder(tmp_path / "live")
+    outcome = asyncio.run(run_experiment(LIVE, folder, lambda _: None))
+    as_the_twin_has_it(outcome.summary, folder.path)
+
+
+def test_what_the_twin_does_not_have(tmp_path: Path) -> None:
+    """The model's reception, the worst of all, the crashed, their entries, and torn lines."""
+    story = Story()
+    lost(story)
+    summary = story.summary(tmp_path)
+    assert [c.topic for c in summary.communities] == [".", ".low"]
+    assert _of(summary, ".low").predicted == 1.0
+    assert summary.worst_reception == 1 / 2
+    story = Story()
+    killed(story)
+    summary = story.summary(tmp_path, torn=b'{"when":1,"sequ')
+    assert (summary.crashed, summary.dead_entries, summary.lines_torn) == (1, 1, 1)
+    story = Story()
+    story.publish(10, "a-1-2")
+    story.records.append(TraceRecord(20, 99, "missed", "b", ".low", event="a-1-1", size=3))
+    story.records.append(TraceRecord(20, 99, "missed", "c", ".low", event="a-1-3"))
+    story.end()
+    summary = story.summary(tmp_path)  # of b, c, r1 and r2, it was told to b alone
+    assert (summary.lost, summary.lost_told, summary.told_missed) == (4, 1, 3)
+
+
+def test_views_are_those_before_the_first_leave(tmp_path: Path) -> None:
+    story = Story()
+    story.add(1, "learn", "a", peer="b")
+    story.add(1, "learn", "a", peer="c")
+    story.add(2, "learn", "b", peer="c")
+    story.add(3, "forget", "a", peer="c")
+    story.end()
+    story.add(100, "forget", "b", peer="c")  # a consequence of leaving
+    reading = story.read(tmp_path)
+    low = _of(summarise(reading, SCENARIO), ".low")
+    assert low.view_mean == pytest.approx(2 / 3)
+    assert low.view_law == 2  # 3 ln 3 = 3.3, at most N - 1
+    at = views_over_time(reading, SCENARIO, {"early": 2.5})["early"]
+    assert next(row for row in at if row["topic"] == ".low")["view_mean"] == 1
+
+
+def test_a_broken_line_within_is_named(tmp_path: Path) -> None:
+    story = Story()
+    path = tmp_path / "trace-0.jsonl"
+    story.read(tmp_path)
+    path.write_bytes(path.read_bytes() + b"nonsense\n" + b"{}\n")
+    with pytest.raises(ValueError, match=r"trace-0\.jsonl:6"):
+        read_traces([path])
+
+
+def test_since_leaves_earlier_events_out(tmp_path: Path) -> None:
+    story = Story()
+    story.publish(10, "e1")  # nobody gets it
+    _complete(story, "e2", 20)
+    story.end()
+    reading = story.read(tmp_path)
+    assert _of(summarise(reading, SCENARIO), ".low").reception == 1 / 2
+    assert _of(summarise(reading, SCENARIO, since=15), ".low").reception == 1

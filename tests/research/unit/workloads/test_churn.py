@@ -1,0 +1,268 @@
+"""Churn traces load as their files say, and a window shows who is up, comes and goes in it."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable
+from math import inf
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from camcast.research.workloads import WorkloadError
+from camcast.research.workloads.churn import (
+    Change,
+    ChurnTrace,
+    ChurnWindow,
+    Session,
+    load_avt_churn,
+    load_churn,
+    load_tor_churn,
+)
+from tests.research.unit.workloads.given_file import assert_refused, written
+
+Loader = Callable[[Path], ChurnTrace]
+
+SHARED = Path(__file__).parents[5] / "shared" / "data"
+
+TOR = """node,up_minute,down_minute
+7,3,5
+7,,2
+8,0,
+9,2,3.5
+9,3.5,6
+"""
+AVT = """# made by hand; "quotes are text
+pc7.example 2 0 120 180 300
+# a node may have no session
+silent 0
+8\t1   60 360
+"""
+
+
+# --- the formats -----------------------------------------------------------------------
+
+
+def test_tor_sessions_are_in_seconds_and_open_where_a_field_is_empty(tmp_path: Path) -> None:
+    trace = load_churn(written(tmp_path, TOR))
+    assert trace.sessions == (
+        Session(-inf, 120, "7"),
+        Session(0, inf, "8"),
+        Session(120, 210, "9"),
+        Session(180, 300, "7"),
+        Session(210, 360, "9"),
+    )
+    assert (trace.start_seconds, trace.end_seconds) == (0, 360)
+
+
+def test_avt_has_a_line_for_each_node_with_its_sessions_in_seconds(tmp_path: Path) -> None:
+    trace = load_churn(written(tmp_path, AVT, "given.AVT"))
+    assert trace.sessions == (
+        Session(0, 120, "pc7.example"),
+        Session(60, 360, "8"),
+        Session(180, 300, "pc7.example"),
+    )
+    assert (trace.start_seconds, trace.end_seconds) == (0, 360)
+
+
+def test_avt_sessions_that_end_as_they_begin_are_left_out_and_counted(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = written(tmp_path, "a 3 1 1 1 4 5 5\n")
+    with caplog.at_level(logging.WARNING):
+        assert load_avt_churn(path).sessions == (Session(1, 4, "a"),)
+    assert caplog.messages == [f"{path}: left out 2 sessions that end as they begin"]
+
+
+@pytest.mark.parametrize("load", [load_tor_churn, load_avt_churn])
+def test_the_order_of_the_file_does_not_matter(tmp_path: Path, load: Loader) -> None:
+    header, *rows = (TOR if load is load_tor_churn else AVT).splitlines(keepends=True)
+    forth = load(written(tmp_path, "".join([header, *rows])))
+    assert load(written(tmp_path, "".join([header, *reversed(rows)]))) == forth
+
+
+def test_a_byte_order_mark_and_carriage_returns_change_nothing(tmp_path: Path) -> None:
+    marked = b"\xef\xbb\xbf" + AVT.replace("\n", "\r\n").encode()
+    assert load_avt_churn(written(tmp_path, marked)) == load_avt_churn(written(tmp_path, AVT))
+
+
+# --- windows ---------------------------------------------------------------------------
+
+
+def test_a_window_has_who_is_up_and_the_changes_since_its_start(tmp_path: Path) -> None:
+    trace = load_tor_churn(written(tmp_path, TOR))
+    assert trace.window(60, 200) == ChurnWindow(
+        duration_seconds=200,
+        up=("7", "8"),
+        changes=(
+            Change(60, False, "7"),
+            Change(60, True, "9"),
+            Change(120, True, "7"),
+            Change(150, False, "9"),  # at one time, first down and then up
+            Change(150, True, "9"),
+        ),
+    )
+    assert trace.window(60, 200).nodes == ("7", "8", "9")
+
+
+def test_what_happens_at_the_edges_is_the_state_at_the_start_and_not_at_the_end(
+    tmp_path: Path,
+) -> None:
+    trace = load_tor_churn(written(tmp_path, TOR))
+    assert trace.window(120, 60) == ChurnWindow(60, ("8", "9"), ())
+    assert trace.window(120, 60).nodes == ("8", "9")
+
+
+@pytest.mark.parametrize(
+    ("start", "duration"), [(-1, 10), (0, 361), (300, 61), (10, 0), (10, -5), (float("nan"), 5)]
+)
+def test_a_window_outside_the_trace_is_refused(
+    tmp_path: Path, start: float, duration: float
+) -> None:
+    trace = load_tor_churn(written(tmp_path, TOR))
+    with pytest.raises(ValueError, match=r"give one between 0\.0 s and 360\.0 s"):
+        trace.window(start, duration)
+
+
+def test_sessions_that_are_not_sorted_are_refused() -> None:
+    with pytest.raises(ValueError, match="sort them"):
+        ChurnTrace((Session(1, 2, "a"), Session(0, 1, "a")), 0, 2)
+
+
+MOMENTS = st.lists(st.integers(0, 12), max_size=8, unique=True).map(sorted)
+
+
+@st.composite
+def traces(draw: st.DrawFn) -> ChurnTrace:
+    """Some nodes that go up and down in alternation between 0 and 12."""
+    sessions = []
+    for node in "abcde":
+        moments = list[float](draw(MOMENTS))
+        if len(moments) % 2:
+            moments.append(inf)
+        sessions += [
+            Session(up, down, node) for up, down in zip(moments[::2], moments[1::2], strict=True)
+        ]
+    return ChurnTrace(tuple(sorted(sessions)), 0, 12)
+
+
+@given(traces(), st.integers(0, 11), st.data())
+def test_replaying_a_window_gives_at_any_time_who_is_up_in_the_trace(
+    trace: ChurnTrace, start: int, data: st.DataObject
+) -> None:
+    duration = data.draw(st.integers(1, 12 - start))
+    window = trace.window(start, duration)
+    assert list(window.changes) == sorted(window.changes)
+    for step in range(2 * duration):
+        now, up = step / 2, set(window.up)
+        for change in window.changes:
+            if change.at_seconds <= now:
+                assert (change.node in up) != change.joins
+                (up.add if change.joins else up.remove)(change.node)
+        assert up == {
+            s.node for s in trace.sessions if s.up_seconds <= start + now < s.down_seconds
+        }
+
+
+@given(traces(), st.integers(0, 6), st.integers(0))
+def test_a_sample_has_some_nodes_with_all_that_they_do(
+    trace: ChurnTrace, nodes_max: int, seed: int
+) -> None:
+    whole = trace.window(2, 9)
+    part = trace.window(2, 9, nodes_max=nodes_max, random=Random(seed))
+    assert part == trace.window(2, 9, nodes_max=nodes_max, random=Random(seed))
+    assert len(part.nodes) == min(nodes_max, len(whole.nodes))
+    assert part.up == tuple(node for node in whole.up if node in part.nodes)
+    assert part.changes == tuple(c for c in whole.changes if c.node in part.nodes)
+
+
+def test_each_node_is_as_likely_in_a_sample(tmp_path: Path) -> None:
+    trace, random = load_tor_churn(written(tmp_path, TOR)), Random(4)
+    runs = 3000
+    drawn = Counter(trace.window(0, 360, nodes_max=1, random=random).nodes for _ in range(runs))
+    assert sorted(drawn) == [("7",), ("8",), ("9",)]
+    # binomial: 5 standard deviations are 5 * sqrt(3000 * 1/3 * 2/3) = 129
+    assert all(abs(times - runs / 3) < 129 for times in drawn.values())
+
+
+def test_a_senseless_sample_is_refused(tmp_path: Path) -> None:
+    trace = load_tor_churn(written(tmp_path, TOR))
+    with pytest.raises(ValueError, match="nodes_max is -1"):
+        trace.window(0, 60, nodes_max=-1, random=Random(1))
+    with pytest.raises(ValueError, match="nodes_max without random"):
+        trace.window(0, 60, nodes_max=1)
+
+
+# --- errors ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("load", "content", "old", "new", "line", "says"),
+    [
+        (load_tor_churn, TOR, "8,0,", " ,0,", 4, ["'node'", "is empty"]),
+        (load_tor_churn, TOR, "8,0,", "8,zero,", 4, ["'up_minute'", "'zero' is not a number"]),
+        (load_tor_churn, TOR, "8,0,", "8,0,inf", 4, ["'down_minute'", "'inf' is not a number"]),
+        (load_tor_churn, TOR, "7,3,5", "7,3,-5", 2, ["'down_minute'", "'-5' is negative"]),
+        (load_tor_churn, TOR, "7,3,5", "7,5,3", 2, ["'down_minute'", "'3', not after", "'5'"]),
+        (load_tor_churn, TOR, "7,3,5", "7,3,3", 2, ["'down_minute'", "later time"]),
+        (load_tor_churn, TOR, "7,3,5", "7,1,5", 2, ["'up_minute'", "'7'", "session of line 3"]),
+        (load_tor_churn, TOR, "8,0,", "7,,", 4, ["'up_minute'", "session of line 3 lasts"]),
+        (load_avt_churn, AVT, "silent 0", "silent", 4, ["'sessions' is missing in 'silent'"]),
+        (load_avt_churn, AVT, "silent 0", "", 4, ["'node' is missing", "with '#'"]),
+        (load_avt_churn, AVT, "silent 0", "silent no", 4, ["'sessions'", "'no' is not a whole"]),
+        (load_avt_churn, AVT, "silent 0", "silent -1", 4, ["'sessions'", "'-1' is negative"]),
+        (load_avt_churn, AVT, "silent 0", "silent 1", 4, ["take 2 times, and 0 follow"]),
+        (load_avt_churn, AVT, "silent 0", "silent 0 1", 4, ["take 0 times, and 1 follow"]),
+        (load_avt_churn, AVT, "silent 0", "silent 1 2", 4, ["take 2 times, and 1 follow"]),
+        (load_avt_churn, AVT, "silent", "pc7.example", 4, ["'node'", "already in line 2"]),
+        (load_avt_churn, AVT, "180", "soon", 2, ["'up 2'", "'soon' is not a number"]),
+        (load_avt_churn, AVT, " 0 120", " -1 120", 2, ["'up 1'", "'-1' is negative"]),
+        (load_avt_churn, AVT, "300", "170", 2, ["'down 2'", "'170' is earlier than '180'"]),
+        (load_avt_churn, AVT, "180", "119", 2, ["'up 2'", "'119' is earlier than '120'"]),
+    ],
+)
+def test_a_bad_file_is_refused_with_its_name_its_line_and_what_is_wrong(
+    tmp_path: Path, load: Loader, content: str, old: str, new: str, line: int, says: list[str]
+) -> None:
+    load(written(tmp_path, content))  # the sample is good, so the change alone is at fault
+    assert_refused(load, written(tmp_path, content.replace(old, new, 1)), line, says)
+
+
+@pytest.mark.parametrize(
+    ("load", "content", "says"),
+    [
+        (load_avt_churn, "# nothing\n", "no session in it"),
+        (load_avt_churn, "a 0\n", "no session in it"),
+        (load_tor_churn, "node,up_minute,down_minute\na,,\n", "no session has a time"),
+    ],
+)
+def test_a_trace_in_which_nothing_happens_is_refused(
+    tmp_path: Path, load: Loader, content: str, says: str
+) -> None:
+    with pytest.raises(WorkloadError, match=says):
+        load(written(tmp_path, content))
+
+
+@pytest.mark.parametrize("name", ["trace.txt", "trace"])
+def test_a_suffix_that_names_no_format_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(WorkloadError, match=r"names no format of churn; use \.csv or \.avt"):
+        load_churn(written(tmp_path, TOR, name))
+
+
+# --- the real file, where it is --------------------------------------------------------
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason=f"the real inputs are not at {SHARED}")
+def test_the_real_file_loads_completely() -> None:
+    trace = load_churn(SHARED / "churn_tor_42d.csv")
+    # the counts are those of SHARED/README.md
+    assert len(trace.sessions) == 42_943
+    assert len({session.node for session in trace.sessions}) == 19_145
+    day = 24 * 60 * 60
+    up = [len(trace.window(n * day, 60).up) for n in range(41)]
+    assert 9_000 < min(up) <= max(up) < 11_000  # "about 10,000 up at once"
+    assert trace.end_seconds == 59_231 * 60

@@ -1,0 +1,76 @@
+"""Edge lists: what is read, and that what cannot be read is named with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from camcast.research.systems.percolation.graphs import GivenLinks
+from camcast.research.workloads.edge_list import load_edges
+from camcast.research.workloads.publication import WorkloadError
+from tests.research.unit.workloads.given_file import assert_refused, written
+
+SHARED = Path(__file__).parents[5] / "shared" / "data"
+
+
+def test_links_are_read_and_nodes_renumbered(tmp_path: Path) -> None:
+    text = "# Directed graph\n# FromNodeId\tToNodeId\n10\t7\r\n\n7 10\n  30 30  \n10\t4000000000\n"
+    assert load_edges(written(tmp_path, text)) == [(1, 0), (0, 1), (2, 2), (1, 3)]
+
+
+@pytest.mark.parametrize(
+    ("row", "named"),
+    [
+        ("1 2 3", "3 fields"),
+        ("12", "1 fields"),
+        ("1,2", "1 fields"),
+        ("1 -2", "'-2'"),
+        ("1 2.0", "'2.0'"),
+        ("a 2", "'a'"),
+        ("1 \u0663", "not the id"),
+        (f"1 {2**63}", "whole number"),
+        ("1 2 # a link", "5 fields"),
+    ],
+)
+def test_a_bad_row_is_named_by_file_and_line(row: str, named: str, tmp_path: Path) -> None:
+    path = written(tmp_path, f"# comment\n1 2\n\n{row}\n3 4\n")
+    assert_refused(load_edges, path, 4, [named])
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# only\n# comments\n"])
+def test_a_file_without_links_is_refused(text: str, tmp_path: Path) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(WorkloadError, match="edge list"):
+        load_edges(path)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2**63 - 1), st.integers(0, 2**63 - 1)), min_size=1, max_size=20
+    )
+)
+def test_the_order_of_ids_is_kept(
+    tmp_path_factory: pytest.TempPathFactory, links: list[tuple[int, int]]
+) -> None:
+    rows = "".join(f"{one}\t{other}\n" for one, other in links)
+    read = load_edges(written(tmp_path_factory.mktemp("edges"), rows))
+    ids = sorted({node for link in links for node in link})
+    assert [(ids[one], ids[other]) for one, other in read] == links
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes", "links"),
+    [("overlay_gnutella08.txt", 6_301, 20_777), ("overlay_as20000102.txt", 6_474, 12_572)],
+)
+def test_the_real_overlays(name: str, nodes: int, links: int) -> None:
+    """6,301 Gnutella peers with 20,777 links; 6,474 autonomous systems, whose 26,467 rows are
+    each link twice (and some loops, which no message takes)."""
+    path = SHARED / name
+    if not path.exists():
+        pytest.skip(f"{path} is not here; the project does without it")
+    overlay = GivenLinks(load_edges(path))
+    assert overlay.nodes == nodes
+    assert overlay.graph(1, 0).links == links
