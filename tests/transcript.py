@@ -15,7 +15,7 @@ from attrs import frozen
 from camcast.doors.membership import Membership
 from camcast.engine import link_messages, liveness_messages
 from camcast.engine.repair import messages as repair_messages
-from camcast.engine.repair.lack import ranges_of
+from camcast.engine.repair.asking import ranges_of
 from camcast.protocols.tree import Tree
 from camcast.testing.world import World, name_of
 from camcast.vocabulary import wire

@@ -1,6 +1,6 @@
 """The tallies that go along with heartbeats: whether neighbours know the same events.
 
-The repair of each group keeps its tally (`camcast.engine.repair.agreement`); the liveness service
+The repair of each group keeps its tally (`camcast.engine.repair.told`); the liveness service
 carries it. Neighbours that agreed once seldom have news of each other, so a heartbeat carries a
 group's tally only while something has changed lately, or with a piece of the group's membership.
 """
@@ -13,8 +13,8 @@ from math import inf
 from camcast.engine.groups import Groups
 from camcast.engine.liveness_messages import GroupTally
 from camcast.engine.participation import Participation
-from camcast.engine.repair.lateness import Lateness
 from camcast.engine.repair.repair import Repair
+from camcast.engine.repair.told import Lateness
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import GroupId
 
@@ -76,7 +76,7 @@ class GroupTallies:
             and participation.repair is not None
             and self._is_member(source, participation)
         ):
-            participation.repair.hear_tally(source, tally, second, now)
+            participation.repair.on_tally(source, tally, second, now)
 
     def _find_changing(self, second: int, now: float) -> dict[GroupId, bytes]:
         repairs = {group: self._repair(group) for group in self._groups.current}

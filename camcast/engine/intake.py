@@ -175,7 +175,7 @@ class Intake:
         if not new:
             return Sent()
         if participation.repair is not None:
-            participation.repair.took(batch, known, PeerId(b""), now)
+            participation.repair.add_batch(batch, known, PeerId(b""), now)
         receivers = _receivers_of(participation, batch)
         sent = participation.dissemination.disseminate(batch, now)
         self._deliver(participation, new, receivers, now)
@@ -253,9 +253,9 @@ class Intake:
         if not new:
             return
         if repair is not None:
-            repair.took(batch, known, source, now)
+            repair.add_batch(batch, known, source, now)
             if asked_for:
-                repair.took_repaired(batch, now)
+                repair.add_repaired(batch, now)
                 counters.repaired += batch.count
                 if repair.is_history(batch):
                     if repair.wants_history(batch, now):

@@ -14,7 +14,7 @@ Piece = tuple[int, bytes, bytes]
 """The kind and the group of a part, and a message of it, encoded, or nothing."""
 
 GroupTally = tuple[bytes, bytes]
-"""A group and the tally of its events at the sender (`camcast.engine.repair.agreement`)."""
+"""A group and the tally of its events at the sender (`camcast.engine.repair.told`)."""
 
 
 class Heartbeat(Message, tag=1, frozen=True):

@@ -48,7 +48,7 @@ from camcast.engine.participation_maker import ParticipationMaker
 from camcast.engine.publisher import Publisher
 from camcast.engine.recorder import NodeCounters, Recorder
 from camcast.engine.repair import messages as repair_messages
-from camcast.engine.repair.lateness import Lateness
+from camcast.engine.repair.told import Lateness
 from camcast.engine.settings import Settings
 from camcast.engine.strangers import Strangers
 from camcast.interests.attributes import EventAttributes

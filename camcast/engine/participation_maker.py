@@ -21,9 +21,9 @@ from camcast.engine.links import SuperLinks
 from camcast.engine.liveness import LivenessService
 from camcast.engine.participation import Participation
 from camcast.engine.recorder import Recorder
-from camcast.engine.repair.lateness import Lateness
 from camcast.engine.repair.messages import NONCE_BYTES, Nonces
 from camcast.engine.repair.repair import Repair
+from camcast.engine.repair.told import Lateness
 from camcast.engine.settings import Settings
 from camcast.engine.strangers import Strangers
 from camcast.interests.attributes import EventAttributes

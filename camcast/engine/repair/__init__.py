@@ -1,1 +1,1 @@
-"""Repair: what a community has missed is found out and asked for again (PROTOCOLS 8)."""
+"""Repair: what a community has missed is found out and asked for again."""

@@ -15,10 +15,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from camcast.engine.repair.agreement import FULL_SECONDS
-from camcast.engine.repair.haves import Haves
 from camcast.engine.repair.messages import Held, Nonces, Want
-from camcast.engine.repair.shared import Shared
+from camcast.engine.repair.told import FULL_SECONDS, Haves, RepairContext
 from camcast.vocabulary.batches import NOT_UPWARD, Batch
 from camcast.vocabulary.events import StreamId
 from camcast.vocabulary.identity import Contact
@@ -35,13 +33,15 @@ SendAgain = Callable[[Batch, Contact, float, Topic | None], None]
 class Answering:
     """Answers the `Want`s of others."""
 
-    def __init__(self, shared: Shared, haves: Haves, nonces: Nonces, send_again: SendAgain) -> None:
-        self._shared = shared
+    def __init__(
+        self, context: RepairContext, haves: Haves, nonces: Nonces, send_again: SendAgain
+    ) -> None:
+        self._context = context
         self._haves = haves
         self._nonces = nonces
         self._send_again = send_again
 
-    def take(self, source: Contact, want: Want, now: float) -> None:
+    def on_want(self, source: Contact, want: Want, now: float) -> None:
         """Send what is asked for, or what is known of it."""
         if not want.seconds >= 0:
             raise MalformedError("a Want asks for a negative time")
@@ -51,7 +51,7 @@ class Answering:
         wanted = want.streams[:STREAMS_A_MESSAGE_MAX]
         after = now - want.seconds
         if above is None:
-            neighbour = self._shared.neighbour(source.peer)
+            neighbour = self._context.neighbour(source.peer)
             if after <= neighbour.heard:  # else it is a member anew
                 after = min(after, neighbour.member_since)
         if self._nonces.check(want.nonce, source, now):
@@ -77,16 +77,16 @@ class Answering:
         now: float,
     ) -> bool:
         """Send the batches that are asked for, as many as the peer may have in a second."""
-        known = self._shared.streams.known.get(stream)
+        known = self._context.streams.known.get(stream)
         if known is None:
             return True  # and there is nothing to tell of it, either
-        neighbour = self._shared.neighbour(contact.peer)
+        neighbour = self._context.neighbour(contact.peer)
         if now - neighbour.second >= 1.0:
             neighbour.second, neighbour.answered = now, 0
         answered = False
         sent = 0
         for start, stop in zip(bounds[::2], bounds[1::2], strict=False):
-            for batch in self._shared.store.batches(stream, max(start, sent), stop, after):
+            for batch in self._context.store.batches(stream, max(start, sent), stop, after):
                 if not known.knows(batch.first, batch.count):
                     continue
                 if above is not None and batch.flags & NOT_UPWARD:
@@ -102,7 +102,7 @@ class Answering:
 
     def _topic_above(self, name: str) -> Topic | None:
         """Return the super-topic of this name that the community is linked to, or None."""
-        for table in self._shared.context.super_tables:
+        for table in self._context.community.super_tables:
             for topic in (table.super_topic, *table.super_topic.ancestors()):
                 if topic.name == name:
                     return topic

@@ -2,149 +2,446 @@
 
 What is missing shows in two ways here. A received batch leaves a hole below it, which is asked for
 after `REORDER_SECONDS`, since n+1 often overtakes n, and later where processes are short of CPU
-(`camcast.engine.repair.lateness`). And another process tells, in a `Have`, of what is not known
-here.
+(`camcast.engine.repair.told.Lateness`). And another process tells, in a `Have`, of what is not
+known here. `MissingRanges` has a drawing of a stream.
+
+*Giving up.* A hole that is older than the retention, or that three neighbours have passed and keep
+nothing of ten seconds after it was noticed, is told to the subscribers as `Missed`, and not asked
+for again (`GivingUp`). A neighbour that never had it says nothing of those who are cut off and may
+bring it: only one that had it, and keeps it no more, shows that it is too old. What is given up
+does not count as known, so that an event which comes all the same is delivered: a forged jump makes
+a false `Missed` at worst, and silences nobody. What was published before this process became a
+member is not missed; the age of a stream, which `Have` tells, says so, and each batch that is
+older: all that its publisher said before it is older as well. What seems to be from just after that
+time may be from before, since no age counts the ways of the messages that tell it: that is not told
+either.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from math import inf
-from typing import Final
+from typing import Final, NamedTuple
+
+from attrs import define, field
 
 from camcast.doors.repair import RepairWatcher
 from camcast.engine.known_streams import KnownRanges
-from camcast.engine.repair.agreement import FULL_SECONDS
-from camcast.engine.repair.giving_up import GIVE_UP_SECONDS, GivingUp
 from camcast.engine.repair.history import History
-from camcast.engine.repair.lack import Holder, Lack, flat, missing_of
-from camcast.engine.repair.lateness import REORDER_SECONDS, Lateness
-from camcast.engine.repair.messages import Want, Wanted
-from camcast.engine.repair.shared import OLDER_SECONDS, Shared
+from camcast.engine.repair.messages import NONCE_SECONDS, UNKNOWN, Held, Want, Wanted
+from camcast.engine.repair.told import (
+    FULL_SECONDS,
+    JOINING_SECONDS,
+    OLDER_SECONDS,
+    REORDER_SECONDS,
+    Lateness,
+    RepairContext,
+)
+from camcast.engine.repair.upward import News
 from camcast.engine.store import published_at
 from camcast.vocabulary.batches import Batch
-from camcast.vocabulary.events import SEQUENCE_MAX, STREAM_ID_BYTES, StreamId
+from camcast.vocabulary.events import SEQUENCE_MAX, STREAM_ID_BYTES, Missed, StreamId
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.vocabulary.messages import read_topic
 
 ASK_SECONDS: Final = REORDER_SECONDS
-LACKS_MAX: Final = 4096  # chosen: the streams of a minute of partition at 60 new streams a second
+MISSING_MAX: Final = 4096  # chosen: the streams of a minute of partition at 60 new ones a second
+AGAIN_SECONDS: Final = 1.0  # chosen: an answer is on its way for less, but at an overloaded peer
+# chosen: between two questions to one holder. At 30 % loss, where half of them have no answer,
+# nothing of 60,000 streams is missing after 40 s. With 4 s between the questions it was one in 260.
+AGAIN_SECONDS_MAX: Final = 2.0
+HOLDERS_MAX: Final = 3  # chosen: who told first; a round of asking tries them all
+PASSED_BY: Final = 3  # chosen: one may have joined late, two may have been cut off together
+RANGES_MAX: Final = 64  # chosen: ranges of one stream in a message, as many as a process keeps
+GIVE_UP_SECONDS: Final = 10.0  # chosen: by then what a partition held back is there
+
+
+@define
+class Holder:
+    """A process that has told what it holds of a stream."""
+
+    contact: Contact
+    nonce: bytes
+    below: str
+    """The topic of its community, if that is below this one; else empty."""
+    held: Held
+    kept: float
+    """For how many seconds it keeps all bodies."""
+    heard: float
+    """When it told so; its nonce is as old."""
+    since: float = inf
+    """From when on it may be asked for everything, whoever was a member then."""
+    asked: float = -inf
+    """When it was asked last with this nonce, or another that was good."""
+
+
+class Passed(NamedTuple):
+    """A neighbour of the own community that misses nothing of a stream up to some number."""
+
+    below: int
+    """It misses and offers nothing below this number."""
+    begun: float
+    """When the stream's first event was published; infinitely long ago if it does not know."""
+    kept: float
+    """Since when it keeps all bodies."""
+
+
+@define(eq=False)
+class MissingRanges:
+    """What is missing of one stream, as far as this process knows, and who may have it.
+
+    The sequence numbers of a stream, as `KnownRanges` (``known``) and this object share them::
+
+        1           low   bounds[0] bounds[1]      bounds[2]  stop = bounds[3]        below
+        |============|.......|=========|..............|=========|- - - - - - - - - - - ->|
+                         ^before                ^floor                   passed by a neighbour
+        === known   ... missing   - - - nothing is known here; only a neighbour's `Have` tells of it
+
+        low     everything below it is settled; all `bounds` are above it
+        bounds  start and stop of each range that is known above `low`; `stop` is the last of them
+        before  what is missing below it was published before this process became a member:
+                nobody is told of it as `Missed`
+        floor   what is missing below it is given up, or from before that time: it is asked for no
+                more. `before` and `floor` lie anywhere between 1 and `stop`, each for itself
+        below   a neighbour (`Passed`) misses and offers nothing below it
+
+    While nothing of the stream is known here, `MissingRanges.before` stands for the first two.
+    """
+
+    since: float
+    """Since when the lowest number that is missing now is missing, or something above all known."""
+    due: float
+    """When it is asked for next."""
+    sender: Contact | None = None
+    """The neighbour that sent what is above a hole: it is asked first."""
+    holders: list[Holder] = field(factory=list)
+    passed: dict[PeerId, Passed] = field(factory=dict)
+    before: int = 1
+    """Below this number, a stream of which nothing is known is from before this process's time."""
+    asked: int = 0
+    """How often it was asked for since something came last."""
+    lowest: int = 0
+    """The lowest number that was missing when that was last looked at; 0 before."""
+    hole: int = 0
+    """The same number if it has surely been missing `since`, as it is below a known one; else 0."""
+
+    def add_holder(self, holder: Holder, *, offers: bool) -> bool:
+        """Add what another process holds, in place of what it told before.
+
+        `offers` says whether something is missing of that. Returns whether there is somebody to
+        ask at once: one who was not known, or whose nonce was too old to be answered.
+        """
+        peer = holder.contact.peer
+        before = next((one for one in self.holders if one.contact.peer == peer), None)
+        self.holders = [one for one in self.holders if one is not before]
+        if offers:
+            self.holders.append(holder)
+            del self.holders[:-HOLDERS_MAX]
+        if before is not None and holder.heard - before.heard < NONCE_SECONDS:
+            holder.asked = before.asked
+        if not holder.below:
+            _, offered, begun, bounds = holder.held
+            below = min(bounds[0], offered) if offered else bounds[0]
+            # Kept as a time, for an age would be too small when it is looked at.
+            begun_at = -inf if begun == UNKNOWN else holder.heard - begun / 10
+            if peer in self.passed and (earlier := self.passed[peer].begun) > -inf:
+                # An age that lay in a queue makes it younger than it is.
+                begun_at = earlier if begun == UNKNOWN else min(begun_at, earlier)
+            self.passed[peer] = Passed(below, begun_at, holder.heard - holder.kept)
+        return offers and self.asked > 0 and holder.asked == -inf
+
+    def look(self, known: KnownRanges | None, now: float) -> None:
+        """See whether what was missing first has come: a stream that flows always lacks some."""
+        if known is not None:
+            holes = known.holes()
+            lowest = holes[0][0] if holes else known.stop
+            if lowest > self.lowest:
+                if self.lowest:
+                    self.since = now
+                self.hole = lowest if holes and self.since == now else 0
+                self.lowest = lowest
+
+    def fills_hole(self, batch: Batch) -> bool:
+        """Say whether a batch has the number that has been missing `since`, for sure."""
+        return batch.first <= self.hole < batch.first + batch.count
+
+    def next_holder(self) -> Holder:
+        """Return the one of the holders who was not asked for the longest time."""
+        return min(self.holders, key=lambda one: one.asked)
+
+    def add_question(self, now: float) -> None:
+        """Count a question for it; once all holders were asked, each is asked half as often."""
+        holders = max(1, len(self.holders))
+        pause = min(AGAIN_SECONDS * 2 ** (self.asked // holders), AGAIN_SECONDS_MAX)
+        self.due = now + max(AGAIN_SECONDS, pause / holders)
+        self.asked += 1
+
+    def add_answer(self, now: float) -> None:
+        """Count an answer: more is on its way."""
+        self.asked = 1
+        self.due = now + AGAIN_SECONDS
+
+    def missing_here(self, known: KnownRanges | None) -> list[tuple[int, int]]:
+        """Return what is missing, whoever may have it, as (start, stop)."""
+        holes = [] if known is None else known.holes()
+        if not holes:  # then nothing is known of what follows, but that a neighbour has passed it
+            passed = max((one.below for one in self.passed.values()), default=0)
+            start = self.before if known is None else known.floor
+            if start < passed:
+                whole = [(start, passed)]
+                holes = whole if known is None else known.missing(start, passed - start)
+        return holes
+
+    def out_of_reach(self, neighbours: int) -> int:
+        """Return the number below which nobody offers anything; there are so many neighbours."""
+        needed = max(1, min(PASSED_BY, neighbours))
+        passed = sorted((one.below for one in self.passed.values()), reverse=True)
+        return passed[needed - 1] if len(passed) >= needed else 0
+
+
+def check_held(held: Held) -> bool:
+    """Say whether a `Held` of a peer makes sense: its numbers ascend, and are in their range."""
+    _, offered, begun, bounds = held
+    return (
+        bool(bounds)
+        and len(bounds) % 2 == 1
+        and len(bounds) <= 2 * RANGES_MAX + 1
+        and bounds[0] >= 1
+        and bounds[-1] <= SEQUENCE_MAX + 1
+        and (len(bounds) == 1 or all(one < other for one, other in pairwise(bounds)))
+        and 0 <= offered <= SEQUENCE_MAX
+        and begun >= UNKNOWN
+    )
+
+
+def missing_of(
+    held: Held, known: KnownRanges | None, below: int = SEQUENCE_MAX + 1
+) -> list[tuple[int, int]]:
+    """Return what of the offered events `below` a number is not known here, as (start, stop)."""
+    _, offered, _, bounds = held
+    if not offered:
+        return []
+    least = offered if known is None else max(offered, known.floor)
+    missing: list[tuple[int, int]] = []
+    for start, stop in ranges_of(bounds):
+        start, stop = max(start, least), min(stop, below)
+        if start < stop:
+            missing += [(start, stop)] if known is None else known.missing(start, stop - start)
+    return missing
+
+
+def ranges_of(bounds: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of a `Held` as (start, stop)."""
+    if bounds[0] > 1:
+        yield 1, bounds[0]
+    yield from zip(bounds[1::2], bounds[2::2], strict=True)
+
+
+def flat(ranges: Iterable[tuple[int, int]]) -> tuple[int, ...]:
+    """Return (start, stop) ranges one after the other, as a `Wanted` has them."""
+    return tuple(number for one in ranges for number in one)[: 2 * RANGES_MAX]
+
+
+class GivingUp:
+    """Gives up what can no longer be had, and reports it as `Missed`."""
+
+    def __init__(
+        self,
+        context: RepairContext,
+        news: News,
+        history: History,
+        tell_missed: Callable[[Missed, float], None],
+    ) -> None:
+        self.told_missed = 0
+        """The events that were given up, and of which subscribers were told."""
+        self._context = context
+        self._news = news
+        self._history = history
+        self._tell_missed = tell_missed
+
+    def look(
+        self,
+        stream: StreamId,
+        missing: MissingRanges,
+        known: KnownRanges | None,
+        neighbours: int,
+        now: float,
+    ) -> None:
+        """Report what cannot be had any more, and do not ask for it again."""
+        if not self._history.asked(now):
+            self._skip_older(missing, known)
+        out_of_reach = self._out_of_reach(missing, known, neighbours, now)
+        if out_of_reach <= (1 if known is None else known.floor):
+            return
+        # A neighbour that keeps everything since before this process was a member would have
+        # offered it.
+        member, passed = self._context.member_since, missing.passed.values()
+        lived_longer = all(one.kept > member for one in passed)
+        joined = member + JOINING_SECONDS
+        in_my_time = lived_longer and any(one.begun > joined for one in passed)
+        if known is None:
+            if not in_my_time:
+                return
+            me = self._context.community.me.peer
+            known = self._context.streams.introduce(stream, me, now)
+            if known is None:
+                return
+        start = max(known.floor, known.before)
+        for first, stop in known.missing(start, out_of_reach - start):
+            if in_my_time or (lived_longer and first > 1):
+                self.told_missed += stop - first
+                group = self._context.community.group
+                self._tell_missed(Missed(stream, group, first, stop - 1), now)
+        known.floor = out_of_reach
+        self._news.add_change(stream, known, now)
+
+    def _skip_older(self, missing: MissingRanges, known: KnownRanges | None) -> None:
+        """Ask for nothing from before this process's time, where a neighbour shows how far it goes.
+
+        It shows so in a stream of which nothing is known, or not the beginning.
+        """
+        if known is not None and (known.low > 1 or not known.bounds):
+            return
+        # A neighbour that keeps all from before this process's time would have offered what is not
+        # older. But one that has taken this process for younger does not, and another may offer it.
+        member = self._context.member_since
+        before = max((p.below for p in missing.passed.values() if p.kept <= member), default=1)
+        offers = (missing_of(one.held, known) for one in missing.holders)
+        before = min([before, *(offered[0][0] for offered in offers if offered)])
+        if known is None:
+            missing.before = max(missing.before, before)
+        else:
+            known.floor = max(known.floor, min(before, known.bounds[0]))
+
+    def _out_of_reach(
+        self, missing: MissingRanges, known: KnownRanges | None, neighbours: int, now: float
+    ) -> int:
+        """Return the number below which nothing can be had any more; 0 if all may still come."""
+        waited, below = now - missing.since, 0
+        if waited > self._context.retention:
+            below = 1 if known is None else known.stop
+        if waited > GIVE_UP_SECONDS:
+            below = max(below, missing.out_of_reach(neighbours))
+        return below
 
 
 class Asking:
     """Asks for what this process lacks of one community's streams."""
 
     def __init__(
-        self, shared: Shared, giving_up: GivingUp, history: History, lateness: Lateness
+        self, context: RepairContext, giving_up: GivingUp, history: History, lateness: Lateness
     ) -> None:
         self.wants_sent = 0
         """The `Want`s to other processes."""
-        self.lacks: dict[StreamId, Lack] = {}
+        self.missing: dict[StreamId, MissingRanges] = {}
         self.watcher = RepairWatcher()
-        self._shared = shared
+        self._context = context
         self._giving_up = giving_up
         self._history = history
         self._lateness = lateness
         self._asking = False  # whether a timer for asking is set
 
-    def took(self, batch: Batch, known: KnownRanges, source: PeerId, now: float) -> None:
-        """Take note of a batch that is new to the community; `source` sent it."""
-        bounds = known.bounds
-        lack = self.lacks.get(batch.stream)
-        if lack is not None:
-            # What others had to ask for is as old as it says, what lay in queues seems younger.
-            if lack.fills_hole(batch) and published_at(batch) > lack.since:
-                self._lateness.came(now - lack.since, now)
-        elif bounds and (bounds[0] > known.floor or len(bounds) > 2):
-            sender = self._shared.context.membership.peers().get(source)
-            self._lack(batch.stream, now, sender)
+    def add_batch(self, batch: Batch, missing: MissingRanges, now: float) -> None:
+        """Add a batch of a stream of which something was missing."""
+        # What others had to ask for is as old as it says, what lay in queues seems younger.
+        if missing.fills_hole(batch) and published_at(batch) > missing.since:
+            self._lateness.add(now - missing.since, now)
 
-    def came(self, stream: StreamId, now: float) -> None:
-        """Take note that something came that was asked for."""
-        lack = self.lacks.get(stream)
-        if lack is not None:
-            lack.came(now)
+    def add_hole(self, stream: StreamId, source: PeerId, now: float) -> None:
+        """Begin to ask for what is missing below a batch that `source` sent."""
+        self._begin(stream, now, self._context.community.membership.peers().get(source))
 
-    def hear(self, holder: Holder, now: float) -> None:
-        """Take what another process holds of a stream."""
+    def add_repaired(self, stream: StreamId, now: float) -> None:
+        """Add an answer: a batch of a stream came that was asked for."""
+        missing = self.missing.get(stream)
+        if missing is not None:
+            missing.add_answer(now)
+
+    def add_holder(self, holder: Holder, now: float) -> None:
+        """Add what another process holds of a stream."""
         stream = StreamId(holder.held[0])
-        if len(stream) != STREAM_ID_BYTES or stream[:PEER_ID_BYTES] == self._shared.context.me.peer:
+        me = self._context.community.me.peer
+        if len(stream) != STREAM_ID_BYTES or stream[:PEER_ID_BYTES] == me:
             return
-        known = self._shared.streams.known.get(stream)
-        lack = self.lacks.get(stream)
+        known = self._context.streams.known.get(stream)
+        missing = self.missing.get(stream)
         offers = bool(missing_of(holder.held, known))
-        if lack is None:
+        if missing is None:
             passed_all = holder.held[3][0]  # what is kept nowhere any more shows in this alone
             behind = not holder.below and (known is None or known.misses_below(passed_all))
             if not offers and not behind:
                 return
-            lack = self._lack(stream, now)
-            if lack is None:
+            missing = self._begin(stream, now)
+            if missing is None:
                 return
-            neighbour = self._shared.neighbour(holder.contact.peer)
+            neighbour = self._context.neighbour(holder.contact.peer)
             neighbour.agreement.pause = FULL_SECONDS  # it had something to tell
         stop = holder.held[3][-1]
         if known is None or stop > known.stop:
             self.watcher.told(stream, stop, holder.contact.peer, now)
-        if lack.hear(holder, offers=offers):
-            lack.due = now  # those before may be silent
+        if missing.add_holder(holder, offers=offers):
+            missing.due = now  # those before may be silent
             self._ask_after(0.0)
 
-    def _lack(self, stream: StreamId, now: float, sender: Contact | None = None) -> Lack | None:
+    def _begin(
+        self, stream: StreamId, now: float, sender: Contact | None = None
+    ) -> MissingRanges | None:
         """Begin to ask for what is missing of a stream; None if too much is missing already."""
-        if len(self.lacks) >= LACKS_MAX:
+        if len(self.missing) >= MISSING_MAX:
             return None
-        lack = self.lacks[stream] = Lack(now, now + self._lateness.reorder_seconds(now), sender)
-        lack.note_lowest(self._shared.streams.known.get(stream), now)
+        due = now + self._lateness.reorder_seconds(now)
+        missing = self.missing[stream] = MissingRanges(now, due, sender)
+        missing.look(self._context.streams.known.get(stream), now)
         self._ask_after(ASK_SECONDS)
-        return lack
+        return missing
 
     def _ask_after(self, seconds: float) -> None:
         if not self._asking:
             self._asking = True
-            self._shared.outlet.wake(seconds, "ask")
+            self._context.outlet.wake(seconds, "ask")
 
     def wake(self, now: float) -> None:
         """Ask for what is missing and due, each stream of one process; give up what nobody has."""
         self._asking = False
-        neighbours = self._shared.context.membership.neighbours()
+        neighbours = self._context.community.membership.neighbours()
         # Until it could be given up, though nobody keeps it as long: else it is never told.
-        asked_for = max(self._shared.retention, GIVE_UP_SECONDS)
+        asked_for = max(self._context.retention, GIVE_UP_SECONDS)
         asked: dict[tuple[Contact, bytes, str], list[Wanted]] = {}
         since: dict[tuple[Contact, bytes, str], float] = {}
-        for stream, lack in list(self.lacks.items()):
-            if lack.due > now:
+        for stream, missing in list(self.missing.items()):
+            if missing.due > now:
                 continue
-            known = self._shared.streams.known.get(stream)
-            lack.note_lowest(known, now)
-            self._giving_up.look(stream, lack, known, len(neighbours), now)
-            known = self._shared.streams.known.get(stream)
-            lack.holders = [one for one in lack.holders if missing_of(one.held, known)]
-            patience = self.watcher.patience(stream, lack.since, now)
+            known = self._context.streams.known.get(stream)
+            missing.look(known, now)
+            self._giving_up.look(stream, missing, known, len(neighbours), now)
+            known = self._context.streams.known.get(stream)
+            missing.holders = [one for one in missing.holders if missing_of(one.held, known)]
+            patience = self.watcher.patience(stream, missing.since, now)
             awaited = SEQUENCE_MAX + 1 if known is None or patience <= 0 else known.stop
-            holder = lack.next_holder() if lack.holders else None
-            if holder is not None and (missing := missing_of(holder.held, known, awaited)):
+            holder = missing.next_holder() if missing.holders else None
+            if holder is not None and (ranges := missing_of(holder.held, known, awaited)):
                 holder.asked = now
                 key = holder.contact, holder.nonce, holder.below
                 since[key] = min(holder.since, since.get(key, inf))
             elif holder is not None and known is not None and not known.holes():
                 continue  # with patience, which the next look need not have any more
-            elif now - lack.since > asked_for or not (missing := lack.missing_here(known)):
-                del self.lacks[stream]
+            elif now - missing.since > asked_for or not (ranges := missing.missing_here(known)):
+                del self.missing[stream]
                 continue
             elif neighbours:
-                contact = lack.sender
-                if lack.asked or contact is None:
-                    silent = [one for one in neighbours if one.peer not in lack.passed]
-                    contact = self._shared.context.rng.choice(silent or neighbours)
+                contact = missing.sender
+                if missing.asked or contact is None:
+                    silent = [one for one in neighbours if one.peer not in missing.passed]
+                    contact = self._context.community.rng.choice(silent or neighbours)
                 key = contact, b"", ""
             else:
                 continue  # nobody can be asked for now
-            asked.setdefault(key, []).append((stream, flat(missing)))
-            lack.asked_at(now)
+            asked.setdefault(key, []).append((stream, flat(ranges)))
+            missing.add_question(now)
         for key, wanted in asked.items():
             self._send_want(*key, wanted, since.get(key, inf), now)
-        if self.lacks:
+        if self.missing:
             self._ask_after(ASK_SECONDS)
 
     def _send_want(
@@ -157,13 +454,13 @@ class Asking:
         now: float,
     ) -> None:
         self.wants_sent += 1
-        seconds = max(self._shared.seconds_a_member(now) + OLDER_SECONDS, now - since)
+        seconds = max(self._context.seconds_a_member(now) + OLDER_SECONDS, now - since)
         if not below:
             seconds += self._history.asked(now)
         into, group = (
-            ("", None) if not below else (self._shared.context.group.name, read_topic(below))
+            ("", None) if not below else (self._context.community.group.name, read_topic(below))
         )
-        self._shared.outlet.send(
+        self._context.outlet.send(
             [contact],
             Want(nonce, seconds, into, tuple(wanted)),
             group=None if group is None else group.group,

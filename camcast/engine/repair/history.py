@@ -1,30 +1,68 @@
-"""History: what was published before this process became a member, for who asked for it.
+"""What was published before this process became a member: by older members, and on demand.
 
-`subscribe(since=30.0)` asks for it: what neighbours still keep goes to the asking subscription
-only, is marked as known, is never announced and never climbs.
+*History.* `subscribe(since=30.0)` asks for it: what neighbours still keep goes to the asking
+subscription only, is marked as known, is never announced and never climbs (`History`).
+
+*Referring.* A newcomer takes nothing from before its time. So where only newcomers are between two
+older members, neither is told what the other alone has. A newcomer *refers* such neighbours to each
+other, each to one other in a ring, `REFER_SECONDS` after it became a member and again after twice
+as long, until nothing is left in the stores that is older than the newcomer itself. In a quiet
+community, where no tally differs, nobody is referred.
+
+A process that is referred to another sends it a `Compare`: the tallies of what was published in
+each second (`camcast.engine.repair.told`). If these differ from its own, as far as it was a member
+or has something of that second, the other tells all that it knows, and asks for the same. Each of
+the two has *met* the other then: it refers others to it as if they were neighbours. So the older
+members are connected through any number of newcomers: the youngest connects those older than
+itself, then the next one.
+
+*From below.* What climbed is lost above when all who got it die, as in one half of a partition. Who
+said it below still keeps it, but may tell newcomers alone by then. So a newcomer refers older
+members of the communities below, which told it something, to the oldest member of its own that it
+knows, and these tell it what may have been lost (`camcast.engine.repair.upward`). No newcomer takes
+what is older than itself: that would be all that is kept, for each newcomer.
+
+*Hostile.* A `Referral` may name anybody, who is sent one `Compare`: four bytes a second of the
+retention at most, and `REFERRALS_A_SECOND` of them. What a forged `Compare` draws, or a `Referral`
+in the name of a super-process, is bounded by what may be said in `Have`s.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import inf
 from typing import Final
 
-from camcast.engine.repair.haves import Haves
-from camcast.engine.repair.lateness import REORDER_SECONDS
-from camcast.engine.repair.news import TOLD_AT_ONCE
-from camcast.engine.repair.shared import Shared
+from camcast.engine.rate import Rate
+from camcast.engine.repair.messages import UNKNOWN, Compare, Have, Referral
+from camcast.engine.repair.told import (
+    REORDER_SECONDS,
+    Haves,
+    Lateness,
+    RepairContext,
+    Tally,
+)
+from camcast.engine.repair.upward import TOLD_AT_ONCE, Upward
 from camcast.engine.store import published_at
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import StreamId
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.topics import GroupId
+from camcast.vocabulary.wire import MalformedError
 
 HISTORY_SECONDS: Final = 10.0  # chosen: so long answers are taken for the history asked for
+REFER_SECONDS: Final = 2.0  # chosen: by then the tallies of a neighbour were compared twice
+ELDERS_MAX: Final = 8  # chosen: as many messages of 120 bytes; a view holds more, but not only one
+MET_MAX: Final = 32  # chosen: several newcomers' rings
+TELLERS_MAX: Final = 8  # chosen: all of a small community below, some of a large one
+REFERRALS_A_SECOND: Final = 8  # chosen: the neighbours of one newcomer, all in the same second
 
 
 class History:
     """Asks neighbours for what is older than this process's membership."""
 
-    def __init__(self, shared: Shared, haves: Haves) -> None:
-        self._shared = shared
+    def __init__(self, context: RepairContext, haves: Haves) -> None:
+        self._context = context
         self._haves = haves
         self._seconds = 0.0  # before the membership
         self._until = -inf
@@ -37,7 +75,7 @@ class History:
         """Whether a batch from before the membership is for a subscription that asked for it."""
         return (
             now < self._until
-            and published_at(batch) >= self._shared.member_since - self._seconds - REORDER_SECONDS
+            and published_at(batch) >= self._context.member_since - self._seconds - REORDER_SECONDS
         )
 
     def start(self, now: float) -> None:
@@ -50,14 +88,14 @@ class History:
 
         The rest arrives as batches that this `wants`.
         """
-        shared = self._shared
+        context = self._context
         kept = [
             batch
-            for stream, known in shared.streams.known.items()
-            for batch in shared.store.batches(StreamId(stream), 1, known.stop, now - seconds)
+            for stream, known in context.streams.known.items()
+            for batch in context.store.batches(StreamId(stream), 1, known.stop, now - seconds)
             if known.knows(batch.first, batch.count)
         ]
-        joined = shared.member_since
+        joined = context.member_since
         before = seconds if joined == inf else seconds - (now - joined)
         if before > 0:
             self._seconds = max(self._seconds, before)
@@ -67,8 +105,135 @@ class History:
 
     def _ask(self, now: float) -> None:
         """Ask two neighbours."""
-        shared = self._shared
+        context = self._context
         self._until = now + HISTORY_SECONDS
-        seconds = self._seconds + now - shared.member_since
-        for contact in shared.sample(shared.context.membership.neighbours(), TOLD_AT_ONCE):
+        seconds = self._seconds + now - context.member_since
+        for contact in context.sample(context.community.membership.neighbours(), TOLD_AT_ONCE):
             self._haves.send(contact, (), now, history=seconds)
+
+
+class Referring:
+    """Refers older members to each other, and compares with whom this process is referred to."""
+
+    def __init__(
+        self,
+        context: RepairContext,
+        haves: Haves,
+        upward: Upward,
+        tally: Tally,
+        lateness: Lateness,
+        since_1970: float,
+    ) -> None:
+        self._context = context
+        self._haves = haves
+        self._upward = upward
+        self._tally = tally
+        self._lateness = lateness
+        self._since_1970 = since_1970
+        self._met: dict[PeerId, Contact] = {}
+        self._tellers: dict[PeerId, tuple[Contact, GroupId]] = {}
+        """Older members of communities below that told something since others were last referred,
+        and their communities."""
+        self._rate = Rate(REFERRALS_A_SECOND)
+
+    def start(self) -> None:
+        """Begin: this process has become a member."""
+        self._context.outlet.wake(REFER_SECONDS, "refer")
+
+    def wake(self, now: float) -> None:
+        """Refer the older neighbours to each other, while they may have something older."""
+        context = self._context
+        age = context.seconds_a_member(now)
+        if age >= context.retention:
+            return
+        context.outlet.wake(age, "refer")
+        ring = context.sample(self._elders(), ELDERS_MAX)
+        if len(ring) > 1:
+            for one, other in pairwise([*ring, ring[0]]):
+                context.outlet.send([one], Referral(other))
+        tellers, self._tellers = self._tellers, {}
+        eldest = self._eldest()
+        if eldest is not None:
+            for teller, group in tellers.values():
+                context.outlet.send([teller], Referral(eldest), group=group)
+
+    def on_have_from_below(self, source: Contact, group: GroupId, have: Have, now: float) -> None:
+        """Add a process that has told of streams from the community `group` below.
+
+        A process that tells of none that may have begun before this process's time is not added:
+        nobody is referred in a community that has been quiet since.
+        """
+        age = self._context.seconds_a_member(now)
+        begun = (one[2] for one in have.streams)
+        if age < min(have.member, self._context.retention) and any(
+            tenths == UNKNOWN or tenths > 10 * age for tenths in begun
+        ):
+            self._tellers.pop(source.peer, None)
+            self._tellers[source.peer] = source, group
+            if len(self._tellers) > TELLERS_MAX:
+                del self._tellers[next(iter(self._tellers))]
+
+    def on_referral(self, source: Contact, referral: Referral, now: float) -> None:
+        """Compare with a member that this process is referred to, if it is no neighbour.
+
+        A super-process refers to an older one, which is told what may have been lost above.
+        """
+        context, elder = self._context, referral.elder
+        if elder.peer == context.community.me.peer or not self._rate.allows(now):
+            return
+        if self._upward.tell_elder(source, elder, now):
+            return
+        if any(one.peer == elder.peer for one in context.community.membership.neighbours()):
+            return
+        self._meet(elder)
+        since = int(self._since_1970 + max(context.member_since, now - context.retention))
+        parts = self._tally.parts(since, self._lateness.second(self._since_1970, now))
+        context.outlet.send([elder], Compare(context.seconds_a_member(now), since, parts))
+
+    def on_compare(self, source: Contact, message: Compare, now: float) -> None:
+        """Tell a member all if it knows something else of a time at which both could."""
+        if not message.member >= 0:
+            raise MalformedError("a Compare tells of a negative time")
+        context = self._context
+        self._meet(source)
+        neighbour = context.neighbour(source.peer)
+        neighbour.add_membership(message.member, now)
+        until = self._lateness.second(self._since_1970, now)
+        member_since = int(self._since_1970 + context.member_since)
+        difference = self._tally.difference(message.parts, message.since, until, member_since)
+        agreement = neighbour.agreement
+        if agreement.add_difference(difference, until, now) and self._haves.send_full(
+            source, now, reply=True
+        ):
+            agreement.add_telling(difference)
+
+    def _meet(self, contact: Contact) -> None:
+        self._met.pop(contact.peer, None)
+        self._met[contact.peer] = contact
+        if len(self._met) > MET_MAX:
+            del self._met[next(iter(self._met))]
+
+    def _eldest(self) -> Contact | None:
+        """Return who has been a member for longest, as far as neighbours have said so."""
+        context = self._context
+        neighbours = {one.peer: one for one in context.community.membership.neighbours()}
+        older = [
+            contact
+            for peer, contact in (self._met | neighbours).items()
+            if -inf < context.neighbour(peer).member_since < context.member_since
+        ]
+        return min(older, key=lambda one: context.neighbour(one.peer).member_since, default=None)
+
+    def _elders(self) -> list[Contact]:
+        """Return those that may know something from before this process's time."""
+        context = self._context
+        neighbours = {
+            contact.peer: contact
+            for contact in context.community.membership.neighbours()
+            if context.neighbour(contact.peer).agreement.differs
+        }
+        return [
+            contact
+            for peer, contact in (self._met | neighbours).items()
+            if context.neighbour(peer).member_since < context.member_since
+        ]

@@ -9,7 +9,7 @@ from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Decoder, Message
 
 NONCE_BYTES: Final = 8
-NONCE_SECONDS: Final = 10.0  # [PROTOCOLS 8] a nonce is good for so long at least, twice at most
+NONCE_SECONDS: Final = 10.0  # chosen: a nonce is good for so long at least, twice at most
 
 UNKNOWN: Final = -1
 
@@ -73,7 +73,7 @@ class Compare(Message, tag=5, frozen=True):
 
     The time begins at the second `since`, counted from 1970. The sender has been a member for
     `member` seconds. `parts` has the tally of what was published in each second
-    (`camcast.engine.repair.agreement.PART_BYTES`), without the last empty ones.
+    (`camcast.engine.repair.told.PART_BYTES`), without the last empty ones.
     """
 
     member: float
@@ -87,8 +87,8 @@ DECODER: Final[Decoder[Message]] = Decoder(Have | Want | Heard | Referral | Comp
 class Nonces:
     """Nonces of one process, each good for one contact and a while; none has to be remembered.
 
-    Who gives one back has received a message at that address of late: the answer to a `Want`,
-    which is larger than the question, goes to nobody who did not ask (TRUST).
+    A process that gives one back has recently received a message at that address: the answer to a
+    `Want`, which is larger than the question, goes to nobody who did not ask.
     """
 
     def __init__(self, secret: bytes) -> None:

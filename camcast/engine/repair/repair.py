@@ -1,4 +1,4 @@
-"""Repair: every live, connected member gets every event, or is told which it cannot (PROTOCOLS 8).
+"""Repair: every live, connected member gets every event, or is told which it cannot.
 
 Theory of operation
 -------------------
@@ -12,20 +12,22 @@ a question.
 
 *What is missing* shows in three ways. A received batch leaves a hole below it
 (`camcast.engine.repair.asking`). The *news* tell of the streams that have changed
-(`camcast.engine.repair.news`). And a heartbeat carries a *tally*, a hash of what its sender knows
-of a few seconds ago and before (`camcast.engine.repair.agreement`): one that differs twice running
-makes the *full* `Have`, in pages (`camcast.engine.repair.haves`), which the other side answers with
-its own. A difference that three full `Have`s did not remove is left at that: a newcomer knows less
-of the past for good. So newcomers refer older members to each other
-(`camcast.engine.repair.referring`).
+(`camcast.engine.repair.upward.News`). And a heartbeat carries a *tally*, a hash of what its sender
+knows of a few seconds ago and before (`camcast.engine.repair.told`): one that differs twice running
+makes the *full* `Have`, in pages, which the other side answers with its own. A difference that
+three full `Have`s did not remove is accepted: a newcomer never learns the older past. Therefore
+newcomers refer older members to each other (`camcast.engine.repair.history`).
 
 Inside a community, a batch that was asked for is delivered, kept and announced, and not pushed.
 What is told to the communities above (`camcast.engine.repair.upward`) is pushed there, and climbs
-on. What nobody keeps any more is given up (`camcast.engine.repair.giving_up`), and what is older
-than the membership is had on demand only (`camcast.engine.repair.history`).
+on. What nobody keeps any more is given up (`camcast.engine.repair.asking`), and what is older than
+the membership is had on demand only (`camcast.engine.repair.history`).
 
-*Hostile.* Who asks without having been told here draws no batch
+*Hostile.* A process that asks without having received a `Have` gets no batch
 (`camcast.engine.repair.answering`), and everything that is said and remembered is bounded.
+
+*An event* that came in order, of a stream that has changed lately, passes this module and the
+stream's tally in `camcast.engine.repair.told`, and no other.
 """
 
 from __future__ import annotations
@@ -38,20 +40,23 @@ from typing import Final
 from camcast.doors.dissemination import DisseminationContext
 from camcast.doors.repair import Repairs, RepairWatcher
 from camcast.engine.known_streams import KnownRanges, KnownStreams
-from camcast.engine.repair.agreement import FULL_SECONDS, HASH_BYTES, Tally
 from camcast.engine.repair.answering import STREAMS_A_MESSAGE_MAX, Answering, SendAgain
-from camcast.engine.repair.asking import Asking
-from camcast.engine.repair.changes import CLIMBING_SECONDS, Changes
-from camcast.engine.repair.giving_up import GivingUp
-from camcast.engine.repair.haves import Haves
-from camcast.engine.repair.history import History
-from camcast.engine.repair.lack import Holder, check_held
-from camcast.engine.repair.lateness import REORDER_SECONDS, Lateness
+from camcast.engine.repair.asking import Asking, GivingUp, Holder, check_held
+from camcast.engine.repair.history import History, Referring
 from camcast.engine.repair.messages import Compare, Have, Heard, Nonces, Referral, Want
-from camcast.engine.repair.news import News
-from camcast.engine.repair.referring import Referring
-from camcast.engine.repair.shared import JOINING_SECONDS, Shared
-from camcast.engine.repair.upward import Upward
+from camcast.engine.repair.told import (
+    CLIMBING_SECONDS,
+    FULL_SECONDS,
+    HASH_BYTES,
+    JOINING_SECONDS,
+    REORDER_SECONDS,
+    Changes,
+    Haves,
+    Lateness,
+    RepairContext,
+    Tally,
+)
+from camcast.engine.repair.upward import News, Upward
 from camcast.engine.store import Store, published_at
 from camcast.vocabulary.batches import NOT_UPWARD, Batch
 from camcast.vocabulary.events import Missed, StreamId
@@ -70,7 +75,7 @@ class Repair(Repairs):
 
     def __init__(
         self,
-        context: DisseminationContext,
+        community: DisseminationContext,
         streams: KnownStreams,
         store: Store,
         nonces: Nonces,
@@ -81,19 +86,19 @@ class Repair(Repairs):
         lateness: Lateness,
     ) -> None:
         changes = Changes(streams.known.get)
-        self._shared = shared = Shared(context, streams, store, outlet, changes)
-        self._haves = haves = Haves(shared, nonces)
-        self._upward = Upward(shared, haves)
-        self._news = News(shared, haves, self._upward)
-        self._history = History(shared, haves)
-        self._giving_up = GivingUp(shared, self._news, self._history, tell_missed)
-        self._asking = Asking(shared, self._giving_up, self._history, lateness)
-        self._answering = Answering(shared, haves, nonces, send_again)
+        self._context = context = RepairContext(community, streams, store, outlet, changes)
+        self._haves = haves = Haves(context, nonces)
+        self._upward = Upward(context, haves)
+        self._news = News(context, haves, self._upward)
+        self._history = History(context, haves)
+        self._giving_up = GivingUp(context, self._news, self._history, tell_missed)
+        self._asking = Asking(context, self._giving_up, self._history, lateness)
+        self._answering = Answering(context, haves, nonces, send_again)
         self._send_again = send_again
         self._since_1970 = since_1970  # in seconds, when the clock was at 0
         self._lateness = lateness
-        self._tally = Tally(shared.retention)
-        self._referring = Referring(shared, haves, self._upward, self._tally, lateness, since_1970)
+        self._tally = Tally(context.retention)
+        self._referring = Referring(context, haves, self._upward, self._tally, lateness, since_1970)
         self._changed = -inf  # when the tally last did
 
     # -- what others read ------------------------------------------------------------------
@@ -120,26 +125,26 @@ class Repair(Repairs):
 
     def is_changing(self, now: float) -> bool:
         """Whether something came within the retention, so that neighbours may lack it."""
-        return now - self._changed < self._shared.retention
+        return now - self._changed < self._context.retention
 
     @property
     def incomplete_streams(self) -> int:
         """How many streams something is asked for of."""
-        return len(self._asking.lacks)
+        return len(self._asking.missing)
 
     def holes(self) -> int:
         """Count the ranges that are missing in these, as far as the streams are known here."""
-        known = map(self._shared.streams.known.get, self._asking.lacks)
+        known = map(self._context.streams.known.get, self._asking.missing)
         return sum(len(one.holes()) for one in known if one is not None)
 
     def expects(self, stream: StreamId) -> bool:
         """Whether something of this stream was asked for in this community."""
-        lack = self._asking.lacks.get(stream)
-        return lack is not None and lack.asked > 0
+        missing = self._asking.missing.get(stream)
+        return missing is not None and missing.asked > 0
 
     def is_history(self, batch: Batch) -> bool:
         """Whether a batch was published before this process became a member."""
-        return published_at(batch) < self._shared.member_since - REORDER_SECONDS
+        return published_at(batch) < self._context.member_since - REORDER_SECONDS
 
     def wants_history(self, batch: Batch, now: float) -> bool:
         """Whether a batch from before the membership is for a subscription that asked for it."""
@@ -159,39 +164,43 @@ class Repair(Repairs):
 
     def seconds_a_member(self, now: float) -> float:
         """Return for how long this process has been a member; 0 before."""
-        return self._shared.seconds_a_member(now)
+        return self._context.seconds_a_member(now)
 
     # -- inputs ----------------------------------------------------------------------------
 
     def start(self, now: float) -> None:
         """Begin: this process has become a member."""
-        self._shared.member_since = now
+        self._context.member_since = now
         self._history.start(now)
         self._referring.start()
 
-    def took(self, batch: Batch, known: KnownRanges, source: PeerId, now: float) -> None:
-        """Take note of a batch that is new to the community; `source` sent it."""
-        shared = self._shared
-        shared.store.put(batch, shared.retention, now)
+    def add_batch(self, batch: Batch, known: KnownRanges, source: PeerId, now: float) -> None:
+        """Add a batch that is new to the community; `source` sent it."""
+        context = self._context
+        context.store.put(batch, context.retention, now)
         stream = batch.stream
         if batch.first == 1:
             known.begun = published_at(batch)
-        if published_at(batch) < shared.member_since + JOINING_SECONDS:
+        if published_at(batch) < context.member_since + JOINING_SECONDS:
             known.before = max(known.before, batch.first + batch.count)
         self._tally.add(batch, int(self._since_1970 + now))
         self._changed = now
-        if stream not in shared.changes.recent:
-            self._news.note(stream, known, now)
+        if stream not in context.changes.recent:
+            self._news.add_change(stream, known, now)
         if batch.head_flags & OTHER_LEVEL or not source:
-            self._upward.brought(stream, published_at(batch) if self.is_history(batch) else inf)
-        self._asking.took(batch, known, source, now)
+            self._upward.add_brought(stream, published_at(batch) if self.is_history(batch) else inf)
+        missing, bounds = self._asking.missing.get(stream), known.bounds
+        if missing is not None:
+            self._asking.add_batch(batch, missing, now)
+        elif bounds and (bounds[0] > known.floor or len(bounds) > 2):
+            self._asking.add_hole(stream, source, now)
 
-    def took_repaired(self, batch: Batch, now: float) -> None:
-        """Take note, after `took`, that a batch is one that was asked for."""
-        self._asking.came(batch.stream, now)
-        self._news.note_urgent(batch.stream)
+    def add_repaired(self, batch: Batch, now: float) -> None:
+        """Add, after `add_batch`, that the batch is one that was asked for."""
+        self._asking.add_repaired(batch.stream, now)
+        self._news.add_urgent(batch.stream)
 
-    def hear_tally(self, source: Contact, tally: bytes, second: int, now: float) -> None:
+    def on_tally(self, source: Contact, tally: bytes, second: int, now: float) -> None:
         """Take the tally of a neighbour up to a second, empty if it knows nothing."""
         late = self._lateness
         if late.lag(now) and second > late.second(self._since_1970, now):
@@ -202,11 +211,11 @@ class Repair(Repairs):
         if not own and not tally:
             return
         difference = own ^ int.from_bytes(tally[:HASH_BYTES])
-        agreement = self._shared.neighbour(source.peer).agreement
-        if agreement.hear(difference, second, now) and self._haves.send_full(
+        agreement = self._context.neighbour(source.peer).agreement
+        if agreement.add_difference(difference, second, now) and self._haves.send_full(
             source, now, reply=True
         ):
-            agreement.tell(difference)
+            agreement.add_telling(difference)
 
     def leave(self, now: float) -> None:
         """Give what this process published of late to others, who cannot ask it any more.
@@ -215,47 +224,47 @@ class Repair(Repairs):
         that were heard of last come first: others may have died without its being known yet. A
         process that hears nobody of its community gives all that still climbs.
         """
-        shared = self._shared
-        context = shared.context
-        neighbours = context.membership.neighbours()
-        neighbours = self._heard_last(shared.sample(neighbours, len(neighbours)))
+        context = self._context
+        community = context.community
+        neighbours = community.membership.neighbours()
+        neighbours = self._heard_last(context.sample(neighbours, len(neighbours)))
         heirs: list[tuple[Contact, Topic | None]] = [(contact, None) for contact in neighbours]
-        for topic, above in (table.nearest() for table in context.super_tables):
-            if context.groups.membership(topic) is None:
+        for topic, above in (table.nearest() for table in community.super_tables):
+            if community.groups.membership(topic) is None:
                 heirs += [(contact, topic) for contact in self._heard_last(above)]
-        heard = max((context.liveness.heard(one.peer) for one in neighbours), default=-inf)
+        heard = max((community.liveness.heard(one.peer) for one in neighbours), default=-inf)
         after = now - (LATE_SECONDS if now - heard <= LATE_SECONDS else CLIMBING_SECONDS)
         unheard = 0
-        for stream in shared.changes.brought:
-            if stream[:PEER_ID_BYTES] == context.me.peer:
-                known = shared.streams.known[stream]
-                for batch in shared.store.batches(stream, 1, known.stop, after):
+        for stream in context.changes.brought:
+            if stream[:PEER_ID_BYTES] == community.me.peer:
+                known = context.streams.known[stream]
+                for batch in context.store.batches(stream, 1, known.stop, after):
                     unheard += 0 if heirs else batch.count
                     for contact, upward in heirs:
                         if upward is None or not batch.flags & NOT_UPWARD:
                             self._send_again(batch, contact, now, upward)
-        if unheard and context.super_tables:
-            shared.outlet.report("unheard", count=unheard)
+        if unheard and community.super_tables:
+            context.outlet.report("unheard", count=unheard)
 
     def _heard_last(self, contacts: Sequence[Contact]) -> list[Contact]:
         """Return the `HEIRS` of these that were heard of last."""
         return nlargest(
-            HEIRS, contacts, key=lambda one: self._shared.context.liveness.heard(one.peer)
+            HEIRS, contacts, key=lambda one: self._context.community.liveness.heard(one.peer)
         )
 
     def receive(self, source: Contact, message: Message, now: float) -> None:
         """Take a message of repair."""
         match message:
             case Have():
-                self._take_have(source, message, now)
+                self._on_have(source, message, now)
             case Want():
-                self._answering.take(source, message, now)
+                self._answering.on_want(source, message, now)
             case Heard():
-                self._upward.heard(source.peer, message.reply)
+                self._upward.on_heard(source.peer, message.reply)
             case Referral():
-                self._referring.take(source, message, now)
+                self._referring.on_referral(source, message, now)
             case Compare():
-                self._referring.compare(source, message, now)
+                self._referring.on_compare(source, message, now)
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """Take a timer of the news, or that of asking."""
@@ -278,34 +287,34 @@ class Repair(Repairs):
         """
         return self._history.fetch(seconds, now)
 
-    def _take_have(self, source: Contact, have: Have, now: float) -> None:
+    def _on_have(self, source: Contact, have: Have, now: float) -> None:
         if not (have.member >= 0 and have.history >= 0 and have.kept >= 0):  # NaN is refused
             raise MalformedError("a Have tells of a negative time")
         below = read_topic(have.below).group if have.below else None  # raises before it is kept
-        shared, haves = self._shared, self._haves
-        neighbour = shared.neighbour(source.peer)
+        context, haves = self._context, self._haves
+        neighbour = context.neighbour(source.peer)
         if below is None:
-            neighbour.hear_member(have.member, now)
+            neighbour.add_membership(have.member, now)
         since = now - have.history if below is not None and have.history > 0 else inf
         for held in have.streams[:STREAMS_A_MESSAGE_MAX]:
             if not check_held(held):
                 raise MalformedError("a Have tells of ranges that cannot be")
             stream, _, _, bounds = held
-            known = shared.streams.known.get(stream)
-            if known is not None and bounds[-1] <= known.low and stream not in self._asking.lacks:
+            known = context.streams.known.get(stream)
+            if known is not None and bounds[-1] <= known.low and stream not in self._asking.missing:
                 continue  # settled here, as nearly all is of a stream that flows
             one = Holder(source, have.nonce, have.below, held, have.kept, now, since)
-            self._asking.hear(one, now)
+            self._asking.add_holder(one, now)
         if below is not None:
-            self._referring.told_from_below(source, below, have, now)
+            self._referring.on_have_from_below(source, below, have, now)
             if have.reply:
-                shared.outlet.send([source], Heard(have.reply), group=below)
+                context.outlet.send([source], Heard(have.reply), group=below)
             return
         if have.history > 0:
             if haves.room(now) <= 0:
                 return  # a stranger can ask for another as often as it likes
             after = now - have.history
-            history = haves.held(shared.heard_after(after), after, now)
+            history = haves.held(context.heard_after(after), after, now)
             haves.send(source, history, now)
         elif have.reply and now - neighbour.agreement.told_at >= FULL_SECONDS:
             haves.send_full(source, now, reply=False)

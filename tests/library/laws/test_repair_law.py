@@ -16,7 +16,7 @@ import pytest
 
 from camcast.engine.node import Node
 from camcast.engine.repair.answering import Answering
-from camcast.engine.repair.lack import Lack
+from camcast.engine.repair.asking import MissingRanges
 from camcast.engine.repair.upward import Upward
 from camcast.research.scenarios.virtual import VirtualScenario
 from camcast.research.scenarios.workload import Workload
@@ -122,7 +122,7 @@ def test_the_judge_sees_streams_that_nobody_sends_again(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(Answering, "_answer", but_one_in_eight)
     assert judge(make_case("scamp", 1, ("cut-10",))).lost
-    monkeypatch.setattr(Lack, "out_of_reach", lambda lack, _: lack.lowest + 1)
+    monkeypatch.setattr(MissingRanges, "out_of_reach", lambda one, _: one.lowest + 1)
     assert judge(make_case("scamp", 1, ("cut-10",))).told_wrongly  # though others have it
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from camcast.engine.repair.lateness import REORDER_SECONDS
+from camcast.engine.repair.told import REORDER_SECONDS
 from tests.library.live.communities import Inbox, join_all, managers
 from tests.patience import eventually, live
 

@@ -38,8 +38,7 @@ from camcast.engine.liveness_messages import (
     Verdict,
 )
 from camcast.engine.questions import QUESTIONS_MAX
-from camcast.engine.repair.agreement import LAG_SECONDS
-from camcast.engine.repair.lateness import Lateness
+from camcast.engine.repair.told import LAG_SECONDS, Lateness
 from camcast.testing.lone_process import LoneProcess
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message, encode

@@ -1,18 +1,19 @@
-"""History asked for again and again costs a bounded number of bytes."""
+"""History asked for again and again costs a bounded number of bytes.
+
+Newcomers refer older members to each other, who compare what the newcomers are too young for.
+"""
 
 from __future__ import annotations
 
-from camcast.engine.repair.haves import HAVE_BYTES_A_SECOND, HAVE_BYTES_MAX
-from camcast.engine.repair.messages import Have
+from camcast.engine.node import Node
+from camcast.engine.repair.history import REFERRALS_A_SECOND
+from camcast.engine.repair.messages import Compare, Have, Referral
+from camcast.engine.repair.told import HAVE_BYTES_A_SECOND, HAVE_BYTES_MAX
 from camcast.vocabulary.batches import make_batch
 from camcast.vocabulary.events import stream_id
-from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import encode
-from tests.library.unit.engine.repair.repair_world import (
-    A,
-    RepairWorld,
-    members,
-)
+from tests.library.unit.engine.repair.repair_world import STRANGER, A, RepairWorld, members
 
 
 def test_who_asks_for_history_again_and_again_gets_no_more_than_the_second_allows(
@@ -30,3 +31,77 @@ def test_who_asks_for_history_again_and_again_gets_no_more_than_the_second_allow
         drawn += sum(len(encode(answer)) for answer in answers)
     said = HAVE_BYTES_MAX + HAVE_BYTES_A_SECOND * 60 * 0.05
     assert 200_000 < drawn <= said + 72_000  # the last answer is told whole
+
+
+# -- newcomers refer older members to each other ---------------------------------------------------
+
+
+def second(world: RepairWorld, node: Node) -> int:
+    """Return the second since 1970 of a node's clock."""
+    (participation,) = node.participations
+    assert participation.repair is not None
+    return int(participation.repair._since_1970 + world.now)
+
+
+def referrals(world: RepairWorld) -> set[tuple[str, str]]:
+    return {
+        (target, said.elder.address) for _, target, said in world.said if isinstance(said, Referral)
+    }
+
+
+def test_a_newcomer_refers_to_each_other_those_who_know_what_it_does_not(
+    world: RepairWorld,
+) -> None:
+    one, other = members(world, A, A)
+    world.publish(one, A, b"old", seconds=5.0)
+    newcomer = world.join(A)
+    world.run(10.0)
+    addresses = one.me.address, other.me.address
+    assert referrals(world) == {addresses, addresses[::-1]}
+    # They are neighbours, so they compare with each heartbeat, and not for this.
+    assert not [said for *_, said in world.said if isinstance(said, Compare)]
+    assert not world.payloads(newcomer)
+
+
+def test_where_nothing_was_said_nobody_is_referred(world: RepairWorld) -> None:
+    list(members(world, A, A))
+    world.join(A)
+    world.run(10.0)
+    assert not referrals(world)
+
+
+def test_who_knows_something_else_of_a_second_tells_it_and_asks_for_the_same(
+    world: RepairWorld,
+) -> None:
+    one, _ = members(world, A, A)
+    since = second(world, one)
+    event = world.publish(one, A, b"goal", seconds=5.0)
+    (answer,) = world.ask(one, Compare(100.0, since, b""))
+    assert isinstance(answer, Have)
+    assert [held[0] for held in answer.streams] == [event.stream]
+    assert answer.reply
+
+
+def test_who_knows_the_same_says_nothing(world: RepairWorld) -> None:
+    one, other = members(world, A, A)
+    since = second(world, one)
+    world.publish(one, A, b"goal", seconds=5.0)
+    (participation,) = other.participations
+    assert participation.repair is not None
+    parts = participation.repair._tally.parts(since, since + 5)
+    assert parts.strip(b"\0")
+    assert not world.ask(one, Compare(100.0, since, parts))
+
+
+def test_to_whom_strangers_refer_it_a_member_sends_little(world: RepairWorld) -> None:
+    """A referral of 60 bytes may name anybody: it draws one message of its size to there."""
+    one, _ = members(world, A, A)
+    named = [Contact(PeerId(bytes([n] * 16)), f"tcp://10.9.8.{n}:7000") for n in range(1, 20)]
+    said: list[tuple[str, Compare]] = []
+    for elder in named:
+        world.ask(one, Referral(elder))
+        said += [(target, one) for _, target, one in world.said if isinstance(one, Compare)]
+    assert [target for target, _ in said] == [one.address for one in named[:REFERRALS_A_SECOND]]
+    assert not any(one.parts for _, one in said)
+    assert not world.ask(one, Compare(100.0, -(10**18), b"\1" * 4096))  # nor does it take long
+    assert STRANGER.address not in {target for target, _ in said}
