@@ -15,6 +15,7 @@ from camcast.security.keys import PublicKey, SecretKey
 from camcast.security.known_peers import KnownPeers
 from camcast.virtual.datagram_network import HostPort, ip_of
 from camcast.virtual.network import address_of
+from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import Topic
 from overlays.kademlia.naming import KeyNames
@@ -22,6 +23,7 @@ from overlays.kademlia.overlay import KademliaOverlay
 from tests.library.unit.overlays.kademlia.kademlia_world import PORT, Overlays
 from tests.signed_world import certificate, key, with_own
 
+CLOCK = Clock(0.0, 1_000.0)
 BOOTSTRAP_ADDRESS = f"tcp://{ip_of(0)}:{PORT}"
 
 
@@ -64,7 +66,7 @@ class SignedOverlays(Overlays):
         self._nonces = count(1)
 
     def clock(self) -> float:
-        return 1_000.0 + self.now
+        return CLOCK.wall(self.now)
 
     def identity(self, number: int) -> SignedLinks:
         """Make the identity of a host's next process."""
@@ -74,7 +76,7 @@ class SignedOverlays(Overlays):
             own = certificate(secret, topic, rights, serial=1 + number)
         self.signing[number] = with_own(secret, own)
         links = SignedLinks.of(
-            self.signing[number], {BOOTSTRAP_ADDRESS: self.public(0).text}, self.clock
+            self.signing[number], {BOOTSTRAP_ADDRESS: self.public(0).text}, CLOCK, lambda: self.now
         )
         links.known.reached_at(address_of(number))
         self.links[number] = links

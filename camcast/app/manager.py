@@ -34,6 +34,7 @@ from camcast.live.event_account import account_of_event
 from camcast.live.gateway_file import check_keys, parse_gateways, read_gateways, resolve_gateways
 from camcast.live.runner import Runner
 from camcast.live.stats import FirstContactStats, PeerStats, Stats, take_peer_stats, take_stats
+from camcast.live.wall_clock import start_clock
 from camcast.observe.event_trace import Account
 from camcast.observe.recent import Recent
 from camcast.security.passphrase import check_passphrase, group_key
@@ -232,18 +233,19 @@ class CommunityManager:
     async def _start(self) -> None:
         settings = self._settings
         gateways, keys = await resolve_gateways(settings.gateways)
-        pipes, admission = self._given_pipes, None
+        pipes, admission, loop = self._given_pipes, None, asyncio.get_running_loop()
+        clock = start_clock(loop.time)
         if self._identity is not None:
             from camcast.live.profiles.signed_links import SignedLinks
 
-            profile = SignedLinks.of(self._identity.signatures, keys, time.time)
+            profile = SignedLinks.of(self._identity.signatures, keys, clock, loop.time)
             admission = profile.known
             pipes = transports.open_with(self._transport, profile)
         elif pipes is None:
             if self._passphrase is not None:  # which takes a while, but only once a process
                 await asyncio.to_thread(group_key, self._passphrase)
             pipes = transports.open_pipes(self._transport, passphrase=self._passphrase)
-        store = _stores.setdefault(asyncio.get_running_loop(), Store()) if self._repair else None
+        store = _stores.setdefault(loop, Store()) if self._repair else None
         runner: Runner | None = None
         try:
             runner = Runner(
@@ -254,6 +256,7 @@ class CommunityManager:
                     admission=admission,
                 ),
                 pipes,
+                clock=clock,
                 bind=self._bind,
                 advertise=self._advertise,
                 rng=self._rng,
@@ -288,9 +291,11 @@ class CommunityManager:
         """
         if self._identity is None:
             raise CommunityError("this process has no identity, and no certificate to renew")
-        if self._lifetime.runner is not None:
-            self._lifetime.runner.flush()  # and sign by the certificates of then
-        self._identity.read_again()
+        runner, wall = self._lifetime.runner, time.time()
+        if runner is not None:
+            runner.flush()  # and sign by the certificates of then
+            wall = runner.clock.wall(asyncio.get_running_loop().time())
+        self._identity.read_again(wall)
 
     async def close(self) -> None:
         """Leave every community politely, and stop listening.

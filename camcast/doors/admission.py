@@ -10,6 +10,7 @@ from typing import Protocol
 
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.introductions import Introduction
+from camcast.vocabulary.refusal import Refusal
 from camcast.vocabulary.topics import Topic
 
 
@@ -23,6 +24,13 @@ class Admission(Protocol):
     def reached_at(self, address: str) -> None:
         """Note the address that this process announces, for its introduction."""
 
+    def introduce_anew(self, now: float) -> None:
+        """Sign the introduction of this process anew, since its clock was set: it is now `now`.
+
+        The new introduction takes the place of the old one everywhere, whatever the old one said of
+        the time.
+        """
+
     def own(self, now: float) -> Introduction:
         """Return the introduction of this process, which is made anew before it expires."""
 
@@ -35,11 +43,8 @@ class Admission(Protocol):
         `now` may lie ahead. The number is that of `camcast.vocabulary.size_estimate.number_of`.
         """
 
-    def take(self, introduction: Introduction, now: float) -> str:
-        """Verify and remember an introduction; return why it is refused, as a counter's name.
-
-        An accepted introduction returns "".
-        """
+    def take(self, introduction: Introduction, now: float) -> Refusal:
+        """Verify and remember an introduction; return why it is refused, or `TAKEN`."""
 
     def owner(self, introduction: Introduction) -> PeerId:
         """Return the process that an introduction names as its owner, without verifying it.
@@ -59,8 +64,8 @@ class Admission(Protocol):
 
     def mandate_refusal(
         self, peer: PeerId, said: bytes, mandate: bytes, now: float, *, verified: bool
-    ) -> str:
-        """Return why a mandate of another process does not count, as a counter's name, or "".
+    ) -> Refusal:
+        """Return why a mandate of another process does not count, or `TAKEN`.
 
         With `verified`, the caller has had this mandate accepted for the same bytes before: only
         its time is checked then, and not the signature.

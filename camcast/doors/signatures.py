@@ -11,6 +11,7 @@ from typing import Final, Protocol
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.refusal import Refusal
 from camcast.vocabulary.topics import Topic
 
 UNKNOWN: Final = "unknown"
@@ -41,8 +42,8 @@ class Signatures(Protocol):
     def sign(self, batch: Batch) -> Batch:
         """Return this process's own batch with its signature."""
 
-    def refusal(self, batch: Batch, group: Topic, now: float, retention_seconds: float) -> str:
-        """Return why a batch that came in a group is not believed, as a counter's name, or "".
+    def refusal(self, batch: Batch, group: Topic, now: float, retention_seconds: float) -> Refusal:
+        """Return why a batch that came in a group is not believed, or `TAKEN`.
 
         Batches that are older than `retention_seconds` are refused.
         """
@@ -56,8 +57,8 @@ class Signatures(Protocol):
     def revocations(self) -> Sequence[bytes]:
         """Return the latest list of revocations of each issuer."""
 
-    def take_revocations(self, data: bytes, now: float) -> str:
-        """Take an issuer's list if it is newer; return why it is refused, or ""."""
+    def take_revocations(self, data: bytes, now: float) -> Refusal:
+        """Take an issuer's list if it is newer; return why it is refused, or `TAKEN`."""
 
     def put_out(self, now: float) -> Sequence[PeerId]:
         """Return the processes of which a certificate is revoked and no other one is valid."""
@@ -65,5 +66,5 @@ class Signatures(Protocol):
     def warnings(self, now: float) -> Mapping[bytes, str]:
         """Return a sentence for the operator about each thing to be done soon, by its subject."""
 
-    def learn(self, chain: Sequence[bytes], now: float) -> str:
-        """Verify and remember a chain of certificates; return why it is refused, or ""."""
+    def learn(self, chain: Sequence[bytes], now: float) -> Refusal:
+        """Verify and remember a chain of certificates; return why it is refused, or `TAKEN`."""

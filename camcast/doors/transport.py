@@ -202,6 +202,9 @@ class OutputPipes(ABC):
         be queued is dropped and counted. Sending after `close` drops too.
         """
 
+    def introduce_anew(self) -> None:  # noqa: B027 - most transports show nothing for long
+        """Show the profile's proof anew on all links that go on showing the one of their start."""
+
     @abstractmethod
     def has_room(self, contacts: Iterable[Contact], size: int) -> bool:
         """Say whether an event of `size` bytes for some of `contacts` can be accepted.

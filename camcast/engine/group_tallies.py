@@ -15,6 +15,7 @@ from camcast.engine.liveness_messages import GroupTally
 from camcast.engine.participation import Participation
 from camcast.engine.repair.repair import Repair
 from camcast.engine.repair.told import Lateness
+from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import GroupId
 
@@ -22,20 +23,19 @@ from camcast.vocabulary.topics import GroupId
 class GroupTallies:
     """The tallies of one process's groups.
 
-    `since_1970` is the time when the clock was at 0; `is_member` says whether a process may be a
-    member of a group at all.
+    `is_member` says whether a process may be a member of a group at all.
     """
 
     def __init__(
         self,
         groups: Groups,
         lateness: Lateness,
-        since_1970: float,
+        clock: Clock,
         is_member: Callable[[Contact, Participation], bool],
     ) -> None:
         self._groups = groups
         self._lateness = lateness
-        self._since_1970 = since_1970
+        self._clock = clock
         self._is_member = is_member
         self._at = -inf  # when it was last looked which second it is
         self._second = 0  # that the tallies in `_changing` end at
@@ -63,7 +63,7 @@ class GroupTallies:
         It is the same object for as long as a heartbeat without pieces has the same tallies.
         """
         if now != self._at:  # the same for all peers of a period
-            self._at, second = now, self._lateness.second(self._since_1970, now)
+            self._at, second = now, self._lateness.second(self._clock, now)
             if second != self._second:
                 self._second, self._changing = second, self._find_changing(second, now)
         return self._changing

@@ -43,7 +43,7 @@ from camcast.engine.guard.doorkeeper import Doorkeeper, Introductions, WhoAre
 from camcast.engine.guard.signing import Signing
 from camcast.engine.intake import Intake
 from camcast.engine.liveness import LivenessService
-from camcast.engine.participation import Participation
+from camcast.engine.participation import RETRY_SECONDS, Participation
 from camcast.engine.participation_maker import ParticipationMaker
 from camcast.engine.publisher import Publisher
 from camcast.engine.recorder import NodeCounters, Recorder
@@ -55,6 +55,7 @@ from camcast.interests.attributes import EventAttributes
 from camcast.interests.interest import Interest
 from camcast.interests.wanted import ProcessInterest
 from camcast.vocabulary.addresses import AddressError
+from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import Receipt
 from camcast.vocabulary.identity import Contact, PeerId, known_contact
 from camcast.vocabulary.messages import Decoder, MessageT
@@ -78,9 +79,9 @@ RETRY_SECONDS_MAX: Final = 10.0
 class Node:
     """One process of CAMCAST; see the module's theory of operation.
 
-    `me` is its identity and the address that it announces, `epoch` its start time in milliseconds
-    since 1970, and `started` the same time by the clock of its inputs; `rng` is the random stream
-    of its protocols. `attributes` reads the attributes of events, for a driver that does so too.
+    `me` is its identity and the address that it announces, `rng` the random stream of its
+    protocols. `clock`, which the driver may share, says what the wall clock is at a time of inputs.
+    `attributes` reads the attributes of events, for a driver that does so too.
     """
 
     def __init__(
@@ -88,24 +89,22 @@ class Node:
         me: Contact,
         settings: Settings,
         rng: Random,
-        epoch: int,
+        clock: Clock,
         trace: Trace | None = None,
-        *,
-        started: float = 0.0,
         attributes: EventAttributes | None = None,
     ) -> None:
         self.me = me
         self.outbox = outbox = Outbox()
         self._settings = settings
         self._rng = rng
-        self._since_1970 = epoch / 1000 - started  # in seconds, when the clock of inputs was at 0
+        self.clock = clock
         self._groups = groups = Groups()
         self._joining: list[Participation] = []
         self._homes: dict[GroupId, Participation] = {}
         """The group in which the events of each subscribed topic start."""
         self.recorder = recorder = Recorder(trace, outbox, groups)
         lateness = Lateness()
-        tallies = GroupTallies(groups, lateness, self._since_1970, self._is_member)
+        tallies = GroupTallies(groups, lateness, clock, self._is_member)
         self.liveness = LivenessService(
             ControlOutlet(outbox, me, Kind.LIVENESS, NO_GROUP),
             rng,
@@ -128,7 +127,7 @@ class Node:
                 self._strangers.neighbours,
                 self.liveness.contact,
                 rng,
-                epoch / 1000 - started,
+                clock,
             )
         self.doorkeeper: Doorkeeper | None = None
         """Judges what other processes send; None where everybody may send anything."""
@@ -139,8 +138,7 @@ class Node:
                 settings.admission,
                 ControlOutlet(outbox, me, Kind.SECURITY, NO_GROUP),
                 recorder.counters,
-                self._since_1970,
-                started,
+                clock,
             )
             outbox.vouch = self.doorkeeper.vouch
         self._intake = Intake(
@@ -166,15 +164,14 @@ class Node:
             attributes or EventAttributes(),
             self._intake,
             lateness,
-            self._since_1970,
+            clock,
             self.doorkeeper,
         )
         self._publisher = Publisher(
             me.peer,
             self._intake,
             recorder,
-            epoch,
-            self._since_1970,
+            clock,
             self.signing,
             settings.reserve_numbers,
         )
@@ -396,6 +393,28 @@ class Node:
         self._found(finding, now)
         self._settle(now)
 
+    def compare_clocks(self, now: float, wall: float) -> bool:
+        """Take readings of both clocks at one moment; return whether the wall clock was set.
+
+        The driver calls this once a period. Only a wall clock that was set by more than
+        `camcast.vocabulary.clock.STEP_SECONDS` since the last time counts as set.
+        """
+        seconds = self.clock.step(now, wall)
+        if not seconds:
+            return False
+        self._note(Notice("clock_set", seconds=seconds))
+        if self.doorkeeper is not None:
+            self.doorkeeper.begin(now)
+            self.doorkeeper.clock_set()
+        for participation in self.participations:
+            if participation.repair is not None:
+                participation.repair.clock_set(now)
+        for participation in self._joining:  # which nobody may have answered for the wrong time
+            participation.retry_seconds = RETRY_SECONDS
+            self.discovery.seek(participation.topic, CONTACTS_WANTED, now)
+        self._settle(now)
+        return True
+
     # -- where inputs go -------------------------------------------------------------------
 
     def _take_control(
@@ -562,7 +581,8 @@ class Node:
             number, *rest = name
             assert isinstance(number, int)
             participation.links[number].wake(tuple(rest), now)
-        elif not participation.joined:  # the node's own: nobody had answered
+        elif not participation.joined and name == (participation.retries,):
+            # The node's own: nobody had answered.
             self.discovery.seek(participation.topic, CONTACTS_WANTED, now)
 
     def _found(self, finding: Finding, now: float) -> None:
@@ -649,7 +669,9 @@ class Node:
     def _retry(self, participation: Participation) -> None:
         """Ask the discovery again after a while, by a timer of the node's own."""
         if not participation.joined:
-            token = Token(None, participation.topic.group, (participation.serial,))
+            participation.retries += 1
+            name = participation.serial, participation.retries
+            token = Token(None, participation.topic.group, name)
             self.outbox.wakes.append(Wake(participation.retry_seconds, token))
             participation.retry_seconds = min(2 * participation.retry_seconds, RETRY_SECONDS_MAX)
 

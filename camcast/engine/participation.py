@@ -54,6 +54,8 @@ class Participation:
     unanswered: Finding | None = None
     """The discovery's last answer while it cannot tell who is in the community, else None."""
     retry_seconds: float = RETRY_SECONDS
+    retries: int = 0
+    """How often the discovery could not answer; only the latest timer for a retry counts."""
 
     @property
     def topic(self) -> Topic:

@@ -28,6 +28,7 @@ from camcast.engine.settings import Settings
 from camcast.engine.strangers import Strangers
 from camcast.interests.attributes import EventAttributes
 from camcast.interests.wanted import ProcessInterest
+from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import Missed
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import ControlOutlet, Outbox, Tell
@@ -51,7 +52,7 @@ class ParticipationMaker:
     _attributes: EventAttributes
     _groups: OwnGroups
     _lateness: Lateness
-    _since_1970: float
+    _clock: Clock
     _doorkeeper: Doorkeeper | None
     _asked: AskedLately = field(init=False, factory=AskedLately)
     _serial: int = field(init=False, default=0)
@@ -144,7 +145,7 @@ class ParticipationMaker:
                 events.send_again,
                 outlet,
                 partial(self._tell_missed, topic.group),
-                self._since_1970,
+                self._clock,
                 self._lateness,
             )
             context = evolve(context, repair=repair)

@@ -17,6 +17,7 @@ from camcast.engine.intake import Intake
 from camcast.engine.participation import Participation
 from camcast.engine.recorder import Recorder
 from camcast.vocabulary.batches import BODY_BYTES_MAX, make_batch
+from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import SEQUENCE_MAX, EventId, Receipt, StreamId, stream_id
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import GroupId, Topic
@@ -71,10 +72,9 @@ class _Stream:
 
 
 class Publisher:
-    """The streams of one process, numbered from `epoch` on or as `reserve` says.
+    """The streams of one process, numbered from its start on or as `reserve` says.
 
-    `epoch` is the start of the process in milliseconds since 1970, `since_1970` the time in seconds
-    since 1970 when its clock was at 0.
+    The first number is the start of the process in milliseconds since 1970.
     """
 
     def __init__(
@@ -82,8 +82,7 @@ class Publisher:
         me: PeerId,
         intake: Intake,
         recorder: Recorder,
-        epoch: int,
-        since_1970: float,
+        clock: Clock,
         signing: Signing | None = None,
         reserve: ReserveNumbers = by_clock,
     ) -> None:
@@ -92,8 +91,9 @@ class Publisher:
         self._recorder = recorder
         self._signing = signing
         self._reserve = reserve
-        self._number = self._reserved = epoch  # the next stream's, and the first unreserved
-        self._since_1970 = since_1970
+        # The next stream's number, and the first that is not reserved.
+        self._number = self._reserved = round(1000 * clock.wall(clock.started))
+        self._clock = clock
         self._streams: dict[tuple[GroupId, bool, float | None], _Stream] = {}
         self._open: list[_Stream] = []
 
@@ -175,7 +175,7 @@ class Publisher:
             stream.topic,
             typed=stream.typed,
             upward_probability=stream.upward_probability,
-            published=round(1000 * (self._since_1970 + now)),
+            published=round(1000 * self._clock.wall(now)),
             since=now,
             busy=stream.participation.dissemination.flags_busy
             and stream.is_busy(len(payloads), now),

@@ -12,7 +12,6 @@ one counts as 0. Latencies are kept only with a control socket, at which somebod
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from math import ceil
@@ -25,6 +24,7 @@ from camcast.interests.bounded import union_of
 from camcast.interests.interest import Interest
 from camcast.vocabulary import typed
 from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import EventId, Missed
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.outbox import Deliver, Tell
@@ -45,16 +45,15 @@ class Latencies:
         self._batches: deque[tuple[float, float, int]] = deque(maxlen=LATENCIES_MAX)
         """The time of the delivery, the latency in seconds, the number of events."""
 
-    def note(self, batch: Batch, now: float | None = None) -> None:
-        """Note a batch that was delivered, `now` in seconds since 1970."""
+    def note(self, batch: Batch, clock: Clock, now: float) -> None:
+        """Note a batch that was delivered now."""
         if batch.hops:  # else this process published it
-            when = time.time() if now is None else now
-            taken = max(0.0, when - batch.published / 1000)
-            self._batches.append((when, taken, batch.count))
+            taken = max(0.0, clock.wall(now) - batch.published / 1000)
+            self._batches.append((now, taken, batch.count))
 
-    def milliseconds(self, share: float, now: float | None = None) -> float | None:
+    def milliseconds(self, share: float, now: float) -> float | None:
         """Return the latency that a share of the events had at most; None without events."""
-        since = (time.time() if now is None else now) - LATENCY_WINDOW_SECONDS
+        since = now - LATENCY_WINDOW_SECONDS
         late = sorted((taken, count) for when, taken, count in self._batches if when >= since)
         rank = ceil(share * sum(count for _, count in late))
         for taken, count in late:
@@ -73,10 +72,16 @@ class Inbox:
     def __init__(self, note: NoteEvent | None = None) -> None:
         self.me = PeerId(b"")
         """The peer id of this process, from the start of its runner; each start has a new one."""
+        self.clock = Clock()
+        """The wall clock, by the time of the loop; from then on."""
         self.attributes = EventAttributes()
         """Reads the attributes of events, for the filters of all subscriptions."""
         self.note = note
         self.communities: dict[GroupId, Deliveries[Any]] = {}
+
+    def begin(self, me: PeerId, clock: Clock) -> None:
+        """Deliver for a process that has just started."""
+        self.me, self.clock = me, clock
 
     def deliveries(self, topic: Topic) -> Deliveries[Any]:
         """Return the deliveries of a topic's community, made when they are asked for first."""
@@ -162,7 +167,8 @@ class Deliveries(Generic[E]):
         if subscriptions:
             self.delivered += batch.count
             if self.latencies is not None and not history:
-                self.latencies.note(batch)
+                now = asyncio.get_running_loop().time()
+                self.latencies.note(batch, self._inbox.clock, now)
             self.hand_to(subscriptions, batch)
 
     def hand_to(self, subscriptions: Iterable[Subscription[E]], batch: Batch) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Callable, Iterable
-from math import inf
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
@@ -18,8 +15,6 @@ from camcast.observe.event_trace import Account, CommunityAccount, Moment
 from camcast.observe.recent import Recent
 from camcast.vocabulary.events import EventId
 
-_READINGS: Final = 5  # chosen: a busy machine stops a process in one of them, hardly in all
-
 
 def account_of_event(
     event: EventId,
@@ -28,10 +23,10 @@ def account_of_event(
     communities: Iterable[Deliveries[Any]],
 ) -> Account:
     """Give an account of an event; `communities` are those of the application."""
-    since_1970 = _since_1970(asyncio.get_running_loop().time)
+    wall = runner.clock.wall
 
     def by_wall_clock(moments: Iterable[Moment]) -> tuple[Moment, ...]:
-        return tuple(msgspec.structs.replace(one, when=one.when + since_1970) for one in moments)
+        return tuple(msgspec.structs.replace(one, when=wall(one.when)) for one in moments)
 
     me = runner.node.me
     return Account(
@@ -47,20 +42,6 @@ def account_of_event(
         moments=by_wall_clock(recent.of_event(event)),
         life=by_wall_clock(recent.life),
     )
-
-
-def _since_1970(clock: Callable[[], float]) -> float:
-    """Return what the seconds since 1970 are when a clock is at 0.
-
-    On a busy machine a process may stop between the two readings, and its moments would be told as
-    earlier than those of others by so much. So of several readings the quickest counts.
-    """
-    best, least = 0.0, inf
-    for _ in range(_READINGS):
-        before, now, after = clock(), time.time(), clock()
-        if after - before < least:
-            best, least = now - before, after - before
-    return best
 
 
 def _community(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from camcast.engine.node import Node
@@ -39,6 +40,11 @@ _SAYS: Final[Mapping[NoticeKind, tuple[int, str]]] = {
     "isolated": (logging.INFO, "isolated: nothing is heard of any of {notice.count} peers"),
     "healed": (logging.INFO, "healed: heard again: of {notice.count} peers"),
     "paused": (logging.INFO, "this process did not run for {notice.seconds:.1f} s"),
+    "clock_set": (
+        logging.WARNING,
+        "the clock of this machine was set from {fields[from]} to {fields[to]}, by"
+        " {notice.seconds:+.1f} s: {me} goes by the new time from now on",
+    ),
     "linked": (logging.DEBUG, "{topic} is linked to {notice.count} processes of {notice.topic}"),
     "unlinked": (
         logging.INFO,
@@ -153,8 +159,22 @@ class Reporter:
             fields["count"] = notice.count
         if notice.seconds:
             fields["seconds"] = notice.seconds
+        if notice.kind == "clock_set":
+            after = self._node.clock.wall(self._loop.time())
+            fields |= {"from": _utc(after - notice.seconds), "to": _utc(after)}
         if notice.kind == "peer_gone":
             fields["silent"] = notice.silent
         gateways, silent = ", ".join(notice.addresses), ", silent" if notice.silent else ""
-        line = text.format(topic=topic, notice=notice, gateways=gateways, silent=silent)
+        line = text.format(
+            topic=topic,
+            notice=notice,
+            gateways=gateways,
+            silent=silent,
+            me=self._node.me,
+            fields=fields,
+        )
         _log.log(level, "%s", line, extra={"camcast": fields})
+
+
+def _utc(wall: float) -> str:
+    return datetime.fromtimestamp(wall, UTC).isoformat(timespec="seconds")

@@ -14,7 +14,6 @@ import asyncio
 import errno
 import logging
 import os
-import time
 from collections.abc import Callable, Sequence
 from math import ceil
 from random import Random, random
@@ -29,9 +28,11 @@ from camcast.engine.settings import Settings
 from camcast.inbox.deliveries import Inbox
 from camcast.interests.interest import Interest
 from camcast.live.reporting import Reporter
+from camcast.live.wall_clock import COMPARE_SECONDS, read_clocks
 from camcast.live.wire.udp import UdpPort
 from camcast.observe.recent import Recent
 from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import NO_EVENT, Receipt
 from camcast.vocabulary.identity import Contact, PeerId, new_peer_id
 from camcast.vocabulary.minute_log import MinuteLog
@@ -68,9 +69,10 @@ the processes of a machine do not all wake at once."""
 class Runner:
     """Feeds frames, timers and commands to a node, and carries out what it wishes.
 
-    Binds to the running loop. The `inbox` gets every batch for the application, and the events that
-    can no longer be had; `on_change` is called with each change in a group. `recent` is told what
-    happens to events. Raises what `OutputPipes.open_input` raises.
+    Binds to the running loop; `clock` gives the wall clock's time by that of the loop. The `inbox`
+    gets every batch for the application, and the events that can no longer be had; `on_change` is
+    called with each change in a group. `recent` is told what happens to events. Raises what
+    `OutputPipes.open_input` raises.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class Runner:
         settings: Settings,
         pipes: OutputPipes,
         *,
+        clock: Clock,
         bind: str,
         advertise: str | None,
         rng: Random,
@@ -87,8 +90,8 @@ class Runner:
         on_change: Callable[[GroupId, Change], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self.started = self._loop.time()
-        """When the runner was made, by the loop's clock."""
+        self.clock = clock
+        """The wall clock, by the time of the loop."""
         self.store = settings.store
         """Where batches are kept for others; None without repair."""
         self._pipes = pipes
@@ -107,7 +110,7 @@ class Runner:
         signatures = settings.signatures
         peer = new_peer_id(os.urandom) if signatures is None else signatures.peer_id
         self.input: InputPipe = pipes.open_input(bind, self._receive, peer)
-        inbox.me = peer
+        inbox.begin(peer, clock)
         me = Contact(peer, advertise or self.input.address)
         trace = None
         if recent is not None:
@@ -116,19 +119,12 @@ class Runner:
         elif sink is not None:
             trace = Trace(me.peer, sink)
         self._recent = recent
-        self.node = Node(
-            me,
-            settings,
-            rng,
-            epoch=time.time_ns() // 1_000_000,
-            trace=trace,
-            started=self.started,
-            attributes=inbox.attributes,
-        )
+        self.node = Node(me, settings, rng, clock, trace, inbox.attributes)
+        self._comparing = self._compare_later()
         self.node.outbox.notices = []
         self._reporter = Reporter(self.node, on_change, recent)
         self._flush_handle: asyncio.Handle | None = None
-        self._datagrams = _datagram_port(self._receive_datagram, pipes.profile)
+        self._datagrams = _datagram_port(self._receive_datagram, pipes.profile, clock)
 
     def join(
         self,
@@ -235,6 +231,7 @@ class Runner:
     def close(self) -> None:
         """Stop listening; timers that are still to come do nothing."""
         self._closed = True
+        self._comparing.cancel()
         if self._recent is not None:
             self._pipes.lost.remove(self._note_unsent)
         self._timers.close()
@@ -262,6 +259,17 @@ class Runner:
             for token in tokens:
                 self.node.wake(token, self._loop.time())
             self._drain()
+
+    def _compare_later(self) -> asyncio.TimerHandle:
+        at = self._timers.shared_time(COMPARE_SECONDS)
+        return self._loop.call_at(at, self._compare_clocks)
+
+    def _compare_clocks(self) -> None:
+        """Follow the wall clock if it was set, and let others see by whose introduction."""
+        self._comparing = self._compare_later()
+        if self.node.compare_clocks(*read_clocks(self._loop.time)):
+            self._pipes.introduce_anew()
+        self._drain()
 
     def _drop(self, topic: Topic) -> None:
         """Count an event that was not accepted."""
@@ -313,14 +321,16 @@ class Runner:
         self._control_copies = 0
 
 
-def _datagram_port(receive: Callable[..., None], profile: Profile | None) -> DatagramPort:
+def _datagram_port(
+    receive: Callable[..., None], profile: Profile | None, clock: Clock
+) -> DatagramPort:
     if profile is None:
         return UdpPort(receive)
     # Imported when needed, and PyNaCl with them.
     if (key := profile.datagram_key) is not None:
         from camcast.live.profiles.sealed_port import SealedPort
 
-        return SealedPort(receive, key)
+        return SealedPort(receive, key, clock)
     from camcast.live.profiles.signed_links import SignedLinks
     from camcast.live.profiles.signed_port import SignedPort
 
@@ -350,17 +360,27 @@ class Timers:
         if delay_seconds < PATIENT_SECONDS:
             self._loop.call_later(delay_seconds, self._wake, (token,))
             return
-        moment = ceil((self._loop.time() + delay_seconds) / TOGETHER_SECONDS - self._phase)
+        moment = self._moment(delay_seconds)
         tokens = self._together.get(moment)
         if tokens is None:
             tokens = self._together[moment] = []
-            self._loop.call_at((moment + self._phase) * TOGETHER_SECONDS, self._come, moment)
+            self._loop.call_at(self._time_of(moment), self._come, moment)
         tokens.append(token)
+
+    def shared_time(self, delay_seconds: float) -> float:
+        """Return the loop's time of the first shared moment after a delay."""
+        return self._time_of(self._moment(delay_seconds))
 
     def close(self) -> None:
         """Give no token back any more, and let go of who takes them."""
         self._wake = lambda _: None  # the loop keeps the handles, some of them for minutes
         self._together.clear()
+
+    def _moment(self, delay_seconds: float) -> int:
+        return ceil((self._loop.time() + delay_seconds) / TOGETHER_SECONDS - self._phase)
+
+    def _time_of(self, moment: int) -> float:
+        return (moment + self._phase) * TOGETHER_SECONDS
 
     def _come(self, moment: int) -> None:
         self._wake(self._together.pop(moment, ()))

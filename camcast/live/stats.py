@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -212,8 +211,8 @@ def take_stats(
     node, now = runner.node, asyncio.get_running_loop().time()
     liveness, store = node.liveness, runner.store
     return Stats(
-        taken=time.time(),
-        up_seconds=now - runner.started,
+        taken=runner.clock.wall(now),
+        up_seconds=now - runner.clock.started,
         process=os.getpid(),
         peer=node.me.peer.hex(),
         address=node.me.address,
@@ -315,6 +314,7 @@ def take_community_stats(
 ) -> CommunityStats:
     """Take a snapshot of one community."""
     latencies, subscriptions = deliveries.latencies, deliveries.subscriptions
+    now = asyncio.get_running_loop().time()
     membership, repair = participation.membership, participation.repair
     holders = membership.holders()
     return CommunityStats(
@@ -327,8 +327,8 @@ def take_community_stats(
         delivered=deliveries.delivered,
         missed=deliveries.missed,
         callback_errors=deliveries.errors,
-        latency_ms_p50=None if latencies is None else latencies.milliseconds(0.5),
-        latency_ms_p99=None if latencies is None else latencies.milliseconds(0.99),
+        latency_ms_p50=None if latencies is None else latencies.milliseconds(0.5, now),
+        latency_ms_p99=None if latencies is None else latencies.milliseconds(0.99, now),
         known_streams=len(participation.streams.known),
         links=tuple(map(_link_stats, participation.links)),
         subscriptions=tuple(subscription.stats() for subscription in subscriptions),

@@ -64,9 +64,19 @@ class Chain:
     def check_valid(self, now: float, revoked: Revoked) -> None:
         """Raise `RefusedError` if the chain is not valid at `now`, in seconds since 1970."""
         if now < self.last.not_before - SLACK_SECONDS:
-            raise RefusedError(Reason.EARLY, "the certificate is not valid yet")
+            ahead = self.last.not_before - now
+            raise RefusedError(
+                Reason.EARLY,
+                f"the certificate is not valid yet: it begins {ahead:.0f} s ahead of this machine's"
+                " clock; set the clock right, or certify the key from now on",
+            )
         if now > self.last.not_after + SLACK_SECONDS:
-            raise RefusedError(Reason.EXPIRED, "the certificate has expired")
+            ago = now - self.last.not_after
+            raise RefusedError(
+                Reason.EXPIRED,
+                f"the certificate has expired: it ended {ago:.0f} s ago by this machine's clock;"
+                " certify the key again, or set the clock right",
+            )
         for certificate in self.certificates:
             if revoked(certificate.issuer, certificate.serial):
                 raise RefusedError(

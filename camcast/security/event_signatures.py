@@ -19,6 +19,7 @@ from camcast.security.signed_batches import sign_batch, verify_batch
 from camcast.security.verified_batches import VerifiedBatches
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.refusal import Refusal
 from camcast.vocabulary.topics import Topic
 
 RENEW_SHARE: Final = 0.2  # [TRUST, profiles] with less of its time left, a certificate is renewed
@@ -110,7 +111,7 @@ class EventSignatures:
         """See `Signatures`."""
         return sign_batch(batch, self._chain_for(batch.topic).hash, self._secret)
 
-    def refusal(self, batch: Batch, group: Topic, now: float, retention_seconds: float) -> str:
+    def refusal(self, batch: Batch, group: Topic, now: float, retention_seconds: float) -> Refusal:
         """See `Signatures`."""
         return reason_against(
             verify_batch, batch, group, self.known, now, retention_seconds, self._verified
@@ -124,7 +125,7 @@ class EventSignatures:
         except RefusedError:
             return ()
 
-    def learn(self, chain: Sequence[bytes], now: float) -> str:
+    def learn(self, chain: Sequence[bytes], now: float) -> Refusal:
         """See `Signatures`."""
         return reason_against(self.known.learn, chain, now)
 
@@ -136,7 +137,7 @@ class EventSignatures:
         """See `Signatures`."""
         return self.known.revocations.all()
 
-    def take_revocations(self, data: bytes, now: float) -> str:
+    def take_revocations(self, data: bytes, now: float) -> Refusal:
         """See `Signatures`."""
         return reason_against(self.known.take_revocations, data, now)
 

@@ -29,6 +29,7 @@ from camcast.security.refusals import Reason, RefusedError, reason_against
 from camcast.security.sealed import seal_hash
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.introductions import Introduction
+from camcast.vocabulary.refusal import Refusal
 from camcast.vocabulary.size_estimate import number_of
 from camcast.vocabulary.topics import Topic
 
@@ -71,7 +72,9 @@ class KnownPeers:
     """Implements `camcast.doors.admission.Admission` for the process that signs by `signatures`.
 
     `incarnation` is higher than at any earlier start with the same key: the time in milliseconds
-    since 1970. Raises ValueError for a process of more than `CHAINS_MAX` certificates.
+    since 1970. A record that has expired is kept like any other: if this process's clock was ahead,
+    the record counts again once the clock is set right. Raises ValueError for a process of more
+    than `CHAINS_MAX` certificates.
     """
 
     def __init__(self, signatures: EventSignatures, incarnation: int) -> None:
@@ -102,6 +105,11 @@ class KnownPeers:
     def reached_at(self, address: str) -> None:
         """See `Admission`."""
         self._address, self._own = address, None
+
+    def introduce_anew(self, now: float) -> None:
+        """See `Admission`; the new incarnation is higher than any before."""
+        self._incarnation = max(self._incarnation + 1, int(1000 * now))
+        self._own = None
 
     def own(self, now: float) -> Introduction:
         """See `Admission`; also made anew when the certificates of this process have changed."""
@@ -134,11 +142,15 @@ class KnownPeers:
             if record.incarnation == known.record.incarnation and not record.replaces(known.record):
                 record = known.record  # an older record of the same address, which came late
             elif not record.replaces(known.record):
-                raise RefusedError(Reason.EXPIRED, "a newer record of this process is known")
+                raise RefusedError(
+                    Reason.EXPIRED,
+                    "a newer record of this process is known: two processes have its key, or its"
+                    " clock was set back before it started",
+                )
         if known is not None and known.record is record:
             return key
         chains = dict(self._valid_chains(record, introduction, now))
-        if known is not None and known.data == introduction.record:
+        if known is not None and known.data == introduction.record and known.is_current(now):
             known.chains |= chains
             return key
         verify_record(introduction.record, now)
@@ -175,7 +187,7 @@ class KnownPeers:
         if not counted:
             raise refused
 
-    def take(self, introduction: Introduction, now: float) -> str:
+    def take(self, introduction: Introduction, now: float) -> Refusal:
         """See `Admission`."""
         return reason_against(self.learn, introduction, now)
 
@@ -188,11 +200,11 @@ class KnownPeers:
 
     def mandate_refusal(
         self, peer: PeerId, said: bytes, mandate: bytes, now: float, *, verified: bool
-    ) -> str:
+    ) -> Refusal:
         """See `Admission`."""
         known = self._current(peer, now)
         if known is None:
-            return Reason.UNKNOWN.value
+            return Refusal(Reason.UNKNOWN.value)
         return reason_against(verify_mandate, said, mandate, now, None if verified else known.key)
 
     # -- known processes -------------------------------------------------------------------
@@ -288,10 +300,7 @@ class KnownPeers:
 
     def _current(self, peer: PeerId, now: float) -> _Peer | None:
         known = self._peers.get(peer)
-        if known is None:
-            return None
-        if not known.is_current(now):
-            self._forget(peer)
+        if known is None or not known.is_current(now):  # which it may be again: clocks are set
             return None
         del self._peers[peer]
         self._peers[peer] = known  # used last

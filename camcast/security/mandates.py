@@ -16,7 +16,7 @@ from typing import Final
 
 from camcast.security.certificates import SLACK_SECONDS
 from camcast.security.keys import SIGNATURE_BYTES, Domain, PublicKey, SecretKey
-from camcast.security.refusals import Reason, RefusedError
+from camcast.security.refusals import LOOK, Reason, RefusedError
 from camcast.vocabulary.wire import MANDATE_BYTES
 
 _NAME: Final = Struct(">QQ")  # a time and a number
@@ -39,8 +39,12 @@ def verify_mandate(said: bytes, mandate: bytes, now: float, key: PublicKey | Non
     name, signature = mandate[:-SIGNATURE_BYTES], mandate[-SIGNATURE_BYTES:]
     when = _NAME.unpack(name)[0] / _MILLISECONDS
     if when < now - SLACK_SECONDS:
-        raise RefusedError(Reason.EXPIRED, "a mandate is older than five minutes")
+        raise RefusedError(Reason.EXPIRED, f"a mandate was signed {now - when:.0f} s ago; {LOOK}")
     if when > now + SLACK_SECONDS:
-        raise RefusedError(Reason.EARLY, "a mandate is from the future")
+        ahead = when - now
+        raise RefusedError(
+            Reason.EARLY,
+            f"a mandate was signed {ahead:.0f} s ahead of this machine's clock; {LOOK}",
+        )
     if key is not None and not key.verify(Domain.MANDATE, name + said, signature):
         raise RefusedError(Reason.FORGED, "the signature of a mandate does not verify")

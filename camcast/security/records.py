@@ -12,7 +12,7 @@ import msgspec
 
 from camcast.security.certificates import SLACK_SECONDS
 from camcast.security.keys import Domain, PublicKey
-from camcast.security.refusals import Reason, RefusedError
+from camcast.security.refusals import LOOK, Reason, RefusedError
 from camcast.security.sealed import SEAL_HASH_BYTES, KeyBytes, Number, Seal, SealedValue, Seconds
 from camcast.vocabulary.addresses import check_address, is_numeric
 from camcast.vocabulary.identity import PeerId
@@ -78,8 +78,13 @@ def verify_record(data: bytes, now: float) -> PeerRecord:
     """
     record = _RECORD.read(data)
     if now > record.expiry + SLACK_SECONDS:
-        raise RefusedError(Reason.EXPIRED, "a peer record has expired")
+        ago = now - record.expiry
+        raise RefusedError(Reason.EXPIRED, f"a peer record has expired {ago:.0f} s ago; {LOOK}")
     if record.expiry > now + LIFETIME_SECONDS + SLACK_SECONDS:
-        raise RefusedError(Reason.EARLY, "a peer record is valid for more than an hour")
+        ahead = record.expiry - LIFETIME_SECONDS - now
+        raise RefusedError(
+            Reason.EARLY,
+            f"a peer record was signed {ahead:.0f} s ahead of this machine's clock; {LOOK}",
+        )
     _RECORD.check(data, record.key)
     return record

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import ParamSpec
+from typing import Final, ParamSpec
 
 from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.refusal import TAKEN, Refusal
 
 P = ParamSpec("P")
+
+LOOK: Final = "look at the clock of this machine and at the other's (timedatectl shows them)"
+"""What to do about a value whose time is wrong here."""
 
 
 class Reason(Enum):
@@ -46,10 +50,10 @@ class RefusedError(CamcastError, ValueError):
         self.reason = reason
 
 
-def reason_against(check: Callable[P, object], *given: P.args, **named: P.kwargs) -> str:
-    """Return the reason for which a check refuses its arguments, "" if it does not."""
+def reason_against(check: Callable[P, object], *given: P.args, **named: P.kwargs) -> Refusal:
+    """Return the reason for which a check refuses its arguments, `TAKEN` if it does not."""
     try:
         check(*given, **named)
     except RefusedError as error:
-        return error.reason.value
-    return ""
+        return Refusal(error.reason.value, str(error))
+    return TAKEN

@@ -15,7 +15,7 @@ from attrs import frozen
 
 from camcast.security.certificates import SLACK_SECONDS, Serial
 from camcast.security.keys import Domain
-from camcast.security.refusals import Reason, RefusedError
+from camcast.security.refusals import LOOK, Reason, RefusedError
 from camcast.security.sealed import (
     KeyBytes,
     Number,
@@ -122,7 +122,12 @@ class Revocations:
         if not may_issue(news.issuer):
             raise RefusedError(Reason.UNTRUSTED, "its issuer may not issue certificates")
         if news.issued > now + SLACK_SECONDS:
-            raise RefusedError(Reason.EARLY, "a list of revocations is dated in the future")
+            ahead = news.issued - now
+            raise RefusedError(
+                Reason.EARLY,
+                f"a list of revocations is dated {ahead:.0f} s ahead of this machine's clock;"
+                f" {LOOK}",
+            )
         if known is None and len(self._lists) >= ISSUERS_MAX:
             raise RefusedError(Reason.UNTRUSTED, f"lists of {ISSUERS_MAX} issuers are known")
         REVOCATIONS.check(data, news.issuer)

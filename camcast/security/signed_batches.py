@@ -22,7 +22,7 @@ from camcast.security.certificates import SLACK_SECONDS, Rights
 from camcast.security.chains import Chain
 from camcast.security.keys import Domain, SecretKey
 from camcast.security.known_chains import KnownChains
-from camcast.security.refusals import Reason, RefusedError
+from camcast.security.refusals import LOOK, Reason, RefusedError
 from camcast.security.sealed import SealHash
 from camcast.security.verified_batches import VerifiedBatches
 from camcast.vocabulary.batches import SIGNED, Batch
@@ -58,9 +58,17 @@ def verify_batch(
         raise RefusedError(Reason.FORGED, "a batch names the certificate of another publisher")
     published = batch.published / _MILLISECONDS
     if published < now - retention_seconds - SLACK_SECONDS:
-        raise RefusedError(Reason.EXPIRED, "a batch is older than what is kept")
+        ago = now - published
+        raise RefusedError(
+            Reason.EXPIRED,
+            f"it was published {ago:.0f} s ago, and so long no event is kept; {LOOK}",
+        )
     if published > now + SLACK_SECONDS:
-        raise RefusedError(Reason.EARLY, "a batch is from the future")
+        ahead = published - now
+        raise RefusedError(
+            Reason.EARLY,
+            f"it was published {ahead:.0f} s ahead of this machine's clock; {LOOK}",
+        )
     chain.check(Rights.PUBLISH, batch.topic, published, chains.revocations.revoked)
     if not group.includes(batch.topic):
         if batch.topic.includes(group):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from struct import Struct
 from typing import Final
 
+from camcast.security.refusals import LOOK
 from camcast.vocabulary.errors import CamcastError
 
 NONCE_BYTES: Final = 24  # [NaCl] long enough to be drawn at random
@@ -51,7 +52,7 @@ class TakenOnce:
         """
         off = _TIME.unpack_from(stamped)[0] / 1000 - now
         if abs(off) > SLACK_SECONDS:
-            raise DatagramError(f"its clock differs from ours by {off:+.0f} s; set the clocks")
+            raise DatagramError(f"its clock differs from ours by {off:+.0f} s; {LOOK}")
         if nonce in self._taken:
             raise DatagramError("it was sent before")
         taken = self._taken

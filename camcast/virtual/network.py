@@ -34,6 +34,7 @@ from camcast.virtual.datagram_network import DatagramNetwork, HostPort, ip_of
 from camcast.virtual.event_queue import EventQueue
 from camcast.virtual.frames import copies_in, frames_of
 from camcast.virtual.weather import Weather
+from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.identity import Contact, PeerId, new_peer_id
 from camcast.vocabulary.outbox import Deliver, Tell, Token
 from camcast.vocabulary.streams import stream
@@ -127,7 +128,8 @@ class VirtualNetwork:
         if self._sink is not None:  # who comes back as itself goes on numbering its records
             trace = self._traces.setdefault(me.peer, Trace(me.peer, self._sink))
         now = self.queue.now
-        node = Node(me, settings, self.protocol, round(1000 * now), trace, started=now)
+        # An event names its time in whole milliseconds, and so does the clock of a process begin.
+        node = Node(me, settings, self.protocol, Clock(now, round(1000 * now) / 1000), trace)
         process = Process(number, self._lives, me, node)
         process.datagrams = HostPort(
             self.datagrams, number, partial(self._receive_datagram, process)

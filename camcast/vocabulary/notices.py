@@ -23,6 +23,7 @@ NoticeKind = Literal[
     "isolated",
     "healed",
     "paused",
+    "clock_set",
     "linked",
     "unlinked",
     "searching",
@@ -36,8 +37,9 @@ NoticeKind = Literal[
 `count` events that it published were sent to no process. `unanswered`: no discovery could name
 members of the community; this process seeks again. `peer_seen`, `peer_gone`: changes of the topic
 table. `isolated`: no peer sends anything, until `healed`. `paused`: this process did not run for
-`seconds`, until now. `linked`: the nearest known super-processes are `count` members of `topic`;
-`unlinked`: there are none. `searching`: this process searches for super-processes up to `topic`.
+`seconds`, until now. `clock_set`: the wall clock was set forward by `seconds`, back if negative.
+`linked`: the nearest known super-processes are `count` members of `topic`; `unlinked`: there are
+none. `searching`: this process searches for super-processes up to `topic`.
 `gateway_answers`: the first answer of a gateway; `gateway_back`: the first after `gateway_lost`.
 `seek`: this process seeks members of `topic`; `found`: it found `count` of them."""
 

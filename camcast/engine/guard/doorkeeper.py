@@ -43,11 +43,13 @@ from camcast.engine.link_messages import (
 )
 from camcast.engine.recorder import NodeCounters
 from camcast.engine.repair.messages import Have
+from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.introductions import Introduction
 from camcast.vocabulary.messages import Message, MessageT, Right, read_topic
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import ControlOutlet
+from camcast.vocabulary.refusal import TAKEN, Refusal
 from camcast.vocabulary.size_estimate import SAMPLE, number_of
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind
@@ -61,6 +63,7 @@ CARRY_SECONDS: Final = 60.0
 ONCE_SECONDS: Final = 1e9
 # chosen: 7 kB with one certificate each, 30 kB with a chain of four each: a frame has 32 KiB
 INTRODUCTIONS_MAX: Final = 16
+UNTIMELY_MAX: Final = 64  # chosen: a view and a few links; 200 kB with a chain of four each
 
 
 class Introductions(Message, frozen=True, tag=8):
@@ -78,28 +81,34 @@ class WhoAre(Message, frozen=True, tag=9):
 
 
 class Doorkeeper:
-    """Judges what arrives at one node; `offset` is the time since 1970 when its clock was at 0."""
+    """Judges what arrives at one node."""
 
     def __init__(
         self,
         admission: Admission,
         outlet: ControlOutlet,
         counters: NodeCounters,
-        offset: float,
-        started: float,
+        clock: Clock,
     ) -> None:
         self._admission = admission
         self._me = me = outlet.me
         self._number = number_of(me.peer)
         self._outlet = outlet
         self._counters = counters
-        self._offset = offset
+        self._clock = clock
         self._carried = AskedLately()
         self._mandates = Mandates(admission)
         self._record: tuple[Kind, GroupId, bytes] = (Kind.SECURITY, GroupId(bytes(8)), b"")
         """Kind, group and mandate of the record at hand."""
+        self._untimely: dict[PeerId, Introduction] = {}
+        """The latest refused introductions that were early or had expired, by their owners.
+
+        Others send an introduction once a minute at most. If this process's clock is set right, it
+        would for so long not know the processes that messages name.
+        """
         self._log = MinuteLog()
-        self._now = offset + started
+        self._now = clock.started
+        self._wall = clock.wall(clock.started)
         self.refused: Counter[str] = Counter()
         """Frames, messages and introductions, by why they were not taken."""
         admission.reached_at(me.address)
@@ -108,12 +117,12 @@ class Doorkeeper:
 
     @property
     def now(self) -> float:
-        """The time of what is at hand, since 1970."""
+        """The time of the input at hand."""
         return self._now
 
     def begin(self, now: float) -> None:
-        """Take note of the time, by the node's clock, before anything is judged or sent."""
-        self._now = now + self._offset
+        """Take note of the time of inputs before anything is judged or sent."""
+        self._now, self._wall = now, self._clock.wall(now)
 
     def open(self, kind: Kind, group: GroupId, mandate: bytes) -> None:
         """Take note of a record whose message, or messages, are judged next."""
@@ -121,7 +130,7 @@ class Doorkeeper:
 
     def admits(self, link: PeerId | None) -> bool:
         """Say whether the process at the end of a link may talk to this one at all."""
-        return link is not None and self._admission.admits(link, self._now)
+        return link is not None and self._admission.admits(link, self._wall)
 
     def take(self, link: PeerId | None, message: Introductions) -> None:
         """Learn introductions; from a process that is not admitted yet, only its own."""
@@ -129,12 +138,18 @@ class Doorkeeper:
         for introduction in message.introductions:
             if not admitted and self._admission.owner(introduction) != link:
                 self.refuse("from_a_stranger")
-            elif reason := self._admission.take(introduction, self._now):
-                self.refuse(f"introduction_{reason}")
+            elif reason := self._admission.take(introduction, self._wall):
+                owner = self._admission.owner(introduction)
+                self.refuse(f"introduction_{reason}", reason, f" of {owner.hex()}")
+                if reason.is_of_time:
+                    self._untimely.pop(owner, None)
+                    if len(self._untimely) >= UNTIMELY_MAX:
+                        del self._untimely[next(iter(self._untimely))]
+                    self._untimely[owner] = introduction
 
     def knows(self, source: Contact) -> bool:
         """Say whether a sender is known, and has said that its address is this one."""
-        return self._admission.knows(source, self._now)
+        return self._admission.knows(source, self._wall)
 
     @property
     def key(self) -> bytes:
@@ -143,11 +158,11 @@ class Doorkeeper:
 
     def may_link(self, peer: PeerId, topic: Topic) -> bool:
         """See `Admission.may_link`."""
-        return self._admission.may_link(peer, topic, self._now)
+        return self._admission.may_link(peer, topic, self._wall)
 
     def key_of(self, contact: Contact) -> str:
         """See `camcast.doors.discovery.Identities`."""
-        return self._admission.key_text(contact, self._now)
+        return self._admission.key_text(contact, self._wall)
 
     def pin(self, address: str, key: str) -> None:
         """See `camcast.doors.discovery.Identities`."""
@@ -155,14 +170,14 @@ class Doorkeeper:
 
     def may_join(self, peer: PeerId, topic: Topic) -> bool:
         """See `Admission.may_join`."""
-        return self._admission.may_join(peer, topic, self._now)
+        return self._admission.may_join(peer, topic, self._wall)
 
     def is_member(self, number: int, topic: Topic, ahead_seconds: float = 0.0) -> bool:
         """Say whether the process of a number in samples of sizes may be a member of a community.
 
         With `ahead_seconds`, whether its record is valid for so long.
         """
-        peer = self._admission.numbered(number, self._now + ahead_seconds)
+        peer = self._admission.numbered(number, self._wall + ahead_seconds)
         if peer is None:
             return number == self._number
         return self.may_join(peer, topic)
@@ -186,8 +201,10 @@ class Doorkeeper:
             return None
         if message.mandate:
             kind, group, mandate = self._record
-            if why := self._mandates.refusal(source.peer, kind, group, message, mandate, self._now):
-                self.refuse(f"mandate_{why}")
+            if why := self._mandates.refusal(
+                source.peer, kind, group, message, mandate, self._wall
+            ):
+                self.refuse(f"mandate_{why}", why, f" of {source}")
                 return None
         if not _names_processes(type(message)):
             return message
@@ -198,21 +215,31 @@ class Doorkeeper:
             self.refuse("names_strangers")
         return known
 
-    def refuse(self, why: str) -> None:
-        """Count a refusal, and log it once a minute."""
+    def refuse(self, why: str, refusal: Refusal = TAKEN, of: str = "") -> None:
+        """Count a refusal, and log it once a minute; `of` says for the log whose bytes they are."""
         self.refused[why] += 1
         self._counters.unadmitted += 1
         if self._log.due(why, self._now):
-            _log.info(
-                "what a process sent was dropped: %s (%d so far; logged once a minute)",
+            _log.log(
+                logging.WARNING if refusal.is_of_time else logging.INFO,
+                "what a process sent was dropped: %s%s%s (%d so far; logged once a minute)",
                 why.replace("_", " "),
+                of,
+                f": {refusal.says}" if refusal.says else "",
                 self.refused[why],
             )
+
+    def clock_set(self) -> None:
+        """Introduce this process anew, and judge again what the old time was wrong for."""
+        self._admission.introduce_anew(self._wall)
+        untimely, self._untimely = self._untimely, {}
+        for introduction in untimely.values():
+            self._admission.take(introduction, self._wall)
 
     def _has_right(
         self, message: Message, sender: PeerId, link: PeerId | None, topic: Topic | None
     ) -> bool:
-        may_join, may_link, now = self._admission.may_join, self._admission.may_link, self._now
+        may_join, may_link, now = self._admission.may_join, self._admission.may_link, self._wall
         if message.right is not Right.OF_GROUP:
             return self._may(sender, message)
         match message:
@@ -237,11 +264,11 @@ class Doorkeeper:
         topic = read_topic(str(getattr(message, "topic", "")))
         match message.right:
             case Right.JOIN:
-                return self._admission.may_join(sender, topic, self._now)
+                return self._admission.may_join(sender, topic, self._wall)
             case Right.LINK:
-                return self._admission.may_link(sender, topic, self._now)
+                return self._admission.may_link(sender, topic, self._wall)
             case _:
-                return self._admission.may_serve(sender, topic, self._now)
+                return self._admission.may_serve(sender, topic, self._wall)
 
     def _known_only(self, value: Any, topic: Topic | None) -> Any:
         """Return a value without unknown processes, or None if it was about these alone."""
@@ -276,7 +303,7 @@ class Doorkeeper:
     ) -> bytes | None:
         """See `camcast.vocabulary.outbox.Vouch`."""
         if on_behalf_of is None:
-            mandate: bytes | None = self._mandates.give(kind, group, message, self._now)
+            mandate: bytes | None = self._mandates.give(kind, group, message, self._wall)
         else:
             mandate = self._mandates.find(on_behalf_of.peer, kind, group, message)
         if mandate is not None:
@@ -291,7 +318,7 @@ class Doorkeeper:
         """Introduce members of a community to another one: each once in `CARRY_SECONDS`."""
         topic, named = read_topic(question.topic), []
         for number in question.numbers[:SAMPLE]:
-            peer = self._admission.numbered(number, self._now)
+            peer = self._admission.numbered(number, self._wall)
             if peer is not None and self.may_join(peer, topic):
                 named.append(peer)
         self._show([source], named)
@@ -309,10 +336,10 @@ class Doorkeeper:
 
     def _show(self, receivers: Sequence[Contact], named: Sequence[PeerId]) -> None:
         """Send introductions of this process and of others to those who lack them."""
-        own = self._admission.own(self._now)
+        own = self._admission.own(self._wall)
         introductions: dict[bytes, Introduction] = {own.record: own}
         for peer in named:
-            known = self._admission.introduction(peer, self._now)
+            known = self._admission.introduction(peer, self._wall)
             if peer != UNKNOWN_PEER and known is not None:
                 introductions[known.record] = known
         for receiver in receivers:

@@ -19,6 +19,7 @@ import msgspec
 from camcast.doors.admission import Admission
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.messages import Message
+from camcast.vocabulary.refusal import TAKEN, Refusal
 from camcast.vocabulary.topics import GroupId
 from camcast.vocabulary.wire import Kind
 
@@ -56,13 +57,13 @@ class Mandates:
 
     def refusal(
         self, peer: PeerId, kind: Kind, group: GroupId, message: Message, mandate: bytes, now: float
-    ) -> str:
-        """Return why a message of a process is not acted upon, as a counter's name, or ""."""
+    ) -> Refusal:
+        """Return why a message of a process is not acted upon, or `TAKEN`."""
         said = said_by(kind, group, message)
         given = peer, said, mandate
         uses = self._uses.get(given, 0)
         if uses >= USES_MAX:
-            return "spent"
+            return Refusal("spent")
         verified = uses > 0
         if why := self._admission.mandate_refusal(peer, said, mandate, now, verified=verified):
             return why
@@ -73,7 +74,7 @@ class Mandates:
         if len(self._latest) >= KEPT_MAX:
             del self._latest[next(iter(self._latest))]
         self._latest[peer, said] = mandate
-        return ""
+        return TAKEN
 
 
 def said_by(kind: Kind, group: GroupId, message: Message) -> bytes:

@@ -18,6 +18,7 @@ from camcast.engine.asked_lately import AskedLately
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Message
 from camcast.vocabulary.outbox import ControlOutlet
+from camcast.vocabulary.refusal import Refusal
 
 # chosen: a list of one process reaches all within some periods [TRUST: 30 s], and a hash costs a
 # process 15 bytes a second
@@ -76,8 +77,8 @@ class RevocationSpread:
         if message.hash != self._signatures.revocations_hash():
             self._answer(source, now)
 
-    def take(self, source: Contact, message: RevocationNews, wall: float, now: float) -> str:
-        """Take a list, at the time `wall` since 1970; return why it is refused, or ""."""
+    def take(self, source: Contact, message: RevocationNews, wall: float, now: float) -> Refusal:
+        """Take a list, at the time `wall` since 1970; return why it is refused, or `TAKEN`."""
         before = self._signatures.revocations_hash()
         reason = self._signatures.take_revocations(message.data, wall)
         after = self._signatures.revocations_hash()

@@ -35,10 +35,12 @@ from camcast.engine.rate import Rate
 from camcast.engine.recorder import Recorder
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.batches import Batch
-from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.clock import Clock
+from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.vocabulary.messages import Message
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import ControlOutlet
+from camcast.vocabulary.refusal import Refusal
 from camcast.vocabulary.topics import Topic
 
 _log = logging.getLogger(__name__)
@@ -72,7 +74,7 @@ SecurityMessage: TypeAlias = Certificates | RevocationNews | RevocationsKnown | 
 
 
 class Signing:
-    """Signs and verifies for one node; `offset` is the time since 1970 when its clock was at 0.
+    """Signs and verifies for one node.
 
     `neighbours(k)` draws k contacts from the tables, and `contact(peer)` finds a peer's contact
     there.
@@ -86,14 +88,14 @@ class Signing:
         neighbours: Callable[[int], list[Contact]],
         contact: Callable[[PeerId], Contact | None],
         rng: Random,
-        offset: float,
+        clock: Clock,
     ) -> None:
         self._signatures = signatures
         self._outlet = outlet
         self._recorder = recorder
         self._neighbours = neighbours
         self._contact = contact
-        self._offset = offset
+        self._clock = clock
         self._carried = AskedLately()
         """When a chain last went to a peer, by peer and certificate."""
         self._held = HeldBatches()
@@ -113,9 +115,9 @@ class Signing:
     def check_may_publish(self, topic: Topic, now: float) -> None:
         """Raise `NotAllowedError` if nobody would believe what this process publishes in a topic.
 
-        `now` is by the node's clock, here and below.
+        `now` is the time of inputs, here and below.
         """
-        if not self._signatures.may_publish(topic, self._offset + now):
+        if not self._signatures.may_publish(topic, self._clock.wall(now)):
             raise NotAllowedError(
                 f"this process has no certificate to publish in {topic} now; certify its key for"
                 " it, or renew the certificate"
@@ -134,8 +136,8 @@ class Signing:
         `address` is that of the sender `source`, empty if the record did not name it.
         """
         retention = participation.context.parameters.retention_seconds
-        offset = self._offset
-        reason = self._signatures.refusal(batch, participation.topic, offset + now, retention)
+        wall = self._clock.wall(now)
+        reason = self._signatures.refusal(batch, participation.topic, wall, retention)
         if not reason:
             return True
         held = HeldBatch(participation, batch, source, now)
@@ -150,10 +152,10 @@ class Signing:
         self._spread.wake()
         self._note_put_out(now)
         for held in self._held.expire(now):
-            self._refuse(held, UNKNOWN, now)
+            self._refuse(held, Refusal(UNKNOWN), now)
         for certificate in self._held.certificates():
             self._ask(self._neighbours(NEIGHBOURS_ASKED), certificate, now)
-        for subject, warning in self._signatures.warnings(self._offset + now).items():
+        for subject, warning in self._signatures.warnings(self._clock.wall(now)).items():
             if self._warned.due(subject, WARN_SECONDS, now):
                 _log.warning("%s", warning)
 
@@ -164,16 +166,18 @@ class Signing:
         """
         match message:
             case Certificates():
-                if reason := self._signatures.learn(message.chain, self._offset + now):
+                if reason := self._signatures.learn(message.chain, self._clock.wall(now)):
                     self._count_refused("chain_", reason)
+                    self._log_time("a chain of certificates", reason, now)
                 else:
                     return self._release()
             case CertificateWanted():
                 self._answer(source, message.certificate, now)
             case RevocationNews():
                 before = self._signatures.revocations_hash()
-                if reason := self._spread.take(source, message, self._offset + now, now):
+                if reason := self._spread.take(source, message, self._clock.wall(now), now):
                     self._count_refused("list_", reason)
+                    self._log_time("a list of revocations", reason, now)
                 elif self._signatures.revocations_hash() != before:
                     self._note_put_out(now)
             case RevocationsKnown():
@@ -192,9 +196,9 @@ class Signing:
 
     def _note_put_out(self, now: float) -> None:
         """Renew `put_out` from all certificates; at 6 ms, too slow for each list that arrives."""
-        self.put_out = dict.fromkeys(self._signatures.put_out(self._offset + now))
+        self.put_out = dict.fromkeys(self._signatures.put_out(self._clock.wall(now)))
 
-    def _refuse(self, held: HeldBatch, reason: str, now: float) -> None:
+    def _refuse(self, held: HeldBatch, reason: Refusal, now: float) -> None:
         """Count a batch that is not believed, and say so once a minute."""
         participation, batch, source, _ = held
         self._count_refused("", reason, batch.count)
@@ -203,12 +207,19 @@ class Signing:
             community = participation.subscribed.name
             self._recorder.record_batch("drop", batch, community, now, source)
         if self._log.due(reason, now):
-            _log.info(
-                "an event in %s was dropped: %s (%d so far; logged once a minute)",
+            _log.log(
+                logging.WARNING if reason.is_of_time else logging.INFO,
+                "an event of %s in %s was dropped: %s (%d so far; logged once a minute)",
+                batch.stream[:PEER_ID_BYTES].hex(),
                 batch.topic,
-                reason,
+                reason.says or reason,
                 self.refused[reason],
             )
+
+    def _log_time(self, what: str, reason: Refusal, now: float) -> None:
+        """Say once a minute that bytes were refused for their time: a clock may be wrong."""
+        if reason.is_of_time and self._log.due((what, reason), now):
+            _log.warning("%s was refused: %s (logged once a minute)", what, reason.says)
 
     def _count_refused(self, what: str, reason: str, count: int = 1) -> None:
         self.refused[what + reason] += count
@@ -220,7 +231,7 @@ class Signing:
         if new:
             self._recorder.counters.held += held.batch.count
         for each in dropped:
-            self._refuse(each, UNKNOWN, now)
+            self._refuse(each, Refusal(UNKNOWN), now)
         sender = self._contact(held.source) or _contact_at(held.source, address)
         receivers = [sender] if sender else self._neighbours(NEIGHBOURS_ASKED)
         self._ask(receivers, held.batch.certificate, now)

@@ -45,6 +45,7 @@ from camcast.engine.repair.told import (
 from camcast.engine.repair.upward import TOLD_AT_ONCE, Upward
 from camcast.engine.store import published_at
 from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import StreamId
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import GroupId
@@ -122,14 +123,14 @@ class Referring:
         upward: Upward,
         tally: Tally,
         lateness: Lateness,
-        since_1970: float,
+        clock: Clock,
     ) -> None:
         self._context = context
         self._haves = haves
         self._upward = upward
         self._tally = tally
         self._lateness = lateness
-        self._since_1970 = since_1970
+        self._clock = clock
         self._met: dict[PeerId, Contact] = {}
         self._tellers: dict[PeerId, tuple[Contact, GroupId]] = {}
         """Older members of communities below that told something since others were last referred,
@@ -186,8 +187,8 @@ class Referring:
         if any(one.peer == elder.peer for one in context.community.membership.neighbours()):
             return
         self._meet(elder)
-        since = int(self._since_1970 + max(context.member_since, now - context.retention))
-        parts = self._tally.parts(since, self._lateness.second(self._since_1970, now))
+        since = int(self._clock.wall(max(context.member_since, now - context.retention)))
+        parts = self._tally.parts(since, self._lateness.second(self._clock, now))
         context.outlet.send([elder], Compare(context.seconds_a_member(now), since, parts))
 
     def on_compare(self, source: Contact, message: Compare, now: float) -> None:
@@ -198,8 +199,8 @@ class Referring:
         self._meet(source)
         neighbour = context.neighbour(source.peer)
         neighbour.add_membership(message.member, now)
-        until = self._lateness.second(self._since_1970, now)
-        member_since = int(self._since_1970 + context.member_since)
+        until = self._lateness.second(self._clock, now)
+        member_since = int(self._clock.wall(context.member_since))
         difference = self._tally.difference(message.parts, message.since, until, member_since)
         agreement = neighbour.agreement
         if agreement.add_difference(difference, until, now) and self._haves.send_full(

@@ -59,6 +59,7 @@ from camcast.engine.repair.told import (
 from camcast.engine.repair.upward import News, Upward
 from camcast.engine.store import Store, published_at
 from camcast.vocabulary.batches import NOT_UPWARD, Batch
+from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import Missed, StreamId
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.vocabulary.messages import Message, read_topic
@@ -82,7 +83,7 @@ class Repair(Repairs):
         send_again: SendAgain,
         outlet: ControlOutlet,
         tell_missed: Callable[[Missed, float], None],
-        since_1970: float,
+        clock: Clock,
         lateness: Lateness,
     ) -> None:
         changes = Changes(streams.known.get)
@@ -95,10 +96,10 @@ class Repair(Repairs):
         self._asking = Asking(context, self._giving_up, self._history, lateness)
         self._answering = Answering(context, haves, nonces, send_again)
         self._send_again = send_again
-        self._since_1970 = since_1970  # in seconds, when the clock was at 0
+        self._clock = clock
         self._lateness = lateness
         self._tally = Tally(context.retention)
-        self._referring = Referring(context, haves, self._upward, self._tally, lateness, since_1970)
+        self._referring = Referring(context, haves, self._upward, self._tally, lateness, clock)
         self._changed = -inf  # when the tally last did
 
     # -- what others read ------------------------------------------------------------------
@@ -183,7 +184,7 @@ class Repair(Repairs):
             known.begun = published_at(batch)
         if published_at(batch) < context.member_since + JOINING_SECONDS:
             known.before = max(known.before, batch.first + batch.count)
-        self._tally.add(batch, int(self._since_1970 + now))
+        self._tally.add(batch, int(self._clock.wall(now)))
         self._changed = now
         if stream not in context.changes.recent:
             self._news.add_change(stream, known, now)
@@ -195,6 +196,10 @@ class Repair(Repairs):
         elif bounds and (bounds[0] > known.floor or len(bounds) > 2):
             self._asking.add_hole(stream, source, now)
 
+    def clock_set(self, now: float) -> None:
+        """Go by the wall clock as it is from now on, after it was set."""
+        self._tally.clock_set(int(self._clock.wall(now)))
+
     def add_repaired(self, batch: Batch, now: float) -> None:
         """Add, after `add_batch`, that the batch is one that was asked for."""
         self._asking.add_repaired(batch.stream, now)
@@ -203,7 +208,7 @@ class Repair(Repairs):
     def on_tally(self, source: Contact, tally: bytes, second: int, now: float) -> None:
         """Take the tally of a neighbour up to a second, empty if it knows nothing."""
         late = self._lateness
-        if late.lag(now) and second > late.second(self._since_1970, now):
+        if late.lag(now) and second > late.second(self._clock, now):
             return  # what was published by then is still on its way
         own = self._tally.until(second)
         if own is None:

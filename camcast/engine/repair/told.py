@@ -49,6 +49,7 @@ from camcast.engine.known_streams import KnownRanges, KnownStreams
 from camcast.engine.repair.messages import UNKNOWN, Have, Held, Nonces
 from camcast.engine.store import Store
 from camcast.vocabulary.batches import NOT_UPWARD, Batch
+from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import StreamId
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.outbox import ControlOutlet
@@ -136,6 +137,19 @@ class Tally:
             for old in [one for one in self._recent if one < self._until]:
                 self._before ^= self._recent.pop(old)
 
+    def clock_set(self, second: int) -> None:
+        """Go on from this second since 1970, since the own clock was set.
+
+        What was published after it by more than a minute was so at a wrong time, and is counted up
+        to every second, as it is where clocks were right all along. If the clock was ahead, of the
+        seconds until now it is no longer known which had which batches. Tallies of these differ
+        until they lie behind `LAG_SECONDS`.
+        """
+        for wrong in [one for one in self._recent if one > second + APART_SECONDS]:
+            self._before ^= self._recent.pop(wrong)
+        self._until = min(self._until, second - self._seconds)
+        self._asked = -1, 0
+
     def until(self, second: int) -> int | None:
         """Return the tally of what was published before a second; None if it is too long ago."""
         if second < self._until:
@@ -200,6 +214,8 @@ class Agreement:
             self.known, self.at = difference, now
             self.second, self.times, self.pause = -1, 0, FULL_SECONDS
             return False
+        if second < self.second - APART_SECONDS:
+            self.second = -1  # the neighbour's clock was ahead, and was set right
         again = -1 < self.second < second
         self.second = max(self.second, second)
         return is_new or (again and waited)
@@ -236,12 +252,12 @@ class Lateness:
         """Return for how long to wait for what others have overtaken before it is asked for."""
         return min(max(REORDER_SECONDS, _FACTOR * self._now(now)), REORDER_SECONDS_MAX)
 
-    def second(self, since_1970: float, now: float) -> int:
+    def second(self, clock: Clock, now: float) -> int:
         """Return up to which second since 1970 all that was published is here, unless it is lost.
 
-        The tallies of neighbours go so far. `since_1970` is the time when the clock was at 0.
+        The tallies of neighbours go so far.
         """
-        return int(since_1970 + now) - LAG_SECONDS - self.lag(now)
+        return int(clock.wall(now)) - LAG_SECONDS - self.lag(now)
 
     def lag(self, now: float) -> int:
         """Return by how many seconds more than usual the tallies of neighbours are to lag."""

@@ -27,7 +27,8 @@ class IdentityWatch:
     """Reads the files of an identity, and calls `renew` when one changed, from `start` to `stop`.
 
     `renew` calls `read_again`. An error of `renew` about a wrong file is logged, and the process
-    goes on with what it had. Raises what `IdentityFiles.read` raises.
+    goes on with what it had; it reads the file again each time it looks, for a certificate that is
+    early becomes valid, or the clock is set right. Raises what `IdentityFiles.read` raises.
     """
 
     def __init__(self, files: IdentityFiles, renew: Callable[[], None]) -> None:
@@ -38,6 +39,8 @@ class IdentityWatch:
         self.signatures = files.read(time.time())
         """Sign events, with the certificates that were read last."""
         self._timer: asyncio.TimerHandle | None = None
+        self._wrong = False
+        """Whether something was wrong when the files were read last."""
 
     def start(self) -> None:
         """Begin to look, in the running loop."""
@@ -49,9 +52,9 @@ class IdentityWatch:
             self._timer.cancel()
             self._timer = None
 
-    def read_again(self) -> None:
+    def read_again(self, wall: float) -> None:
         """See `IdentityFiles.read_again`."""
-        self._files.read_again(self.signatures, time.time())
+        self._files.read_again(self.signatures, wall)
 
     def _look(self) -> dict[Path, _State]:
         return {path: _state(path) for path in self._paths}
@@ -60,14 +63,18 @@ class IdentityWatch:
         self.start()
         before, self._known = self._known, self._look()
         changed = [str(path) for path in self._paths if self._known[path] != before[path]]
-        if not changed:
+        if not changed and not self._wrong:
             return
         try:
             self._renew()
         except (CertificateFileError, KeyFileError) as error:
-            _log.warning("%s; this process goes on with the certificates that it had", error)
+            if changed:
+                _log.warning("%s; this process goes on with the certificates that it had", error)
+            self._wrong = True
         else:
-            _log.info("read certificates and revocations anew: %s changed", ", ".join(changed))
+            why = f"{', '.join(changed)} changed" if changed else "what was wrong is right now"
+            self._wrong = False
+            _log.info("read certificates and revocations anew: %s", why)
 
 
 def _state(path: Path) -> _State:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import time
 from collections.abc import Callable
 
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.live.wire.udp import UdpPort
 from camcast.security.datagram_seal import DatagramSeal
 from camcast.security.taken_once import NONCE_BYTES, DatagramError
+from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.minute_log import MinuteLog
 
 _log = logging.getLogger(__name__)
@@ -27,10 +27,13 @@ class SealedPort(DatagramPort):
     `refused` counts all other datagrams.
     """
 
-    def __init__(self, receive: Callable[[int, Endpoint, bytes], None], key: bytes) -> None:
+    def __init__(
+        self, receive: Callable[[int, Endpoint, bytes], None], key: bytes, clock: Clock
+    ) -> None:
         self.refused = 0
         self._receive = receive
         self._seal = DatagramSeal(key)
+        self._clock = clock
         self._port = UdpPort(self._unsealed)
         self._loop = asyncio.get_running_loop()
         self._log = MinuteLog()
@@ -41,18 +44,20 @@ class SealedPort(DatagramPort):
 
     def send(self, port: int, target: Endpoint, data: bytes, to: bytes = b"") -> None:
         """See `DatagramPort`; all members can read it."""
-        self._port.send(port, target, self._seal.seal(data, os.urandom(NONCE_BYTES), time.time()))
+        wall = self._clock.wall(self._loop.time())
+        self._port.send(port, target, self._seal.seal(data, os.urandom(NONCE_BYTES), wall))
 
     def close(self, port: int) -> None:
         """See `DatagramPort`."""
         self._port.close(port)
 
     def _unsealed(self, port: int, source: Endpoint, data: bytes) -> None:
+        now = self._loop.time()
         try:
-            opened = self._seal.open(data, time.time())
+            opened = self._seal.open(data, self._clock.wall(now))
         except DatagramError as error:
             self.refused += 1
-            if self._log.due(source[0], self._loop.time()):
+            if self._log.due(source[0], now):
                 _log.warning("refused a datagram of %s: %s (said once a minute)", source[0], error)
             return
         self._receive(port, source, opened)

@@ -21,6 +21,7 @@ from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import InvalidKeyError, PublicKey
 from camcast.security.known_peers import KnownPeers, owner_of_link, write_introduction
 from camcast.security.refusals import RefusedError
+from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.minute_log import MinuteLog
 
@@ -30,7 +31,7 @@ LINKS_MAX: Final = 4096  # chosen: keys of links that are remembered: as many as
 
 
 class SignedLinks(Profile):
-    """The links of one process; `clock` is the time in seconds since 1970.
+    """The links of one process; `clock` says what the wall clock is at a time of `monotonic`.
 
     `gateways` are the keys given with addresses of the configuration.
     """
@@ -43,12 +44,14 @@ class SignedLinks(Profile):
         signatures: EventSignatures,
         known: KnownPeers,
         gateways: Mapping[str, PublicKey],
-        clock: Callable[[], float],
+        clock: Clock,
+        monotonic: Callable[[], float],
     ) -> None:
         self.known = known
         self._signatures = signatures
         self._pinned = dict(gateways)
         self._clock = clock
+        self._monotonic = monotonic
         self._owners: dict[bytes, PeerId] = {}
         """The process that has proved each key of a link; the key of the latest link comes last."""
         self._forgers = Forgers()
@@ -58,15 +61,19 @@ class SignedLinks(Profile):
 
     @classmethod
     def of(
-        cls, signatures: EventSignatures, gateways: Mapping[str, str], clock: Callable[[], float]
+        cls,
+        signatures: EventSignatures,
+        gateways: Mapping[str, str],
+        clock: Clock,
+        monotonic: Callable[[], float],
     ) -> SignedLinks:
         """Return the links of the process that signs with `signatures`, which knows nobody yet.
 
         `gateways` are the texts of keys, by address. Raises `InvalidKeyError`.
         """
-        known = KnownPeers(signatures, int(1000 * clock()))
+        known = KnownPeers(signatures, int(1000 * clock.wall(monotonic())))
         keys = {address: PublicKey.parse(text) for address, text in gateways.items()}
-        return cls(signatures, known, keys, clock)
+        return cls(signatures, known, keys, clock, monotonic)
 
     @property
     def link_secret(self) -> bytes:
@@ -81,7 +88,7 @@ class SignedLinks(Profile):
     @property
     def shown(self) -> bytes:
         """See `Profile`: the introduction of this process."""
-        return write_introduction(self.known.own(self._clock()))
+        return write_introduction(self.known.own(self.wall()))
 
     @property
     def said_key(self) -> bytes:
@@ -94,8 +101,12 @@ class SignedLinks(Profile):
         return
 
     def now(self) -> float:
-        """Return the time in seconds since 1970."""
-        return self._clock()
+        """Return the time by which intervals are measured."""
+        return self._monotonic()
+
+    def wall(self) -> float:
+        """Return the wall clock's time, in seconds since 1970."""
+        return self._clock.wall(self._monotonic())
 
     def given_key(self, address: str) -> bytes | None:
         """Return the public key of the process at an address, by the configuration or pinned."""
@@ -115,7 +126,7 @@ class SignedLinks(Profile):
     def _public_key(self, contact: Contact) -> PublicKey | None:
         if contact.peer == UNKNOWN_PEER:
             return self._pinned.get(contact.address) or self.known.pinned(contact.address)
-        return self.known.key_of(contact, self._clock())
+        return self.known.key_of(contact, self.wall())
 
     def pin(self, address: str, said: bytes) -> bytes | None:
         """See `Profile`; a pinned key is never replaced."""
@@ -128,14 +139,14 @@ class SignedLinks(Profile):
 
     def admits(self, key: bytes, shown: bytes = b"") -> bool:
         """See `Profile`; a trusted root has to certify the key's owner."""
-        now = self._clock()
+        now, wall = self.now(), self.wall()
         try:
-            owner = owner_of_link(shown, key, self.known, now).peer_id
+            owner = owner_of_link(shown, key, self.known, wall).peer_id
         except RefusedError as error:
             if shown and self._log.due(error.reason, now):
                 _log.warning("a link was refused: %s (said once a minute)", error)
             return False
-        if not self.known.admits(owner, now) or self._forgers.barred(owner, now):
+        if not self.known.admits(owner, wall) or self._forgers.barred(owner, now):
             return False
         self._owners.pop(key, None)
         if len(self._owners) >= LINKS_MAX:
@@ -146,7 +157,7 @@ class SignedLinks(Profile):
     def may_connect(self, key: bytes) -> bool:
         """See `Profile`; True unless the owner is barred, since certificates are shown later."""
         owner = self._owners.get(key)
-        return owner is None or not self._forgers.barred(owner, self._clock())
+        return owner is None or not self._forgers.barred(owner, self.now())
 
     def may_answer(self, contact: Contact, key: bytes, shown: bytes) -> bool:
         """See `Profile`; a process that shows nothing has to have the key known for its contact."""
@@ -154,11 +165,11 @@ class SignedLinks(Profile):
 
     def process_of(self, key: bytes) -> PeerId | None:
         """See `Profile`."""
-        owner, now = self._owners.get(key), self._clock()
-        if owner is None or not self.known.admits(owner, now) or self._forgers.barred(owner, now):
+        owner = self._owners.get(key)
+        if owner is None or not self.known.admits(owner, self.wall()):
             return None
-        return owner
+        return None if self._forgers.barred(owner, self.now()) else owner
 
     def has_forged(self, peer: PeerId, count: int) -> bool:
         """See `Profile`."""
-        return self._forgers.has_forged(peer, count, self._clock())
+        return self._forgers.has_forged(peer, count, self.now())

@@ -76,7 +76,7 @@ class SignedPort(DatagramPort):
         key = to or self._links.given_key(address) or self._pinned.get(target)
         if key is not None:
             nonces = self._random_bytes(NONCE_BYTES), self._random_bytes(NONCE_BYTES)
-            for datagram in self._boxes.seal(data, key, nonces, self._links.now()):
+            for datagram in self._boxes.seal(data, key, nonces, self._links.wall()):
                 self._port.send(port, target, datagram)
         elif _is_on_loopback(target):
             if target not in self._waiting and len(self._waiting) >= WAITING_MAX:
@@ -92,11 +92,11 @@ class SignedPort(DatagramPort):
         if datagram.startswith(SAID) and len(datagram) == len(SAID) + PUBLIC_KEY_BYTES:
             self._pin(source, datagram[len(SAID) :])
             return
-        now = self._links.now()
         try:
-            sender, data = self._boxes.open(datagram, now)
+            sender, data = self._boxes.open(datagram, self._links.wall())
         except DatagramError as error:
             self.refused += 1
+            now = self._links.now()
             if not isinstance(error, UnknownSenderError) and self._log.due(source[0], now):
                 _log.warning("refused a datagram of %s: %s (said once a minute)", source[0], error)
             return

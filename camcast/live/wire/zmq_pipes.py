@@ -261,6 +261,11 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
             self._shut(pipe, self.limits.linger_milliseconds)
         return key == pipe.key
 
+    def introduce_anew(self) -> None:
+        """See `OutputPipes`: what an output shows was set when its socket was made."""
+        for pipe in list(self._pipes.values()) if self.apart else ():
+            self._shut(pipe, self.limits.linger_milliseconds)
+
     def _is_outdated(self, pipe: _ZmqOutput, now: float) -> bool:
         return self.apart and not pipe.records and now >= pipe.opened + _SHOWN_SECONDS
 

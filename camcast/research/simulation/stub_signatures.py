@@ -17,6 +17,7 @@ from attrs import define
 from camcast.security.verified_batches import VerifiedBatches
 from camcast.vocabulary.batches import SIGNED, Batch
 from camcast.vocabulary.identity import PEER_ID_BYTES, PeerId
+from camcast.vocabulary.refusal import TAKEN, Refusal
 from camcast.vocabulary.topics import Topic
 
 # [docs/security.md, what it costs] CPU of PyNaCl for batches of 64 bytes to 1 KiB
@@ -63,26 +64,26 @@ class StubSignatures:
             _certificate(self.peer_id), lambda part: self._authority.seal(self.peer_id, part)
         )
 
-    def refusal(self, batch: Batch, group: Topic, now: float, retention_seconds: float) -> str:
+    def refusal(self, batch: Batch, group: Topic, now: float, retention_seconds: float) -> Refusal:
         """See `Signatures`; only the signature is looked at."""
         if not batch.flags & SIGNED:
-            return "unsigned"
+            return Refusal("unsigned")
         if batch in self._verified:
-            return ""
+            return TAKEN
         self._authority.verified += 1
         publisher = batch.stream[:PEER_ID_BYTES]
         if batch.signature != self._authority.seal(publisher, batch.signed_part):
-            return "forged"
+            return Refusal("forged")
         self._verified.add(batch)
-        return ""
+        return TAKEN
 
     def chain(self, certificate: bytes) -> Sequence[bytes]:
         """See `Signatures`."""
         return (certificate.ljust(CERTIFICATE_BYTES, b"\0"),)
 
-    def learn(self, chain: Sequence[bytes], now: float) -> str:
+    def learn(self, chain: Sequence[bytes], now: float) -> Refusal:
         """See `Signatures`."""
-        return ""
+        return TAKEN
 
     def revocations_hash(self) -> bytes:
         """See `Signatures`; nothing is ever revoked."""
@@ -92,9 +93,9 @@ class StubSignatures:
         """See `Signatures`."""
         return ()
 
-    def take_revocations(self, data: bytes, now: float) -> str:
+    def take_revocations(self, data: bytes, now: float) -> Refusal:
         """See `Signatures`."""
-        return ""
+        return TAKEN
 
     def put_out(self, now: float) -> Sequence[PeerId]:
         """See `Signatures`."""

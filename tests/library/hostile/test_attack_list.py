@@ -35,6 +35,7 @@ from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import SecretKey
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import make_batch
+from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import StreamId, stream_id
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.messages import Message
@@ -140,7 +141,7 @@ def with_identity(secret: SecretKey, certified: bytes) -> Callable[[Scene], Prof
     def make(scene: Scene) -> Profile:
         signatures = EventSignatures(secret, [ROOT.public, secret.public])
         signatures.renew([[certified]], 1.0)
-        made = SignedLinks.of(signatures, {}, lambda: scene.world.now)
+        made = SignedLinks.of(signatures, {}, Clock(), lambda: scene.world.now)
         made.known.reached_at(THERE)
         return made
 
@@ -161,7 +162,7 @@ def profile_of(scene: Scene, name: str) -> Profile | None:
     """Return the profile of the victim's links."""
     if name == SIGNED:
         known = scene.world.known[scene.victim]
-        return SignedLinks(known._signatures, known, {}, lambda: scene.world.now)
+        return SignedLinks(known._signatures, known, {}, Clock(), lambda: scene.world.now)
     return in_the_group(scene) if name == SHARED_KEY else None
 
 

@@ -21,6 +21,7 @@ from camcast.security.certificates import Rights
 from camcast.security.keys import SecretKey
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import Batch, make_batch
+from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact
 from camcast.vocabulary.topics import Topic
@@ -146,7 +147,7 @@ def test_who_brings_forged_events_is_cut_off_and_barred_and_nobody_else(
         return head + wrong
 
     def pipes_of(owner: SecretKey, count: int) -> list[OutputPipes]:
-        links = SignedLinks.of(with_own(owner, certificate(owner)), {}, time.time)
+        links = SignedLinks.of(with_own(owner, certificate(owner)), {}, Clock(), time.time)
         links.known.reached_at("tcp://127.0.0.1:9")
         links.pin(address, ADA.public.raw)
         make = find_transport(transport)

@@ -24,6 +24,7 @@ from camcast.live.wire.zmtp.codec import Decoder, handshake
 from camcast.live.wire.zmtp.curve import OVERHEAD, CurveClient, CurveKeys
 from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import SecretKey
+from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.identity import UNKNOWN_PEER, PeerId
 from tests.library.live.communities import free_address
 from tests.library.live.pipe_ends import ANY_PORT, HEADER, Inbox, at, is_refused, knock, make_record
@@ -232,7 +233,7 @@ async def test_an_input_that_judges_by_the_first_frame_passes_the_self_test_only
 ) -> None:
     """Over libzmq, where processes are told apart, a stranger ends the handshake."""
     signatures = EventSignatures(SecretKey(b"a" * 32), [])
-    links = SignedLinks.of(signatures, {}, lambda: 0.0)
+    links = SignedLinks.of(signatures, {}, Clock(), lambda: 0.0)
     pipes, inbox = new_pipes("zmq", links), Inbox()
     pipe = pipes.open_input(ANY_PORT, inbox)
     assert not await lets_strangers_in(pipe, links)

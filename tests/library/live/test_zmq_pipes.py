@@ -17,6 +17,7 @@ from camcast.live.wire.zmq_pipes import _SHOWN_SECONDS, ZmqPipes
 from camcast.security.certificates import SLACK_SECONDS
 from camcast.security.keys import SecretKey
 from camcast.security.records import LIFETIME_SECONDS
+from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from tests.authority import ADA, CLUB
 from tests.library.live.pipe_ends import ANY_PORT, HEADER, Inbox, at, is_refused, knock, make_record
@@ -171,7 +172,7 @@ async def test_an_output_shows_a_new_record_before_the_one_that_it_showed_expire
     clock = [1_000.0]
 
     def links(owner: SecretKey) -> SignedLinks:
-        made = SignedLinks.of(with_own(owner, certificate(owner)), {}, lambda: clock[0])
+        made = SignedLinks.of(with_own(owner, certificate(owner)), {}, Clock(), lambda: clock[0])
         made.known.reached_at(at_server)
         return made
 

@@ -40,6 +40,7 @@ from camcast.engine.liveness_messages import (
 from camcast.engine.questions import QUESTIONS_MAX
 from camcast.engine.repair.told import LAG_SECONDS, Lateness
 from camcast.testing.lone_process import LoneProcess
+from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message, encode
 from camcast.vocabulary.topics import GroupId, Topic
@@ -86,7 +87,7 @@ class AlwaysChanging(GroupTallies):
     """The tallies of two groups in which something changes each second."""
 
     def __init__(self) -> None:
-        super().__init__(Groups(), Lateness(), 0.0, lambda *_: True)
+        super().__init__(Groups(), Lateness(), Clock(), lambda *_: True)
 
     def _find_changing(self, second: int, now: float) -> dict[GroupId, bytes]:
         return {topic.group: tally(topic, second) for topic in (A, B)}

@@ -24,6 +24,7 @@ from camcast.security.keys import Domain, PublicKey
 from camcast.testing.lone_process import LoneProcess, contact
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import make_batch
+from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import Topic
@@ -177,7 +178,7 @@ def test_a_chain_goes_before_a_batch_and_again_after_a_while() -> None:
     outlet = process.outlet(wire.Kind.SECURITY)
     recorder = Recorder(None, process.outbox, Groups())
     signing = Signing(
-        signatures, outlet, recorder, lambda _: [], lambda _: None, Random(1), offset=0.0
+        signatures, outlet, recorder, lambda _: [], lambda _: None, Random(1), Clock()
     )
     batch = signing.sign(make_batch(stream_id(ada, 7), 1, [b"goal"], SOCCER, published=5_000))
     peers = [contact(n) for n in (1, 2, 3)]

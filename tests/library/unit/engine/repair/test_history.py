@@ -40,7 +40,7 @@ def second(world: RepairWorld, node: Node) -> int:
     """Return the second since 1970 of a node's clock."""
     (participation,) = node.participations
     assert participation.repair is not None
-    return int(participation.repair._since_1970 + world.now)
+    return int(participation.repair._clock.wall(world.now))
 
 
 def referrals(world: RepairWorld) -> set[tuple[str, str]]:

@@ -33,6 +33,7 @@ from camcast.engine.repair.told import (
 from camcast.virtual.climate import Climate
 from camcast.virtual.weather import Weather
 from camcast.vocabulary.batches import Batch, make_batch
+from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import StreamId, stream_id
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import ROOT
@@ -303,7 +304,7 @@ def test_who_is_late_itself_compares_nothing_with_those_who_are_not(
     (participation,) = one.participations
     assert participation.repair is not None
     one._maker._lateness.add(late, world.now)
-    second, tally = one._maker._lateness.second(one._since_1970, world.now), bytes(8)
+    second, tally = one._maker._lateness.second(one.clock, world.now), bytes(8)
     second += one._maker._lateness.lag(world.now)  # to which one goes that is not late
     stranger = Contact(PeerId(b"newcomer-newcome"), other.me.address)
     hear = participation.repair.on_tally
@@ -384,7 +385,7 @@ def test_who_holds_an_event_back_for_long_makes_repair_wait_for_seconds_only() -
 
 
 def test_tallies_go_as_far_as_all_has_usually_come_and_less_far_where_events_are_late() -> None:
-    lateness = Lateness()
-    assert lateness.second(1000.75, 5.5) == 1006 - LAG_SECONDS
+    lateness, clock = Lateness(), Clock(0.0, 1000.75)
+    assert lateness.second(clock, 5.5) == 1006 - LAG_SECONDS
     lateness.add(1.25, 5.5)
-    assert lateness.second(1000.75, 5.5) == 1006 - LAG_SECONDS - 3  # 2.5 s, rounded up
+    assert lateness.second(clock, 5.5) == 1006 - LAG_SECONDS - 3  # 2.5 s, rounded up

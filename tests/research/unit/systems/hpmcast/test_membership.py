@@ -18,6 +18,7 @@ from camcast.research.systems.hpmcast.protocol import Hpmcast
 from camcast.research.systems.hpmcast.view_messages import Ask, Join, LineNews, Update, View
 from camcast.testing.lone_process import contact
 from camcast.virtual.census import Census
+from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.topics import Topic
 from tests.research.unit.systems.hpmcast.members import Member, group_tables, line, member_of_five
 
@@ -27,7 +28,7 @@ A, B = Interest.parse(".a"), Interest.parse(".b")
 
 def test_a_membership_without_hierarchical_views_is_refused() -> None:
     settings = Settings(find_backend("scamp"), Census(Random(1)).discovery, protocol=Hpmcast())
-    node = Node(contact(1), settings, Random(1), 1)
+    node = Node(contact(1), settings, Random(1), Clock())
     with pytest.raises(OptionError, match="'hpmcast'; a Scamp keeps none"):
         node.join(TOPIC, 0.0)
 

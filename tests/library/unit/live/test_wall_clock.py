@@ -1,4 +1,4 @@
-"""Accounts of events: processes tell the times of one clock."""
+"""The two real clocks are read at the same moment."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from camcast.live.event_account import _since_1970
+from camcast.live.wall_clock import read_clocks, start_clock
 
 
 def test_a_process_that_was_stopped_between_two_clocks_reads_them_again(
@@ -29,4 +29,6 @@ def test_a_process_that_was_stopped_between_two_clocks_reads_them_again(
         return told
 
     monkeypatch.setattr(time, "time", wall)
-    assert _since_1970(clock) == pytest.approx(5000.0, abs=2e-6)
+    monotonic, there = read_clocks(clock)
+    assert there - monotonic == pytest.approx(5000.0, abs=2e-6)
+    assert start_clock(clock).wall(0.0) == pytest.approx(5000.0, abs=2e-6)
