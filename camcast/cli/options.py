@@ -19,7 +19,7 @@ MEMBERSHIP = typer.Option(
     "--membership",
     "-m",
     help="Who keeps the membership tables: scamp, hybrid, dht, cyclon, hyparview"
-    " (docs/parameters.md), or a plug of yours (docs/plugs.md).",
+    " (docs/choosing.md), or a plug of yours (docs/plugs.md).",
 )
 MembershipOptions = Annotated[
     list[str] | None,

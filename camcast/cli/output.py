@@ -80,7 +80,7 @@ def _escaped(found: re.Match[str]) -> str:
 def print_json(value: Mapping[str, object] | Sequence[Mapping[str, object]], schema: str) -> None:
     """Write a value as one line of JSON, see `json_line`; raises `BrokenPipeError`.
 
-    Each object begins with the name of its schema, ``camcast.<schema>`` (docs/json.md), such as
+    Each object begins with the name of its schema, ``camcast.<schema>`` (docs/formats.md), such as
     ``publish/1``: the command and the version of what it prints.
     """
     named = {"schema": f"camcast.{schema}"}

@@ -11,7 +11,7 @@
                 |  NAME "in" "(" TEXT { "," TEXT } ")"
 
 A TOPIC is written as everywhere, a NAME like a name in Python, and a TEXT as in JSON; so is a
-NUMBER, except that it may begin with zeros. There is no "not": docs/interests.md says why.
+NUMBER, except that it may begin with zeros. There is no "not": docs/choosing.md says why.
 """
 
 from __future__ import annotations

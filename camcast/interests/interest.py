@@ -8,7 +8,7 @@
 
 A topic covers its subtopics. A comparison, ``!=`` included, holds only if the event has the
 attribute, with a value of the kind that it is compared with: a number, or a text.
-docs/interests.md has the grammar.
+docs/choosing.md has the grammar.
 
 An interest is a disjunction of terms in a fixed order, of which none is covered by the others:
 `union` condenses terms to this form, and the text of an interest has it. Two interests may match

@@ -46,8 +46,8 @@ def model(
 ) -> None:
     """Predict an event published in the first community, without simulating it.
 
-    The first table is the prediction for each community (docs/models.md says how good it is);
-    the second sets CAMCAST beside the alternatives of section 4.2 of the paper by its own
+    The first table is the prediction for each community (docs/research/models.md says how good it
+    is); the second sets CAMCAST beside the alternatives of section 4.2 of the paper by its own
     formulas, which know of no crashed process: of what all processes send, what one process
     stores, the probability that all of the root community receive, and rounds. With --protocol it
     is the prediction for that system on the same processes, with loss and crashes.

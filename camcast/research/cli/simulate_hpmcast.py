@@ -76,7 +76,7 @@ def hpmcast(
 
     Everybody is interested with the same probability; delegates receive what interests those
     they stand for. Beside the measured means, with 95 % intervals, stands the model of
-    docs/hpmcast.md.
+    docs/research/models.md.
     """
     with clear_failures(ValueError, OSError), extras_named():
         from camcast.research.systems.hpmcast.tree_model import predict

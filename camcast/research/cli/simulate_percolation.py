@@ -57,7 +57,7 @@ def percolation(
 ) -> None:
     """Simulate percolation gossip: to all neighbours that subscribe, to others by chance.
 
-    Beside the measured means, with 95 % intervals, stands the model of docs/percolation.md. The
+    Beside the measured means, with 95 % intervals, stands the model of docs/research/models.md. The
     intervals are of the networks' means; with one network of its events, and for it only.
     """
     with clear_failures(ValueError, OSError), extras_named():

@@ -67,7 +67,7 @@ completely: the same file gives the same digest.
 _ALSO: Final = {
     "population": """
 With --protocol it is a system that CAMCAST is compared with, among everybody or in a group of its
-own, beside the model of `camcast model --protocol` (docs/simulation.md).
+own, beside the model of `camcast model --protocol` (docs/research/running.md).
 """
 }
 
@@ -101,7 +101,7 @@ def setting_command(simulator: str) -> Callable[..., None]:
             typer.Argument(
                 metavar="[SCENARIO.toml]",
                 help="For virtual, instead of --sizes: processes that join, crash and return,"
-                " latencies, partitions (docs/simulation.md).",
+                " latencies, partitions (docs/research/running.md).",
             ),
         ] = None,
         given: SettingOptions = SETTING,
@@ -125,7 +125,7 @@ def setting_command(simulator: str) -> Callable[..., None]:
             typer.Option(
                 metavar="DIR",
                 help="With a scenario: a new folder for its trace and summary, like that of a live"
-                " run (docs/traces.md).",
+                " run (docs/formats.md).",
             ),
         ] = None,
         trace_format: Annotated[

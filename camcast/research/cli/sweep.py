@@ -41,7 +41,8 @@ def sweep(
         Path,
         typer.Argument(
             metavar="SCENARIO.toml",
-            help="A scenario of the virtual network, or a setting of sizes (docs/sweeps.md).",
+            help="A scenario of the virtual network, or a setting of sizes"
+            " (docs/research/running.md).",
         ),
     ],
     output: Annotated[

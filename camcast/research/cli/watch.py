@@ -46,7 +46,7 @@ def watch(
     Reads the run's traces as a stream, with Spark, and ends when the run does, or with Ctrl-C. What
     is there already is shown at once, as the summary of a run has it, while Spark starts. An event
     that is still under way counts as lost until it arrives. With --json one line for each update
-    of Spark's, with every metric of docs/traces.md. Needs the extra camcast[spark]; Java is found,
+    of Spark's, with every metric of docs/formats.md. Needs the extra camcast[spark]; Java is found,
     or comes with it.
     """
     with (

@@ -1,4 +1,4 @@
-"""What a folder of results has in it, as Arrow tables and pandas frames; docs/data.md.
+"""What a folder of results has in it, as Arrow tables and pandas frames; docs/formats.md.
 
     results = camcast.research.pipeline.results.load("runs/paper-20260801-120000")
     results.names            # what there is: trace, measures
@@ -6,7 +6,7 @@
     results.pandas()         # the first of the names, as a pandas.DataFrame
 
 It reads without Spark, and needs pyarrow; `Results.pandas` needs pandas. Both come with
-``camcast[spark]``. For traces of gigabytes ask Spark (docs/traces.md).
+``camcast[spark]``. For traces of gigabytes ask Spark (docs/formats.md).
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from camcast.vocabulary.identity import PEER_ID_BYTES, PeerId
 from camcast.vocabulary.refusal import TAKEN, Refusal
 from camcast.vocabulary.topics import Topic
 
-# [docs/security.md, what it costs] CPU of PyNaCl for batches of 64 bytes to 1 KiB
+# [docs/measured/speed.md] CPU of PyNaCl for batches of 64 bytes to 1 KiB
 SIGN_SECONDS: Final = 20e-6
 VERIFY_SECONDS: Final = 50e-6
 CERTIFICATE_BYTES: Final = 310  # [docs/security.md] 170 to 450, with a topic of middling length

@@ -52,7 +52,7 @@ COLUMNS: Final[dict[str, Callable[[Findings], str]]] = {
     "last arrival s": lambda f: _seconds(f.arrival_seconds_max),
     "heals in s": lambda f: _seconds(f.heal_seconds),
 }
-"""What the tables show of the findings; docs/chaos.md says what each column means."""
+"""What the tables show of the findings; docs/measured/chaos.md says what each column means."""
 
 
 def _cells(outcome: Outcome) -> list[str]:

@@ -2,7 +2,7 @@
 
 Under `zmtp` the process lives, grows by less than 32 MB, and loses nothing of the honest traffic
 beside the attack. Under `zmq` nothing in this library can keep libzmq from it: what it then does is
-asserted too, so that a libzmq that mends it is noticed, and the README says so.
+asserted too, so that a libzmq that mends it is noticed, and docs/transports.md says so.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ async def test_under_zmtp_an_attack_neither_ends_nor_swells_the_process_nor_cost
 
 @live
 async def test_under_zmq_libzmq_can_be_made_to_abort() -> None:
-    """libzmq 4.3.5, `stream_engine_base_t::out_event`; see the README."""
+    """libzmq 4.3.5, `stream_engine_base_t::out_event`; see docs/transports.md."""
     with victim(transport="zmq") as attacked:
         while attacked.alive:
             with contextlib.suppress(OSError):
@@ -201,7 +201,7 @@ async def again_and_again(attack: Attack, attacked: Victim) -> None:
 async def test_under_zmq_libzmq_holds_without_bound_what_it_has_not_handed_over(
     attack: Attack,
 ) -> None:
-    """No option bounds the parts of a message, nor what all connections hold; see the README."""
+    """No option bounds a message's parts, nor what all connections hold: docs/transports.md."""
     with victim(transport="zmq") as attacked:
         before = attacked.megabytes()
         attacking = asyncio.ensure_future(again_and_again(attack, attacked))

@@ -245,7 +245,7 @@ def test_almost_all_peers_receive_the_event() -> None:
     About 2,200: 2,127 by the model, since 7 % of the events end near their publisher, as one node
     in six has one neighbour only. The events that spread reach 2,295 nodes on average. That is
     "above 2200"; the mean of all is not, in any of the readings of repeated links
-    (docs/percolation.md).
+    (docs/research/models.md).
     """
     corpus = scale_free(0.1, 0.6)
     mean = float(corpus.receivers.mean())

@@ -41,7 +41,7 @@ _SETTINGS: Final = (
     "Networks: the configuration model. A link of a node to itself or a repeated one is"
     " switched with a random other link, which keeps all degrees; neighbours are a set in the"
     " paper's algorithms. Left in, or left out, they change no mean by more than its interval"
-    " (docs/percolation.md).",
+    " (docs/research/models.md).",
     "Subscribers are drawn once for a network, as in V-B. An event is published by a node"
     " chosen at random, which counts as a receiver, as in ⟨r⟩, and has links or not.",
     "The intervals are of the networks' means: events of one network have its links and its"

@@ -1,6 +1,6 @@
 """The measures of runs: one number for each run, community and metric.
 
-docs/traces.md defines each metric. Those that the summary of a run has as well are computed by its
+docs/formats.md defines each metric. Those that the summary of a run has as well are computed by its
 rules (`camcast.research.runs.summary`): who is an expected receiver, what is useful. A metric
 without anything to measure is null.
 """

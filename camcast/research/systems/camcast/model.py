@@ -25,10 +25,10 @@ Where several communities below another may have the event (3.6), each pattern o
 is weighted by its exact probability: the cost doubles with each community that is waiting for one
 above it. The *numbers* of members that have the event are taken as independent between them.
 
-docs/models.md has the distance from the simulation; in the paper's setting it is up to 0.005, and
-0.2 rounds. Do not use the model where gossip hardly survives: with k·r below about 2 the number of
-members that have the event varies, which the mean field of large communities and the rounds of any
-do not.
+docs/measured/models.md has the distance from the simulation; in the paper's setting it is up to
+0.005, and 0.2 rounds. Do not use the model where gossip hardly survives: with k·r below about 2 the
+number of members that have the event varies, which the mean field of large communities and the
+rounds of any do not.
 """
 
 from __future__ import annotations

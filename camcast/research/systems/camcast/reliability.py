@@ -20,9 +20,9 @@ How far from the exact chain
 ----------------------------
 `final_size` is the exact law of how many members have the event in the end. Against it, with a
 fan-out of k = ceil(ln N + c) and c' = k - ln N, no loss and no crash, e^(-e^-c') is too low (in the
-publisher's community; docs/models.md has the table): at c = 0 by 0.169 for N = 10, by 0.041 for
-N = 100 and by 0.008 for N = 1,000; at c = 5 by 0.0033, 0.0019 and 0.0004. e^(-e^-c), of the
-constant before rounding up, is lower still, by up to 0.41.
+publisher's community; docs/research/models.md has the table): at c = 0 by 0.169 for N = 10, by
+0.041 for N = 100 and by 0.008 for N = 1,000; at c = 5 by 0.0033, 0.0019 and 0.0004. e^(-e^-c), of
+the constant before rounding up, is lower still, by up to 0.41.
 
 With loss or crashes e^(-e^-c) does not apply: what counts is the number of copies that *take
 effect*, k · p_succ. In the paper's setting with half of the processes stillborn, the community of

@@ -14,7 +14,7 @@ are a set in its algorithms, so a graph here has neither. Without these links th
 law would have far fewer than their target degrees (a=6, b=1: a tenth of all links are repeated), so
 that such links are *switched*: a link u-v of them and a random other link x-y become u-x and v-y,
 if these are new. That keeps every degree. A link for which no switch is found is left out, which
-happens when no simple graph has the degrees. docs/percolation.md has the effect of the choice.
+happens when no simple graph has the degrees. docs/measured/models.md has the effect of the choice.
 """
 
 from __future__ import annotations

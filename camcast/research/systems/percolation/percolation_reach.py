@@ -38,7 +38,7 @@ directions have the same threshold, since both have the mean Γ⟨q⟩, but an e
 with the same probability with which a node is reached, as it does over independent links.
 
 Degrees of neighbours are taken as independent. In a simple graph with hubs they are not:
-docs/percolation.md has the distance from the simulation.
+docs/measured/models.md has the distance from the simulation.
 """
 
 from __future__ import annotations

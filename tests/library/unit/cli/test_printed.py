@@ -44,7 +44,7 @@ def test_every_printed_schema_is_documented_and_every_documented_one_is_printed(
     ]
     printed = {ast.literal_eval(call.args[1]) for call in calls}
     assert printed == set(made.SCHEMAS)
-    page = (ROOT / "docs/json.md").read_text()
+    page = (ROOT / "docs/formats.md").read_text()
     linked = re.findall(r"\[camcast\.([\w/-]+)\]\(schemas/([\w.-]+)\)", page)
     assert {name: made.FOLDER / file for name, file in linked} == {
         name: made.file_of(name) for name in made.SCHEMAS

@@ -1,4 +1,4 @@
-"""The measures of a run, computed as simply as can be from the definitions in docs/traces.md.
+"""The measures of a run, computed as simply as can be from the definitions in docs/formats.md.
 
 The twin shares nothing but the traces with the pipeline and with
 `camcast.research.runs.summary`, and is the oracle of both."""

@@ -69,7 +69,7 @@ def test_of_many_processes_that_use_both_tables_the_other_form_holds(k1: int, k2
 
 
 def test_with_equal_constants_the_printed_form_is_far_below_both_tables() -> None:
-    """(c) with both tables is (a) with c = c1 + c2; docs/models.md has the figures."""
+    """(c) with both tables is (a) with c = c1 + c2; docs/research/models.md has the figures."""
     printed = reliability.hierarchical_reliability(30, 2, 2)
     assert printed < 0.016 < 0.98 < reliability.gossip_reliability(4)
 

@@ -64,7 +64,7 @@ SETTINGS = {
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_prediction_agrees_with_a_dumb_simulation(name: str) -> None:
-    """By what docs/models.md says that it may miss."""
+    """By what docs/measured/models.md says that it may miss."""
     allowed = {"reception": 0.01, "reliability": 0.015, "rounds": 0.45, "copies": 0.02}
     assert_predicted(SETTINGS[name], twin(SETTINGS[name], 1000, 7), allowed)
 

@@ -104,7 +104,7 @@ def test_all_ways_to_join_stubs_are_equally_probable() -> None:
 def test_switching_reaches_every_simple_graph() -> None:
     """Degrees 2, 2, 2, 1, 1 have seven: six paths, and a triangle beside a link. That switching
     is not quite uniform is seen here, in the smallest graphs, and in no mean of the large ones
-    (docs/percolation.md)."""
+    (docs/measured/models.md)."""
     degrees, runs = np.array([2, 2, 2, 1, 1]), 700
     rng = default_rng(6)
     found = Counter(tuple(pairs(random_graph(degrees, rng))) for _ in range(runs))
