@@ -14,7 +14,7 @@ PAGE = LIBRARY.parents[1] / "docs" / "security.md"
 
 def rows() -> dict[str, list[list[str]]]:
     """Return the tests that each row names, a list for each profile."""
-    rest = PAGE.read_text().partition("**The list of attacks and their tests.**")[2]
+    rest = PAGE.read_text().partition("\n## The list of attacks and their tests\n")[2]
     table = rest[rest.index("\n| ") :].lstrip().partition("\n\n")[0]
     lines = re.findall(r"^\| (.*) \|$", table, re.MULTILINE)
     head, *body = [line.split(" | ") for line in lines]

@@ -19,8 +19,9 @@ from tests.python_process import python
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PRINTS = {
-    ("README.md", 0): "",  # an event's repr, with an id that is another each time
+    ("README.md", 0): "payload=b'Roma 3, Lazio 2'",  # of an event's repr; its id differs each time
     ("api.md", 0): "b'21.5'\n",
+    ("recipes.md", 0): "",  # a test, which asserts
     ("tutorial.md", 0): "b'Roma 3, Lazio 2'\n",
     ("tutorial.md", 1): "Reading(site='roof', celsius=34.0)\n",
     ("tutorial.md", 2): "too slow: 3 events were dropped here\ngot b'3'\ngot b'4'\n",
@@ -42,7 +43,8 @@ def programs() -> list[tuple[str, int, str]]:
 
 @pytest.mark.parametrize(("page", "number", "text"), programs())
 def test_a_program_prints_what_its_page_says(page: str, number: int, text: str) -> None:
-    done = python("-W", "error", "-c", text)
+    tests = [f"{name}()\n" for name in re.findall(r"^def (test_\w+)\(\)", text, re.M)]
+    done = python("-W", "error", "-c", text + "".join(tests))
     assert (done.returncode, done.stderr) == (0, "")
     assert PRINTS[page, number] in done.stdout
 
