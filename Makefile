@@ -5,7 +5,7 @@ PYTHON ?= python3
 MEMBERSHIP ?= scamp
 COMMIT ?= f88a4fb
 VENV := .venv
-unexport PYTHONDONTWRITEBYTECODE # else every process that a test starts compiles camcast anew
+unexport PYTHONDONTWRITEBYTECODE # otherwise every process that a test starts compiles camcast again
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help

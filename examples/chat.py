@@ -30,7 +30,7 @@ def show(reader: str, received: Received) -> None:
 
 def tell(reader: str, change: PresenceChange) -> None:
     """Print who came or went, as `reader` sees it."""
-    went = {"came": "is here", "left": "has left", "silent": "is not heard of any more"}
+    went = {"came": "is here", "left": "has left", "silent": "has fallen silent"}
     print(f"[{reader}] {change.name} {went[change.kind]}", flush=True)
 
 

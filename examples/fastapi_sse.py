@@ -8,7 +8,7 @@
 
 The manager lives as long as the application (lifespan), and each browser has a subscription of its
 own, which ends with its connection. uvicorn waits at its end for open connections, which would wait
-for events: so the subscriptions are closed first. Needs fastapi and uvicorn.
+for events; the subscriptions are therefore closed first. Needs fastapi and uvicorn.
 """
 
 import argparse

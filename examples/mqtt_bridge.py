@@ -4,9 +4,9 @@
 
     python examples/mqtt_bridge.py plant --broker 127.0.0.1:1883 --gateway ADDRESS
 
-MQTT's ``plant/roof/celsius`` is ``.plant.roof.celsius`` here. What comes from one side is published
-on the other, and not back again: MQTT 5 leaves out what this client itself publishes (noLocal), and
-a subscription here what this process does (own=False). Retained messages and QoS end at the bridge.
+MQTT's ``plant/roof/celsius`` is ``.plant.roof.celsius`` here. An event of one side is published on
+the other, and not back again: MQTT 5 leaves out what this client itself publishes (noLocal), and a
+subscription here what this process does (own=False). Retained messages and QoS end at the bridge.
 Needs paho-mqtt.
 """
 

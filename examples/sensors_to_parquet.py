@@ -1,7 +1,7 @@
 """Sensors whose readings end in a Parquet file: what is sent, filtered, and kept.
 
 Two sensors publish; a collector takes all readings by the batch, as they travelled, and writes a
-row each; an alarm hears of the hot ones only. Needs pyarrow.
+row each; an alarm receives the hot ones only. Needs pyarrow.
 """
 
 import asyncio

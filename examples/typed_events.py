@@ -1,4 +1,4 @@
-"""Classes as topics (paper 000, 5.1): who subscribes to a class gets its subclasses, too.
+"""Classes as topics (paper 000, 5.1): a subscriber of a class gets its subclasses, too.
 
 The hierarchy of classes is the hierarchy of topics: a Goal travels in the community
 .MatchEvent.Goal, and climbs to .MatchEvent. A subscriber gets instances back.

@@ -127,7 +127,7 @@ class FullView(Membership):
         outlet.wake(options.beat_seconds, "tick")
 
     def peer_silent(self, contact: Contact, now: float) -> None:
-        """Drop a peer that the liveness service has not heard of for too long."""
+        """Drop a peer that has been silent for too long."""
         self._drop(contact.peer)
 
     def _learn(self, contact: Contact, now: float) -> None:
