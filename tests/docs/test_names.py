@@ -82,7 +82,7 @@ def is_there(name: str) -> bool:
     parts = name.split(".")
     for length in range(len(parts), 0, -1):
         if is_module(module := ".".join(parts[:length])):
-            found = import_module(module)
+            found: object = import_module(module)
             for part in parts[length:]:
                 if part not in {*getattr(found, "__annotations__", {}), *dir(found)}:
                     return False
