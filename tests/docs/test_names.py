@@ -14,6 +14,7 @@ ROOT: Final = Path(__file__).parents[2]
 PAGES: Final = ["README.md", *(str(p.relative_to(ROOT)) for p in sorted(ROOT.glob("docs/**/*.md")))]
 FOLDERS: Final = "camcast|membership|overlays|tests|benchmarks|examples|docs"
 PATH: Final = re.compile(rf"`((?:{FOLDERS})/[\w./-]*\w)`")
+LINK: Final = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 NAME: Final = re.compile(r"`((?:camcast|membership|overlays)(?:\.\w+)+)`")
 NO_MODULES: Final = {
     *("camcast.membership", "camcast.overlays", "camcast.protocols"),  # groups of entry points
@@ -46,6 +47,13 @@ def pages(waiting: dict[str, str]) -> list[object]:
 def test_every_file_that_a_page_names_is_there(page: str) -> None:
     paths = PATH.findall((ROOT / page).read_text())
     assert not [path for path in paths if not (ROOT / path).exists()]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_of_a_page_leads_to_a_file_of_the_checkout(page: str) -> None:
+    """The page of the commands is made for the site alone: no page links to it."""
+    links = LINK.findall((ROOT / page).read_text())
+    assert not [link for link in links if not (ROOT / page).parent.joinpath(link).exists()]
 
 
 @pytest.mark.parametrize("page", PAGES)
