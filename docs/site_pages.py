@@ -113,7 +113,9 @@ def cli_page() -> str:
 
 def commands(path: str, group: TyperGroup) -> Iterator[tuple[str, Any]]:
     """Yield every command below a group with its full name, groups before what is in them."""
-    for name, command in group.commands.items():
+    context: Any = None  # no command's existence depends on it
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         yield f"{path} {name}", command
         if isinstance(command, TyperGroup):
             yield from commands(f"{path} {name}", command)

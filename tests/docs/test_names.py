@@ -17,7 +17,12 @@ PATH: Final = re.compile(rf"`((?:{FOLDERS})/[\w./-]*\w)`")
 LINK: Final = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 NAME: Final = re.compile(r"`((?:camcast|membership|overlays)(?:\.\w+)+)`")
 NO_MODULES: Final = {
-    *("camcast.membership", "camcast.overlays", "camcast.protocols"),  # groups of entry points
+    *(
+        "camcast.membership",
+        "camcast.overlays",
+        "camcast.protocols",
+        "camcast.commands",
+    ),  # groups of entry points
     *("camcast.trace", "camcast.comparison", "camcast.sweep"),  # keys in Parquet's metadata
 }
 ABSENT: Final = re.compile(
@@ -25,25 +30,8 @@ ABSENT: Final = re.compile(
 )
 """References to documents that a reader of the repository does not have."""
 
-TO_COME: Final = {
-    "docs/identity.md": "names the folders of the move to come: remove this line after it",
-}
-UNTIDY: Final = {
-    "docs/architecture.md": "still refers to the documents: remove this line when it no longer does"
-}
 
-
-def pages(waiting: dict[str, str]) -> list[object]:
-    """Return the pages as parameters; those that wait for something are expected to fail."""
-    return [
-        pytest.param(page, marks=pytest.mark.xfail(strict=True, reason=waiting[page]))
-        if page in waiting
-        else page
-        for page in PAGES
-    ]
-
-
-@pytest.mark.parametrize("page", pages(TO_COME))
+@pytest.mark.parametrize("page", PAGES)
 def test_every_file_that_a_page_names_is_there(page: str) -> None:
     paths = PATH.findall((ROOT / page).read_text())
     assert not [path for path in paths if not (ROOT / path).exists()]
@@ -62,7 +50,7 @@ def test_every_name_of_the_code_that_a_page_mentions_is_there(page: str) -> None
     assert not [name for name in names if not is_there(name)]
 
 
-@pytest.mark.parametrize("page", pages(UNTIDY))
+@pytest.mark.parametrize("page", PAGES)
 def test_no_page_refers_to_a_document_that_is_not_here(page: str) -> None:
     assert not ABSENT.findall((ROOT / page).read_text())
 
