@@ -144,8 +144,8 @@ class KnownPeers:
             elif not record.replaces(known.record):
                 raise RefusedError(
                     Reason.EXPIRED,
-                    "a newer record of this process is known: two processes have its key, or its"
-                    " clock was set back before it started",
+                    "a newer record of this process is known: this one was long on its way, or two"
+                    " processes have the key, or its clock was set back",
                 )
         if known is not None and known.record is record:
             return key

@@ -1,0 +1,195 @@
+"""A process whose wall clock is set right while it runs is heard in ten seconds, as if it had been.
+
+In the virtual network, with signed processes that have real keys. The wall clocks of all processes
+but one are right. The driver's readings of the last one are made here: it learns of a wrong wall
+clock, or of a right one, by `Node.compare_clocks`, as it does live.
+"""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+
+import pytest
+
+from camcast.engine.node import Node
+from camcast.security.records import LIFETIME_SECONDS
+from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.clock import STEP_SECONDS
+from tests.admitted_world import AdmittedWorld
+from tests.authority import ADA, CLUB
+from tests.signed_world import SOCCER, join, key
+
+START = 10_000.0
+LET_IN_SECONDS = 10.0
+SETS = [600.0, -600.0, 3600.0, -5000.0]
+"""By how many seconds the clock is set when it is set right."""
+
+
+class Scene:
+    """A gateway, Ada and four more members of .soccer, whose clocks are right."""
+
+    def __init__(self, *, signed: bool = True) -> None:
+        self.world = AdmittedWorld(signed=signed)
+        self.world.run(START)
+        self.members = [self.world.member(one, SOCCER) for one in (ADA, *map(key, range(2, 6)))]
+        self.world.run(5)
+
+    def wall_says(self, node: Node, ahead: float) -> bool:
+        """Let a process compare its clocks when the wall's is so many seconds ahead."""
+        now = self.world.now
+        return self.world.do(node, lambda node, at: node.compare_clocks(at, now + ahead))
+
+    def start(self, ahead: float) -> Node:
+        """Start the club's process with a wall clock that is so many seconds ahead."""
+        node = self.world.member(CLUB)
+        assert self.wall_says(node, ahead) == (abs(ahead) > STEP_SECONDS)
+        return node
+
+    def hear(self, node: Node, payload: bytes) -> list[Node]:
+        """Let a process publish, and return who has got it a little later."""
+        self.world.publish(node, SOCCER, payload, seconds=1.0)
+        return self.world.got(payload)
+
+
+@pytest.mark.parametrize("wrong_seconds", [3.0, 26.0, 39.0])
+@pytest.mark.parametrize("set_by", SETS)
+def test_who_joins_at_a_wrong_time_is_in_when_the_time_is_right(
+    set_by: float, wrong_seconds: float
+) -> None:
+    scene = Scene()
+    late = scene.start(-set_by)
+    scene.world.do(late, partial(join, SOCCER))
+    scene.world.run(wrong_seconds)
+    assert scene.wall_says(late, 0.0)
+    (part,) = late.participations
+    scene.world.run(LET_IN_SECONDS - 2.0, until=lambda: part.joined and bool(part.reach()[0]))
+    assert set(scene.members) <= set(scene.hear(late, b"from the late one"))
+    assert late in scene.hear(scene.members[0], b"to the late one")
+
+
+@pytest.mark.parametrize("set_by", SETS)
+def test_a_member_whose_clock_is_wrong_for_a_minute_is_one_again(set_by: float) -> None:
+    """An operator's slip: what it forgot or refused meanwhile must not keep it out."""
+    scene = Scene()
+    late = scene.start(0.0)
+    scene.world.do(late, partial(join, SOCCER))
+    scene.world.run(5.0)
+    assert set(scene.members) <= set(scene.hear(late, b"before"))
+    assert scene.wall_says(late, -set_by)
+    scene.world.run(60.0)
+    assert scene.wall_says(late, 0.0)
+    scene.world.run(LET_IN_SECONDS - 2.0)
+    assert set(scene.members) <= set(scene.hear(late, b"from the late one"))
+    assert late in scene.hear(scene.members[0], b"to the late one")
+
+
+@pytest.mark.parametrize("set_by", SETS)
+def test_a_newcomer_gets_in_through_a_process_whose_clock_was_set(set_by: float) -> None:
+    """What it passes on for others, and the mandates that it signs itself, count."""
+    scene = Scene()
+    late = scene.start(-set_by)
+    assert scene.wall_says(late, 0.0)
+    scene.world.do(late, partial(join, SOCCER))
+    scene.world.run(5.0)
+    for member in scene.members:
+        scene.world.leave(member, SOCCER)
+    scene.world.run(10.0)
+    newcomer = scene.world.member(key(7), SOCCER)
+    scene.world.run(LET_IN_SECONDS)
+    assert late in scene.hear(newcomer, b"here I am")
+
+
+@pytest.mark.parametrize("set_by", SETS)
+def test_events_say_the_time_of_their_publication_before_and_after(set_by: float) -> None:
+    """And those of one stream come in their order, though the time of publication went back."""
+    scene = Scene(signed=False)
+    late = scene.start(0.0)
+    scene.world.do(late, partial(join, SOCCER))
+    scene.world.run(5.0)
+    got: list[Batch] = []
+    deliver = scene.world.virtual.on_delivery
+    assert deliver is not None
+    for ahead in (0.0, set_by, 0.0):
+        scene.wall_says(late, ahead)
+        sent = scene.world.now
+        scene.world.virtual.on_delivery = lambda process, delivery: (
+            got.append(delivery.batch) if process.node is scene.members[0] else None
+        )
+        scene.world.publish(late, SOCCER, b"!", seconds=2.0)
+        assert got[-1].published == round(1000 * (sent + ahead))
+    assert [one.first for one in got] == [1, 2, 3]
+    assert len({one.stream for one in got}) == 1
+
+
+@pytest.mark.parametrize("set_by", SETS)
+def test_neighbours_agree_again_on_what_they_know(set_by: float) -> None:
+    """Tallies go by the second; a process must not send all that it knows for an hour on end."""
+    scene = Scene(signed=False)
+    late = scene.start(set_by)
+    scene.world.do(late, partial(join, SOCCER))
+    scene.world.run(5.0)
+    for number in range(5):
+        scene.hear(scene.members[0], b"%d" % number)
+    scene.hear(late, b"too")
+    scene.wall_says(late, 0.0)
+    scene.world.run(30.0)
+    nodes = [*scene.members, late]
+    before = [_haves(node) for node in nodes]
+    scene.hear(late, b"again")
+    scene.world.run(60.0)
+    quiet = Scene(signed=False)
+    assert sum(_haves(node) for node in nodes) - sum(before) <= _haves_of_one_event(quiet)
+
+
+def _haves_of_one_event(scene: Scene) -> int:
+    """Return the full Haves, and those of the news, that an event costs where no clock is set."""
+    late = scene.start(0.0)
+    scene.world.do(late, partial(join, SOCCER))
+    scene.world.run(5.0)
+    for number in range(5):
+        scene.hear(scene.members[0], b"%d" % number)
+    scene.hear(late, b"too")
+    scene.world.run(30.0)
+    nodes = [*scene.members, late]
+    before = sum(_haves(node) for node in nodes)
+    scene.hear(late, b"again")
+    scene.world.run(60.0)
+    return 2 * (sum(_haves(node) for node in nodes) - before)
+
+
+def _haves(node: Node) -> int:
+    (part,) = node.participations
+    assert part.repair is not None
+    return part.repair.haves_sent
+
+
+def test_what_is_refused_for_its_time_is_logged_once_a_minute_with_the_difference(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.WARNING)
+    scene = Scene()
+    late = scene.start(600.0)
+    scene.world.do(late, partial(join, SOCCER))
+    scene.world.run(50.0)
+    lines = [one.message for one in caplog.records if "look at the clock" in one.message]
+    assert lines
+    assert all(" 60" in line or " 59" in line for line in lines), lines
+    kinds = [line.partition(":")[0] + line.partition(":")[2][:24] for line in lines]
+    assert len(kinds) <= 2 * (len(scene.members) + 2)  # one of each kind a process and minute
+
+
+def test_an_introduction_is_signed_anew_and_takes_the_place_of_the_one_before() -> None:
+    scene = Scene()
+    late = scene.start(0.0)
+    known = scene.world.known
+    for ahead in (LIFETIME_SECONDS / 2, 0.0, -1800.0, 0.0):
+        before = known[late].own(scene.world.now).record
+        assert scene.wall_says(late, ahead)
+        own = known[late].own(scene.world.now + ahead)
+        assert own.record != before
+        if not ahead:
+            assert not known[scene.members[0]].take(own, scene.world.now)
+            there = known[scene.members[0]].introduction(late.me.peer, scene.world.now)
+            assert there is not None
+            assert there.record == own.record
