@@ -134,9 +134,9 @@ class Doorkeeper:
 
     def take(self, link: PeerId | None, message: Introductions) -> None:
         """Learn introductions; from a process that is not admitted yet, only its own."""
-        admitted = self.admits(link)
         for introduction in message.introductions:
-            if not admitted and self._admission.owner(introduction) != link:
+            # Its own comes first; by that it may be admitted to introduce the others.
+            if self._admission.owner(introduction) != link and not self.admits(link):
                 self.refuse("from_a_stranger")
             elif reason := self._admission.take(introduction, self._wall):
                 owner = self._admission.owner(introduction)

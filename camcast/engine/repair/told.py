@@ -141,9 +141,9 @@ class Tally:
         """Go on from this second since 1970, since the own clock was set.
 
         What was published after it by more than a minute was so at a wrong time, and is counted up
-        to every second, as it is where clocks were right all along. If the clock was ahead, of the
-        seconds until now it is no longer known which had which batches. Tallies of these differ
-        until they lie behind `LAG_SECONDS`.
+        to every second, as it is where clocks were right all along. If the clock was ahead, it is
+        no longer known which batches the seconds until now had. Tallies that go up to these may
+        differ for `APART_SECONDS` at most, which costs messages and nothing else.
         """
         for wrong in [one for one in self._recent if one > second + APART_SECONDS]:
             self._before ^= self._recent.pop(wrong)

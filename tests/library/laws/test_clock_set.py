@@ -12,10 +12,12 @@ from functools import partial
 
 import pytest
 
+from camcast.engine.guard.doorkeeper import CARRY_SECONDS, WhoAre
 from camcast.engine.node import Node
 from camcast.security.records import LIFETIME_SECONDS
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.clock import STEP_SECONDS
+from camcast.vocabulary.size_estimate import number_of
 from tests.admitted_world import AdmittedWorld
 from tests.authority import ADA, CLUB
 from tests.signed_world import SOCCER, join, key
@@ -177,6 +179,29 @@ def test_what_is_refused_for_its_time_is_logged_once_a_minute_with_the_differenc
     assert all(" 60" in line or " 59" in line for line in lines), lines
     kinds = [line.partition(":")[0] + line.partition(":")[2][:24] for line in lines]
     assert len(kinds) <= 2 * (len(scene.members) + 2)  # one of each kind a process and minute
+
+
+def test_introductions_are_carried_once_a_minute_though_the_clock_was_set_back() -> None:
+    scene = Scene()
+    late = scene.start(0.0)
+    scene.world.do(late, partial(join, SOCCER))
+    scene.world.run(5.0)
+    keeper, (asking, named) = late.doorkeeper, scene.members[:2]
+    assert keeper is not None
+    question = WhoAre(".soccer", (number_of(named.me.peer),))
+
+    def answers() -> bool:
+        keeper.begin(scene.world.now)
+        late.outbox.sends.clear()
+        keeper.answer_who(asking.me, question)
+        return bool(late.outbox.sends)
+
+    assert scene.world.run(2 * CARRY_SECONDS, until=answers)
+    assert not answers()
+    scene.wall_says(late, -250.0)
+    answers()  # with the new introduction of its own
+    assert not answers()
+    assert scene.world.run(CARRY_SECONDS + 1.0, until=answers)
 
 
 def test_an_introduction_is_signed_anew_and_takes_the_place_of_the_one_before() -> None:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from camcast import CommunityManager, NotAllowedError, OptionError
 from camcast.app import blocking
-from camcast.live.profiles.certificate_file import CertificateFileError, revocations_text
+from camcast.live.profiles.certificate_file import (
+    CertificateFileError,
+    certificate_text,
+    revocations_text,
+)
 from camcast.security.revocation import REVOCATIONS, RevokedSerial, next_list
 from camcast.vocabulary.topics import Topic
-from tests.authority import ADA, CLUB, DAY, EVE, ROOT
+from tests.authority import ADA, CLUB, DAY, EVE, MEMBER, ROOT, grant
 from tests.library.live.communities import CERTAIN, OPTIONS, Inbox
 from tests.library.live.identities import FAR, certify, enrol, known_as
 from tests.patience import eventually, live
@@ -65,20 +71,44 @@ async def test_a_restarted_publisher_is_heard_though_its_clock_was_set_back(
 ) -> None:
     """Its streams had the same numbers again, and its events counted as known everywhere."""
     settings: dict[str, Any] = {"options": OPTIONS, "parameters": CERTAIN}
-    started = time.time_ns()
-    monkeypatch.setattr("camcast.live.runner.time.time_ns", lambda: started)
+    began, behind = time.time(), 0.0
+    read = SimpleNamespace(time=lambda: time.time() - behind)
+    monkeypatch.setattr("camcast.live.wall_clock.time", read)
     async with CommunityManager(**known_as(files, "club"), **settings) as club:
         inbox = Inbox()
         (await club.join(".soccer")).subscribe(inbox)
         settings["gateways"] = [club.address]
         sent: list[bytes] = []
         for payload in (b"before", b"after"):
+            behind = time.time() - began  # it starts at the same moment again
             async with CommunityManager(**known_as(files, "ada"), **settings) as ada:
                 soccer = await ada.join(".soccer")
                 await soccer.ready()
                 await soccer.publish(payload)
                 sent.append(payload)
                 await eventually(lambda: inbox.payloads == sent)
+
+
+@live
+async def test_a_certificate_that_was_early_is_taken_when_it_is_valid(
+    files: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its file does not change any more; the time, or the clock of the machine, does."""
+    monkeypatch.setattr("camcast.live.profiles.identity_watch.WATCH_SECONDS", 0.01)
+    caplog.set_level(logging.WARNING)
+    real, ahead = time.time, 0.0
+    monkeypatch.setattr(
+        "camcast.live.wall_clock.time", SimpleNamespace(time=lambda: real() + ahead)
+    )
+    async with CommunityManager(**known_as(files, "ada")) as ada:
+        begins = int(real()) + 7200
+        early = grant(ROOT, ADA, ".chess", MEMBER, begins, begins + 7200)
+        (files / "ada.cert").write_text(certificate_text([early]))
+        await eventually(lambda: "not valid yet: it begins 7" in caplog.text)
+        assert may_publish(ada)
+        ahead = 7200.0
+        await eventually(lambda: not may_publish(ada))
+    assert caplog.text.count("not valid yet") == 1  # not each time that it is looked at
 
 
 @live

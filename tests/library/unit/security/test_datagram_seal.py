@@ -48,6 +48,21 @@ def test_what_was_sent_before_is_refused_for_as_long_as_it_could_be_taken() -> N
         ours.open(ours.seal(b"2", nonce(2), NOW + 301), NOW)
 
 
+def test_what_was_taken_is_not_taken_again_after_the_clock_was_set() -> None:
+    """Back and forth, within and beyond the slack; and what is new is taken at once."""
+    ours, wall, number = DatagramSeal(KEY), NOW, 10
+    taken: list[bytes] = []
+    for set_by in (0.0, 200.0, -400.0, 600.0, -3600.0, 3200.0, 40.0):
+        wall += set_by
+        for datagram in taken:
+            with pytest.raises(DatagramError):
+                ours.open(datagram, wall)
+        for off in (-SLACK_SECONDS, 0, SLACK_SECONDS):
+            number += 1
+            taken.append(ours.seal(b"%d" % number, nonce(number), wall + off))
+            assert ours.open(taken[-1], wall) == b"%d" % number
+
+
 def test_the_memory_of_what_was_taken_is_bounded() -> None:
     ours = DatagramSeal(KEY)
     for number in range(NONCES_MAX + 10):

@@ -121,6 +121,24 @@ def test_a_tally_of_long_ago_cannot_be_told_and_its_memory_is_bounded() -> None:
     assert len(tally._recent) <= 3 * APART_SECONDS
 
 
+@pytest.mark.parametrize("set_by", [-3600, -600, -90, 90, 600, 3600])
+def test_a_tally_is_right_again_a_minute_after_the_own_clock_was_set(set_by: int) -> None:
+    """Two members get each other's batches; the clock of one is off until it is set."""
+    right, off = Tally(), Tally()
+    for number in range(1, 401):
+        second = NOW + number
+        for one in (batch(2 * number, second), batch(2 * number + 1, second - set_by)):
+            right.add(one, second)
+            off.add(one, second - set_by)
+    off.clock_set(NOW + 401)
+    for number in range(401, 401 + 2 * APART_SECONDS):
+        asked = NOW + number - 3
+        for tally in (right, off):
+            tally.add(batch(2 * number, NOW + number), NOW + number)
+        if number > 401 + APART_SECONDS + 3:
+            assert right.until(asked) == off.until(asked) is not None
+
+
 class Neighbour:
     """Two neighbours' heartbeats, one a second, and when one is told all."""
 
@@ -150,6 +168,15 @@ def test_a_new_neighbour_is_told_at_once() -> None:
     neighbour = Neighbour()
     neighbour.hear(7)
     assert neighbour.told == [0.0]
+
+
+def test_a_neighbour_whose_clock_was_ahead_is_told_like_any_other_once_it_is_set() -> None:
+    agreement = Agreement()
+    assert agreement.add_difference(7, NOW + 3600, 0.0)  # it is new
+    agreement.told_at = 0.0
+    agreement.add_telling(7)
+    told = [n for n in range(1, 9) if agreement.add_difference(9, NOW + n, float(n))]
+    assert told[0] <= 1 + 2 * FULL_SECONDS
 
 
 def test_two_beats_up_to_the_same_second_are_one() -> None:
