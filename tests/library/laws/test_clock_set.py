@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from functools import partial
+from typing import Any, cast
 
 import pytest
 
@@ -17,6 +18,8 @@ from camcast.engine.node import Node
 from camcast.security.records import LIFETIME_SECONDS
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.clock import STEP_SECONDS
+from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.outbox import Token
 from camcast.vocabulary.size_estimate import number_of
 from tests.admitted_world import AdmittedWorld
 from tests.authority import ADA, CLUB
@@ -29,12 +32,14 @@ SETS = [600.0, -600.0, 3600.0, -5000.0]
 
 
 class Scene:
-    """A gateway, Ada and four more members of .soccer, whose clocks are right."""
+    """A gateway, Ada and two more members of .soccer, whose clocks are right."""
 
-    def __init__(self, *, signed: bool = True) -> None:
+    def __init__(self, *, signed: bool = True, more: int = 2) -> None:
         self.world = AdmittedWorld(signed=signed)
         self.world.run(START)
-        self.members = [self.world.member(one, SOCCER) for one in (ADA, *map(key, range(2, 6)))]
+        self.members = [
+            self.world.member(one, SOCCER) for one in (ADA, *map(key, range(2, 2 + more)))
+        ]
         self.world.run(5)
 
     def wall_says(self, node: Node, ahead: float) -> bool:
@@ -84,6 +89,51 @@ def test_a_member_whose_clock_is_wrong_for_a_minute_is_one_again(set_by: float) 
     scene.world.run(LET_IN_SECONDS - 2.0)
     assert set(scene.members) <= set(scene.hear(late, b"from the late one"))
     assert late in scene.hear(scene.members[0], b"to the late one")
+
+
+class Sleeper:
+    """A node whose time of inputs stood still for `slept` seconds, as on a suspended machine."""
+
+    slept = 0.0
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._node, name)
+
+    def receive(self, frame: bytes, now: float, link: PeerId | None = None) -> int:
+        return self._node.receive(frame, now - self.slept, link)
+
+    def wake(self, token: Token, now: float) -> None:
+        self._node.wake(token, now - self.slept)
+
+    def flush(self, now: float) -> None:
+        self._node.flush(now - self.slept)
+
+
+def test_a_machine_that_slept_for_an_hour_is_a_member_again() -> None:
+    """Its own record and all that it knows have expired, and the others have dropped it."""
+    scene = Scene(more=0)
+    late = scene.start(0.0)
+    scene.world.do(late, partial(join, SOCCER))
+    scene.world.run(5.0)
+    process, sleeper = scene.world._processes[late], Sleeper(late)
+    process.node = cast(Node, sleeper)
+    scene.world.virtual.pause(process)
+    scene.world.run(3600.0)
+    assert process.held is not None
+    process.held[:] = [one for one in process.held if one[0]]  # no connection lasts for so long
+    sleeper.slept = 3600.0
+    scene.world.virtual.resume(process)
+    scene.world.run(1.0)
+    assert late.compare_clocks(scene.world.now - 3600.0, scene.world.now)
+    scene.world.run(LET_IN_SECONDS - 2.0)
+    scene.world.virtual.do(process, lambda _, now: late.publish(SOCCER, b"woke", now - 3600.0))
+    scene.world.run(1.0)
+    assert set(scene.members) <= set(scene.world.got(b"woke"))
+    scene.hear(scene.members[0], b"to the sleeper")
+    assert process.node in scene.world.got(b"to the sleeper")
 
 
 @pytest.mark.parametrize("set_by", SETS)
