@@ -130,6 +130,52 @@ async def test_a_signed_process_is_let_in_when_its_clock_is_set_right(
     assert (after - before).total_seconds() == pytest.approx(set_by, abs=2.0)
 
 
+@live
+async def test_what_a_process_says_of_the_time_follows_its_clock(tmp_path: Path) -> None:
+    """Its events, the account of an event, its snapshot; how long it is up is no matter of that."""
+    ahead, got = [0.0], list[Received]()
+    manager = CommunityManager(control=tmp_path / "socket", **SETTINGS)
+    await start_ahead(manager, ahead)
+    try:
+        community = await manager.join(".a")
+        community.subscribe(got.append)
+        before = await community.publish(b"before")
+        ahead[0] = 3600.0
+        await eventually(lambda: manager.stats().taken > time.time() + 3000.0)
+        after = await community.publish(b"after")
+        await eventually(lambda: len(got) == 2)
+        assert got[1].published - got[0].published > 3000.0
+        for event in (before.id, after.id):  # both by the time that other processes have now
+            moments = manager._trace_event({"event": str(event)}).moments
+            assert moments
+            assert all(abs(one.when - time.time() - 3600.0) < 60.0 for one in moments)
+        assert manager.stats().up_seconds < 600.0
+    finally:
+        await manager.close()
+
+
+@live
+async def test_datagrams_of_a_group_with_a_passphrase_count_once_the_clock_is_right(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """They are sealed and opened by the same clock as all else."""
+    caplog.set_level(logging.WARNING)
+    ours: dict[str, Any] = {"membership": "dht", "passphrase": "five random words make one"}
+    ahead = [-600.0]
+    async with CommunityManager(**ours) as first:
+        await first.join(".a")
+        late = CommunityManager(gateways=[first.address], **ours)
+        await start_ahead(late, ahead)
+        try:
+            joining = asyncio.create_task(late.join(".a", retry=True, timeout=60))
+            await eventually(lambda: _is_refused(caplog))
+            ahead[0] = 0.0
+            await (await joining).ready(timeout=30)
+        finally:
+            await late.close()
+    assert "its clock differs from ours by -600 s; look at the clock" in caplog.text
+
+
 def _is_refused(caplog: pytest.LogCaptureFixture) -> bool:
     return any("look at the clock" in one.message for one in caplog.records)
 
