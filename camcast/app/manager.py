@@ -238,7 +238,9 @@ class CommunityManager:
         if self._identity is not None:
             from camcast.live.profiles.signed_links import SignedLinks
 
-            profile = SignedLinks.of(self._identity.signatures, keys, clock, loop.time)
+            profile = SignedLinks.of(
+                self._identity.signatures, keys, clock, loop.time, settings.reserve_numbers
+            )
             admission = profile.known
             pipes = transports.open_with(self._transport, profile)
         elif pipes is None:

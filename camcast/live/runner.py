@@ -265,11 +265,11 @@ class Runner:
         return self._loop.call_at(at, self._compare_clocks)
 
     def _compare_clocks(self) -> None:
-        """Follow the wall clock if it was set, and let others see by whose introduction."""
+        """Look once a second whether the wall clock was set, and go by it if it was."""
         self._comparing = self._compare_later()
         if self.node.compare_clocks(*read_clocks(self._loop.time)):
             self._pipes.introduce_anew()
-        self._drain()
+            self._drain()
 
     def _drop(self, topic: Topic) -> None:
         """Count an event that was not accepted."""

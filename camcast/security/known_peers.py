@@ -12,7 +12,7 @@ at most `PEERS_MAX` are; the one used least recently is dropped first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Final
 
@@ -71,16 +71,23 @@ class _Peer:
 class KnownPeers:
     """Implements `camcast.doors.admission.Admission` for the process that signs by `signatures`.
 
-    `incarnation` is higher than at any earlier start with the same key: the time in milliseconds
-    since 1970. A record that has expired is kept like any other: if this process's clock was ahead,
-    the record counts again once the clock is set right. Raises ValueError for a process of more
-    than `CHAINS_MAX` certificates.
+    `incarnation` is the time in milliseconds since 1970; `reserve` returns a number from there on
+    that is higher than at any earlier start with the same key, though the clock was set back. A
+    record that has expired is kept like any other: if this process's clock was ahead, the record
+    counts again once the clock is set right. Raises ValueError for a process of more than
+    `CHAINS_MAX` certificates.
     """
 
-    def __init__(self, signatures: EventSignatures, incarnation: int) -> None:
+    def __init__(
+        self,
+        signatures: EventSignatures,
+        incarnation: int,
+        reserve: Callable[[int, int], int] = lambda at_least, _count: at_least,
+    ) -> None:
         self._signatures = signatures
         self._chains = signatures.known
-        self._incarnation = incarnation
+        self._reserve = reserve
+        self._incarnation = reserve(incarnation, 1)
         self._address = ""
         self._own: Introduction | None = None
         self._own_named: tuple[bytes, ...] = ()
@@ -108,7 +115,7 @@ class KnownPeers:
 
     def introduce_anew(self, now: float) -> None:
         """See `Admission`; the new incarnation is higher than any before."""
-        self._incarnation = max(self._incarnation + 1, int(1000 * now))
+        self._incarnation = self._reserve(max(self._incarnation + 1, int(1000 * now)), 1)
         self._own = None
 
     def own(self, now: float) -> Introduction:

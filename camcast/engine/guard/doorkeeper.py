@@ -63,7 +63,8 @@ CARRY_SECONDS: Final = 60.0
 ONCE_SECONDS: Final = 1e9
 # chosen: 7 kB with one certificate each, 30 kB with a chain of four each: a frame has 32 KiB
 INTRODUCTIONS_MAX: Final = 16
-UNTIMELY_MAX: Final = 64  # chosen: a view and a few links; 200 kB with a chain of four each
+# chosen: a view and a few links; 150 kB with a chain of four each, 2 MB where each fills a frame
+UNTIMELY_MAX: Final = 64
 
 
 class Introductions(Message, frozen=True, tag=8):

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import ClassVar, Final
 
 from camcast.doors.profile import SIGNED, Profile
+from camcast.engine.publisher import ReserveNumbers, by_clock
 from camcast.live.profiles.forgers import Forgers
 from camcast.security.datagram_boxes import DatagramBoxes
 from camcast.security.event_signatures import EventSignatures
@@ -66,12 +67,14 @@ class SignedLinks(Profile):
         gateways: Mapping[str, str],
         clock: Clock,
         monotonic: Callable[[], float],
+        reserve: ReserveNumbers = by_clock,
     ) -> SignedLinks:
         """Return the links of the process that signs with `signatures`, which knows nobody yet.
 
-        `gateways` are the texts of keys, by address. Raises `InvalidKeyError`.
+        `gateways` are the texts of keys, by address; `reserve` numbers the records of this process.
+        Raises `InvalidKeyError`.
         """
-        known = KnownPeers(signatures, int(1000 * clock.wall(monotonic())))
+        known = KnownPeers(signatures, int(1000 * clock.wall(monotonic())), reserve)
         keys = {address: PublicKey.parse(text) for address, text in gateways.items()}
         return cls(signatures, known, keys, clock, monotonic)
 

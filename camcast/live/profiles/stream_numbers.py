@@ -2,8 +2,9 @@
 
 A publisher numbers its streams by the clock, in milliseconds, and keeps its identity over restarts.
 If the clock was set back meanwhile, or the process started twice in a millisecond, a number would
-come again, and other processes would take the new stream's events for known. So numbers are
-reserved in a file before they are used, some thousand at a time, and a number that an earlier
+come again, and other processes would take the new stream's events for known. The records by which
+it introduces itself are numbered likewise, and one with a lower number is not believed. So numbers
+are reserved in a file before they are used, some thousand at a time, and a number that an earlier
 start, or another process with the same key, has reserved is not used again.
 
 The file is one line with a checksum, replaced atomically and readable by its owner only.
