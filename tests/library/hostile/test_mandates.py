@@ -132,3 +132,22 @@ def test_what_honest_processes_pass_on_is_taken(membership: str) -> None:
 def refused(node: Node) -> dict[str, int]:
     assert node.doorkeeper is not None
     return dict(node.doorkeeper.refused)
+
+
+def test_a_mandate_of_another_time_is_logged_once_a_minute_with_what_to_look_at(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    scene = Scene()
+    for after, says in ((-400.0, "400 s ago"), (400.0, "400 s ahead")):
+        caplog.clear()
+        for _ in range(2):
+            scene.say(scene.mandate(after=after))
+        (line,) = (one.message for one in caplog.records if "mandate" in one.message)
+        assert CAROL.public.peer_id.hex()[:8] in line
+        assert says in line
+        assert "look at the clock of this machine" in line
+        scene.world.run(61.0)
+        scene.say(scene.mandate(after=after))
+        lines = [one.message for one in caplog.records if "mandate" in one.message]
+        assert len(lines) == 2
+        assert "3 so far" in lines[1]

@@ -220,3 +220,19 @@ def test_the_operator_is_warned_once_an_hour(caplog: pytest.LogCaptureFixture) -
     late.run(4000)
     ended = "the certificate 0000000000000001 of this process, for .soccer, "
     assert [message[: len(ended)] for message in caplog.messages] == [ended] * 2
+
+
+def test_an_event_of_another_time_is_logged_with_its_publisher_and_the_difference(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    world = SignedWorld()
+    ada = world.member(ADA, SOCCER)
+    ahead = round(1000 * (world.now + 500.0))
+    stream = stream_id(CLUB.public.peer_id, 7)
+    batch = make_batch(stream, 1, [b"!"], SOCCER, published=ahead)
+    own = certificate(CLUB)
+    world.inject(ada.me.address, frame(with_own(CLUB, own).sign(batch), own))
+    (line,) = (one for one in caplog.records if "was dropped" in one.message)
+    assert CLUB.public.peer_id.hex() in line.message
+    assert "500 s ahead of this machine's clock; look at the clock" in line.message
+    assert line.levelname == "WARNING"
