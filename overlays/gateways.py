@@ -263,16 +263,16 @@ class GatewayDiscovery(Discovery):
         Only their addresses are named in the question, so the key of each is pinned.
         """
         drawn = self._remembered.some(self._context.rng, without)
-        if (identities := self._context.identities) is None:
+        if (admission := self._context.admission) is None:
             return drawn
         known = [(endpoint, self._remembered.key_of(endpoint)) for endpoint in drawn]
         for endpoint, key in known:
-            identities.pin(address_of(endpoint), key)
+            admission.pin(address_of(endpoint), key)
         return [endpoint for endpoint, key in known if key]
 
-    def _remember(self, contact: Contact) -> None:
-        identities = self._context.identities
-        known = "" if identities is None else identities.key_of(contact)
+    def _remember(self, contact: Contact, now: float) -> None:
+        admission, wall = self._context.admission, self._context.clock.wall(now)
+        known = "" if admission is None else admission.key_text(contact, wall)
         self._remembered.note(endpoint_of(contact.address), known)
 
     def _ask(self, numbers: Iterable[Hashable]) -> None:
@@ -328,7 +328,7 @@ class GatewayDiscovery(Discovery):
     def _announce(self, topic: Topic, number: int, now: float) -> None:
         for contact in self._context.known(topic.group, REMEMBERED_MAX):
             if contact.peer != self._context.me.peer:
-                self._remember(contact)
+                self._remember(contact, now)
         self._remembered.write(now)
         self._announced_at = now
         self._send(self.gateways(topic), topic.group, Announce(topic.name))
@@ -381,7 +381,7 @@ class GatewayDiscovery(Discovery):
         seek.remembered.pop(answer.seek, None)
         contacts = answer.contacts[:CONTACTS_MAX] if isinstance(answer, Members) else ()
         for contact in contacts if gateway else (source, *contacts):
-            self._remember(contact)
+            self._remember(contact, now)
         if gateway is None:
             pass  # a remembered contact keeps no register
         elif isinstance(answer, Nobody):

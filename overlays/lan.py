@@ -64,8 +64,8 @@ class LanDiscovery(Discovery):
         if any(context.gateways.values()):
             raise OptionError("the discovery 'lan' asks no gateway: leave the gateways out")
         self._context = context
-        identities = context.identities
-        self._questions = None if identities is None else LanQuestions(context, identities)
+        admission = context.admission
+        self._questions = None if admission is None else LanQuestions(context, admission)
         self._zeroconf: AsyncZeroconf | None = None
         self._browser: AsyncServiceBrowser | None = None
         self._tasks: list[Any] = []
@@ -124,14 +124,14 @@ class LanDiscovery(Discovery):
             log.warning("this process cannot be found in %s: it is in too many topics", topic)
         self._announced[topic.group] = now
         if self._questions is None or len(self._announced) == 1:
-            self._tell(first=len(self._announced) == 1)
+            self._tell(now, first=len(self._announced) == 1)
 
     def withdraw(self, topic: Topic, now: float) -> None:
         """See `Discovery`."""
         if self._announced.pop(topic.group, None) is None:
             return
         if self._questions is None or not self._announced:
-            self._tell(first=False)
+            self._tell(now, first=False)
 
     def seek(self, topic: Topic, wanted: int, now: float) -> None:
         """See `Discovery`."""
@@ -165,14 +165,15 @@ class LanDiscovery(Discovery):
 
     # -- mDNS ----------------------------------------------------------------------------------
 
-    def _tell(self, *, first: bool) -> None:
+    def _tell(self, now: float, *, first: bool) -> None:
         """Multicast this process's record; a goodbye if it is in no community any more."""
         if self._zeroconf is None:
             return
         host, port = endpoint_of(self._context.me.address)
         properties: dict[str, str | None] = {"address": self._context.me.address}
-        if self._context.identities is not None:
-            properties["key"] = self._context.identities.key_of(self._context.me)
+        if (admission := self._context.admission) is not None:
+            wall = self._context.clock.wall(now)
+            properties["key"] = admission.key_text(self._context.me, wall)
         else:
             properties |= {group.hex(): None for group in list(self._announced)[:GROUPS_MAX]}
         info = ServiceInfo(

@@ -19,7 +19,8 @@ from typing import Final
 
 from attrs import define, frozen
 
-from camcast.doors.discovery import DiscoveryContext, Identities
+from camcast.doors.admission import Admission
+from camcast.doors.discovery import DiscoveryContext
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact
 from camcast.vocabulary.messages import Decoder, Message, read_topic
 from camcast.vocabulary.topics import GroupId, Topic
@@ -55,9 +56,9 @@ class _Search:
 class LanQuestions:
     """Asks hints for one process, and answers other processes."""
 
-    def __init__(self, context: DiscoveryContext, identities: Identities) -> None:
+    def __init__(self, context: DiscoveryContext, admission: Admission) -> None:
         self._context = context
-        self._identities = identities
+        self._admission = admission
         host = endpoint_of(context.me.address)[0]
         self._network = ip_network(f"{host}/{NETWORK_BITS}", strict=False)
         self._searches: dict[int, _Search] = {}
@@ -75,7 +76,7 @@ class LanQuestions:
         search = _Search(topic, {self._context.rng.getrandbits(63): hint for hint in asked})
         self._searches[self._searched] = search
         for number, hint in search.open.items():
-            self._identities.pin(hint.address, hint.key)
+            self._admission.pin(hint.address, hint.key)
             self._send(Contact(UNKNOWN_PEER, hint.address), topic, Ask(number, wanted, topic.name))
         self._context.outlet.wake(ANSWER_SECONDS if asked else 0.0, "asked", self._searched)
 

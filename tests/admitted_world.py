@@ -7,7 +7,7 @@ from functools import partial
 from attrs import evolve
 
 from camcast.doors.plugs import find_discovery
-from camcast.engine.guard.doorkeeper import Introductions
+from camcast.engine.guard.security_messages import Introductions
 from camcast.engine.node import Node
 from camcast.security.certificates import Rights
 from camcast.security.keys import SecretKey

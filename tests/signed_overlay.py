@@ -12,12 +12,10 @@ from camcast.live.profiles.signed_port import SignedPort
 from camcast.security.certificates import Rights
 from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import PublicKey, SecretKey
-from camcast.security.known_peers import KnownPeers
 from camcast.virtual.datagram_network import HostPort, ip_of
 from camcast.virtual.network import address_of
 from camcast.vocabulary.clock import Clock
-from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.identity import Contact
 from overlays.kademlia.naming import KeyNames
 from overlays.kademlia.overlay import KademliaOverlay
 from tests.library.unit.overlays.kademlia.kademlia_world import PORT, Overlays
@@ -25,33 +23,6 @@ from tests.signed_world import certificate, key, with_own
 
 CLOCK = Clock(0.0, 1_000.0)
 BOOTSTRAP_ADDRESS = f"tcp://{ip_of(0)}:{PORT}"
-
-
-class Identities:
-    """What a node's doorkeeper tells its discovery, without the node."""
-
-    def __init__(self, known: KnownPeers, now: Callable[[], float]) -> None:
-        self._known = known
-        self._now = now
-        self.key = known.key
-
-    def admits(self, link: PeerId | None, /) -> bool:
-        return link is not None and self._known.admits(link, self._now())
-
-    def knows(self, source: Contact, /) -> bool:
-        return self._known.knows(source, self._now())
-
-    def key_of(self, contact: Contact, /) -> str:
-        return self._known.key_text(contact, self._now())
-
-    def pin(self, address: str, key: str, /) -> None:
-        self._known.pin(address, key)
-
-    def may_join(self, peer: PeerId, topic: Topic, /) -> bool:
-        return self._known.may_join(peer, topic, self._now())
-
-    def may_link(self, peer: PeerId, topic: Topic, /) -> bool:
-        return self._known.may_link(peer, topic, self._now())
 
 
 class SignedOverlays(Overlays):
@@ -90,7 +61,7 @@ class SignedOverlays(Overlays):
         return Contact(self.public(number).peer_id, address_of(number))
 
     def make(self, number: int, **options: Any) -> KademliaOverlay:
-        names = KeyNames(Identities(self.identity(number).known, self.clock))
+        names = KeyNames(self.identity(number).known, CLOCK)
         return super().make(number, naming=names, **options)
 
     def port_of(self, number: int, receive: Callable[..., None]) -> DatagramPort:

@@ -6,7 +6,7 @@ from functools import partial
 
 from attrs import evolve
 
-from camcast.engine.guard.signing import Certificates
+from camcast.engine.guard.security_messages import Certificates
 from camcast.engine.node import Node
 from camcast.security.certificates import Rights
 from camcast.security.event_signatures import EventSignatures

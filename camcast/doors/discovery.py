@@ -8,46 +8,15 @@ from pathlib import Path
 from random import Random
 from typing import Any, ClassVar, Protocol
 
-from attrs import frozen
+from attrs import field, frozen
 
+from camcast.doors.admission import Admission
 from camcast.doors.datagrams import DatagramPort, Endpoint
-from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.clock import Clock
+from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.topics import GroupId, Topic
-
-
-class Identities(Protocol):
-    """The processes that this one knows by their keys now, and what each may do.
-
-    This is `camcast.doors.admission.Admission` without the time, which the node adds.
-    """
-
-    @property
-    def key(self) -> bytes:
-        """The public key of this process."""
-
-    def key_of(self, contact: Contact, /) -> str:
-        """Return the public key, as text, of a contact that `knows` accepts, else ""."""
-
-    def pin(self, address: str, key: str, /) -> None:
-        """Expect the process at an address to have this public key, given as text.
-
-        For contacts of which only the address is known. A text that is no key is ignored; some
-        hundred keys are remembered.
-        """
-
-    def admits(self, link: PeerId | None, /) -> bool:
-        """See `camcast.doors.admission.Admission.admits`."""
-
-    def knows(self, source: Contact, /) -> bool:
-        """See `Admission.knows`."""
-
-    def may_join(self, peer: PeerId, topic: Topic, /) -> bool:
-        """See `Admission.may_join`."""
-
-    def may_link(self, peer: PeerId, topic: Topic, /) -> bool:
-        """See `Admission.may_link`."""
 
 
 class KnownMembers(Protocol):
@@ -75,8 +44,11 @@ class DiscoveryContext:
     port_required: bool = False
     """Whether the port of `me` was chosen explicitly. Other processes may then be configured with
     it, so a discovery that uses datagrams must listen at the UDP port of that number or fail."""
-    identities: Identities | None = None
-    """The processes by their keys, in the profile ``signed``; None in the other profiles."""
+    admission: Admission | None = None
+    """The processes by their keys, in the profile ``signed``; None in the other profiles. Its times
+    are those of `clock`."""
+    clock: Clock = field(factory=Clock)
+    """The wall clock, by the time of inputs."""
 
 
 @frozen
@@ -110,7 +82,7 @@ class Discovery(ABC):
 
     asks_by_key: ClassVar[bool] = False
     """Whether a discovery that `hears_strangers` finds, where processes have keys
-    (`DiscoveryContext.identities`), only members that answers over links have named. The profile
+    (`DiscoveryContext.admission`), only members that answers over links have named. The profile
     ``signed`` takes such a discovery."""
 
     speaks_to_anybody: ClassVar[bool] = False

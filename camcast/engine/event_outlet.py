@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from camcast.engine.guard.signing import Signing
-from camcast.engine.liveness import Entry
-from camcast.engine.recorder import Recorder
+from camcast.engine.process_context import ProcessContext
 from camcast.interests.wanted import ProcessInterest
 from camcast.vocabulary.batches import Batch
-from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.outbox import Outbox, Send
+from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.outbox import Send
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.trace import TraceKind
 from camcast.vocabulary.wire import (
@@ -29,22 +28,18 @@ class GroupEventOutlet:
 
     def __init__(
         self,
-        outbox: Outbox,
-        recorder: Recorder,
-        me: Contact,
+        process: ProcessContext,
         group: Topic,
         interest: ProcessInterest,
-        entries: Mapping[PeerId, Entry],
         signing: Signing | None = None,
     ) -> None:
-        """`entries` is what the liveness service knows of each peer."""
-        self._outbox = outbox
-        self._recorder = recorder
-        self._counters = recorder.counters
-        self._me = me
+        self._outbox = process.outbox
+        self._recorder = process.recorder
+        self._counters = process.recorder.counters
+        self._me = process.me
         self._group = group.group
         self._interest = interest
-        self._entries = entries
+        self._entries = process.liveness.entries
         self._signing = signing
 
     def send(

@@ -7,12 +7,12 @@ group's tally only while something has changed lately, or with a piece of the gr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from math import inf
 
 from camcast.engine.groups import Groups
+from camcast.engine.guard.doorkeeper import Guard
 from camcast.engine.liveness_messages import GroupTally
-from camcast.engine.participation import Participation
 from camcast.engine.repair.repair import Repair
 from camcast.engine.repair.told import Lateness
 from camcast.vocabulary.clock import Clock
@@ -21,22 +21,19 @@ from camcast.vocabulary.topics import GroupId
 
 
 class GroupTallies:
-    """The tallies of one process's groups.
-
-    `is_member` says whether a process may be a member of a group at all.
-    """
+    """The tallies of one process's groups."""
 
     def __init__(
         self,
         groups: Groups,
         lateness: Lateness,
         clock: Clock,
-        is_member: Callable[[Contact, Participation], bool],
+        guard: Guard,
     ) -> None:
         self._groups = groups
         self._lateness = lateness
         self._clock = clock
-        self._is_member = is_member
+        self._guard = guard
         self._at = -inf  # when it was last looked which second it is
         self._second = 0  # that the tallies in `_changing` end at
         self._changing: dict[GroupId, bytes] = {}
@@ -74,7 +71,7 @@ class GroupTallies:
         if (
             participation is not None
             and participation.repair is not None
-            and self._is_member(source, participation)
+            and self._guard.may_join(source.peer, participation.topic, now)
         ):
             participation.repair.on_tally(source, tally, second, now)
 

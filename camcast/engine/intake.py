@@ -1,6 +1,6 @@
 """The intake: records in, new events out; the hot loop of a node.
 
-An event record carries a batch, and is checked in this order (TRUST, check order): length, fixed
+An event record carries a batch, and is checked in this order (docs/security.md): length, fixed
 head, known group, what is known of its stream, then the rest. Only a batch with an event that is
 new to its group is decoded, checked as a whole, and verified where events are signed, before any of
 its events counts as known. *To accept* a batch in a group means: its events count as known there,
@@ -19,28 +19,28 @@ from typing import Final, cast
 
 from camcast.doors.dissemination import Sent
 from camcast.doors.membership import Membership
-from camcast.engine.groups import Groups
-from camcast.engine.guard.doorkeeper import Doorkeeper
 from camcast.engine.guard.held_batches import HeldBatch
 from camcast.engine.guard.signing import Signing
 from camcast.engine.known_streams import KnownRanges
-from camcast.engine.liveness import Entry, LivenessService
+from camcast.engine.liveness import Entry
 from camcast.engine.participation import Participation
-from camcast.engine.recorder import Recorder
+from camcast.engine.process_context import ProcessContext
 from camcast.engine.strangers import Strangers
 from camcast.vocabulary import wire
+from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.batches import Batch, decode_body
 from camcast.vocabulary.events import EventId, StreamId
-from camcast.vocabulary.identity import PEER_ID_BYTES, PeerId
+from camcast.vocabulary.identity import PEER_ID_BYTES, PeerId, known_contact
+from camcast.vocabulary.messages import Arrival
 from camcast.vocabulary.minute_log import MinuteLog
-from camcast.vocabulary.outbox import Deliver, Outbox
+from camcast.vocabulary.outbox import Deliver
 from camcast.vocabulary.topics import GroupId, Topic
-from camcast.vocabulary.wire import FRAME_HEADER, Kind, MalformedError
+from camcast.vocabulary.wire import FRAME_HEADER, MalformedError
 
 _log = logging.getLogger(__name__)
 
-TakeControl = Callable[[Kind, GroupId, PeerId, str, bytes, bytes, float], None]
-"""Takes a control record: kind, group, sender, the sender's address, mandate, body, now."""
+OnControl = Callable[[Arrival, bytes], None]
+"""Takes a control record and its body."""
 
 _FIRST_RECORD: Final = len(FRAME_HEADER)
 _EVENT_BYTES_MIN: Final = wire.EVENT_HEAD_BYTES + wire.BODY_FIXED_BYTES
@@ -53,27 +53,22 @@ class Intake:
 
     def __init__(
         self,
-        me: PeerId,
-        outbox: Outbox,
-        groups: Groups,
-        recorder: Recorder,
+        process: ProcessContext,
         strangers: Strangers,
-        take_control: TakeControl,
-        liveness: LivenessService,
+        on_control: OnControl,
         signing: Signing | None = None,
-        doorkeeper: Doorkeeper | None = None,
     ) -> None:
-        self._me = me
-        self._outbox = outbox
-        self._groups = groups
-        self._recorder = recorder
-        self._counters = recorder.counters
+        self._me = process.me.peer
+        self._outbox = process.outbox
+        self._groups = groups = process.groups
+        self._recorder = process.recorder
+        self._counters = process.recorder.counters
         self._strangers = strangers
-        self._take_control = take_control
-        self._liveness = liveness
+        self._on_control = on_control
+        self._liveness = liveness = process.liveness
         self._signing = signing
-        self._doorkeeper = doorkeeper
-        self._link: PeerId | None = None
+        self._guard = process.guard
+        self._admits = process.guard.admits
         self._current = groups.current  # saves a step in each frame
         # Plain bytes as keys: a `PeerId` would cost a call in each frame, for the type alone.
         self._watched = cast("Mapping[bytes, Entry]", liveness.entries)
@@ -87,9 +82,8 @@ class Intake:
     def receive(self, frame: bytes, now: float, link: PeerId | None = None) -> None:
         """Take the records of a frame. The hot loop: most copies of events are duplicates.
 
-        With a doorkeeper, only events of the process at the other end of the `link` count.
+        With a `link`, only events of the process at its other end count.
         """
-        self._link = link
         groups, watched = self._current, self._watched
         heard = b""  # the sender of the event before: mostly of this one as well
         here = b""  # the group of the record before: mostly of this one as well
@@ -107,7 +101,7 @@ class Intake:
                     if self._together_in is not None:
                         self._spread_together(now)
                     here = b""  # the record may make this process leave groups
-                    self._take_control(*wire.decode_control(frame, start, end), now)
+                    self._on_control(*_read_control(frame, start, end, link, now))
                     start = end
                     continue
                 length, address_bytes, group, sender, stream, first, count = _event_start(
@@ -122,11 +116,11 @@ class Intake:
                     )
                 if sender != heard:
                     if not heard:  # the first event
-                        if self._doorkeeper is not None and not self._doorkeeper.admits(link):
-                            self._doorkeeper.refuse("from_a_stranger")
+                        if self._admits is not None and not self._admits(link, now):
+                            self._guard.refuse("from_a_stranger", now)
                             return
                         if link is not None and sender != link:
-                            self._refuse_sender()
+                            self._guard.refuse("in_anothers_name", now)
                             return
                     heard = sender
                     peer = watched.get(sender) if link in (None, sender) else None
@@ -146,9 +140,14 @@ class Intake:
                     ):
                         duplicates += count
                         if participation.reports_duplicates:
-                            self._report_duplicate(participation, frame, start, end, sender, now)
+                            if link is not None and sender != link:
+                                self._guard.refuse("in_anothers_name", now)
+                            else:
+                                self._report_duplicate(
+                                    participation, frame, start, end, sender, now
+                                )
                     elif link is not None and sender != link:
-                        self._refuse_sender()
+                        self._guard.refuse("in_anothers_name", now)
                     else:
                         batch = _decode(frame, start, end, now)
                         address = wire.event_address(frame, start) if address_bytes else ""
@@ -378,11 +377,6 @@ class Intake:
         address = wire.event_address(frame, start)
         self._strangers.say_gone(sender, address, batch.topic, group, now)
 
-    def _refuse_sender(self) -> None:
-        """Count an event that names another sender than the process at the end of the link."""
-        if self._doorkeeper is not None:
-            self._doorkeeper.refuse("in_anothers_name")
-
     def _report_duplicate(
         self,
         participation: Participation,
@@ -392,9 +386,6 @@ class Intake:
         source: PeerId,
         now: float,
     ) -> None:
-        if self._link is not None and source != self._link:
-            self._refuse_sender()
-            return
         body_start = start + wire.EVENT_HEAD_BYTES + frame[start + wire.ADDRESS_LENGTH]
         if self._recorder.trace is not None and self._recorder.trace.each:
             # Without a trace a duplicate is not decoded, so a malformed one must not matter here.
@@ -415,6 +406,18 @@ def _decode(frame: bytes, start: int, end: int, now: float) -> Batch:
     flags, hops, age = wire.read_event_head(frame, start)
     body_start = start + wire.EVENT_HEAD_BYTES + frame[start + wire.ADDRESS_LENGTH]
     return decode_body(frame, body_start, end, hops, age, now, flags)
+
+
+def _read_control(
+    frame: bytes, start: int, end: int, link: PeerId | None, now: float
+) -> tuple[Arrival, bytes]:
+    """Decode the control record between `start` and `end`."""
+    kind, group, sender, address, mandate, body = wire.decode_control(frame, start, end)
+    try:
+        source = known_contact(sender, address)
+    except AddressError as error:
+        raise MalformedError(str(error)) from error
+    return Arrival(link, source, kind, group, mandate, now), body
 
 
 def _receivers_of(participation: Participation, batch: Batch) -> Sequence[Topic]:

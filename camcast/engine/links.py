@@ -9,7 +9,7 @@ super-topics has one for each (3.6). It lives through two tasks of the paper:
 the search starts at super(t) and widens by one ancestor a timeout, never to the root at once.
 Each step looks into the other tables of this process, asks the discovery, which is the paper's
 "contact known", and sends REQ_CONTACT to some neighbours, who answer from their own tables or pass
-it on while its TTL lasts (`camcast.engine.search_relay`). An answer for a farther ancestor is
+it on while its TTL lasts (`SearchRelay`). An answer for a farther ancestor is
 used, and the search goes on for the nearer levels only, at a growing pause; an answer for super(t)
 ends it. The tables of one process that look for the same topics share one search, as they share the
 questions of the upkeep (`camcast.engine.asked_lately`): what one has asked within the pause another

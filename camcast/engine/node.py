@@ -11,7 +11,7 @@ events, the *publisher* (`camcast.engine.publisher`) gathers this process's own 
 *strangers* (`camcast.engine.strangers`) answers the links and discoveries of other processes, the
 *liveness service* (`camcast.engine.liveness`) finds out which peers live, the *recorder*
 (`camcast.engine.recorder`) counts and traces. With identities, *signing*
-(`camcast.engine.guard.signing`) and the *doorkeeper* (`camcast.engine.guard.doorkeeper`) judge what
+(`camcast.engine.guard.signing`) and the *guard* (`camcast.engine.guard.doorkeeper`) judge what
 arrives. This module has the commands, joining, and the way of every other input to its part.
 
 For each community that the process takes part in, the node holds a `Participation`: a membership
@@ -27,7 +27,7 @@ community is wanted.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from random import Random
 from typing import Final
 
@@ -38,37 +38,36 @@ from camcast.engine import link_messages, liveness_messages
 from camcast.engine.counted_datagrams import CountedDatagrams
 from camcast.engine.group_tallies import GroupTallies
 from camcast.engine.groups import Groups
-from camcast.engine.guard import signing as signing_module
-from camcast.engine.guard.doorkeeper import Doorkeeper, Introductions, WhoAre
+from camcast.engine.guard import security_messages
+from camcast.engine.guard.doorkeeper import Doorkeeper, Guard
+from camcast.engine.guard.security_messages import Introductions, WhoAre
 from camcast.engine.guard.signing import Signing
 from camcast.engine.intake import Intake
 from camcast.engine.liveness import LivenessService
 from camcast.engine.participation import RETRY_SECONDS, Participation
-from camcast.engine.participation_maker import ParticipationMaker
+from camcast.engine.participation_maker import Surroundings, make_participation
+from camcast.engine.process_context import ProcessContext
 from camcast.engine.publisher import Publisher
 from camcast.engine.recorder import NodeCounters, Recorder
 from camcast.engine.repair import messages as repair_messages
+from camcast.engine.repair.messages import NONCE_BYTES, Nonces
 from camcast.engine.repair.told import Lateness
 from camcast.engine.settings import Settings
 from camcast.engine.strangers import Strangers
 from camcast.interests.attributes import EventAttributes
 from camcast.interests.interest import Interest
 from camcast.interests.wanted import ProcessInterest
-from camcast.vocabulary.addresses import AddressError
+from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import Receipt
-from camcast.vocabulary.identity import Contact, PeerId, known_contact
-from camcast.vocabulary.messages import Decoder, MessageT
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.messages import Arrival, Decoder, MessageT
 from camcast.vocabulary.notices import NO_GROUP, Notice, NoticeKind
 from camcast.vocabulary.outbox import ControlOutlet, Finding, Outbox, Token, Wake
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.trace import Trace
-from camcast.vocabulary.wire import Kind, MalformedError
-
-SECURITY_DECODER: Final[Decoder[signing_module.SecurityMessage | Introductions | WhoAre]] = Decoder(
-    signing_module.SecurityMessage | Introductions | WhoAre
-)
+from camcast.vocabulary.wire import Kind
 
 CONTACTS_WANTED: Final = 5  # chosen: enough to survive 30 % dead contacts at 99.8 %
 # chosen: as often as a process announces itself to a gateway, be that silent or not. With 30, a
@@ -93,100 +92,73 @@ class Node:
         trace: Trace | None = None,
         attributes: EventAttributes | None = None,
     ) -> None:
-        self.me = me
+        self.me, self.clock = me, clock
         self.outbox = outbox = Outbox()
         self._settings = settings
-        self._rng = rng
-        self.clock = clock
         self._groups = groups = Groups()
         self._joining: list[Participation] = []
         self._homes: dict[GroupId, Participation] = {}
         """The group in which the events of each subscribed topic start."""
         self.recorder = recorder = Recorder(trace, outbox, groups)
+        self.guard = guard = Guard()
+        """Judges what other processes send."""
+        if settings.admission is not None:
+            self.guard = guard = Doorkeeper(
+                settings.admission, outbox, me, recorder.counters, clock
+            )
+        outbox.vouch = guard.vouch
         lateness = Lateness()
-        tallies = GroupTallies(groups, lateness, clock, self._is_member)
+        store, secrets = settings.store, settings.discovery_rng or rng
         self.liveness = LivenessService(
             ControlOutlet(outbox, me, Kind.LIVENESS, NO_GROUP),
             rng,
             self._take_piece,
-            tallies if settings.store is not None else None,
+            None if store is None else GroupTallies(groups, lateness, clock, guard),
             nonces=settings.discovery_rng,
             addresses_signed=settings.admission is not None,
         )
-        self._strangers = Strangers(
-            me, outbox, groups, recorder.counters, rng, settings.parameters, self.liveness.questions
+        self._process = process = ProcessContext(
+            me, outbox, recorder, groups, rng, self.liveness, guard, clock
         )
+        self._strangers = strangers = Strangers(process, settings.parameters)
         self.signing: Signing | None = None
         """Signs and verifies events; None where they are not signed."""
         if settings.signatures is not None:
-            outlet = ControlOutlet(outbox, me, Kind.SECURITY, NO_GROUP)
-            self.signing = Signing(
-                settings.signatures,
-                outlet,
-                recorder,
-                self._strangers.neighbours,
-                self.liveness.contact,
-                rng,
-                clock,
-            )
-        self.doorkeeper: Doorkeeper | None = None
-        """Judges what other processes send; None where everybody may send anything."""
-        self._link: PeerId | None = None
-        """The process at the other end of the link that brought the present frame."""
-        if settings.admission is not None:
-            self.doorkeeper = Doorkeeper(
-                settings.admission,
-                ControlOutlet(outbox, me, Kind.SECURITY, NO_GROUP),
-                recorder.counters,
-                clock,
-            )
-            outbox.vouch = self.doorkeeper.vouch
-        self._intake = Intake(
-            me.peer,
-            outbox,
-            groups,
-            recorder,
-            self._strangers,
-            self._take_control,
-            self.liveness,
-            self.signing,
-            self.doorkeeper,
-        )
-        self._maker = ParticipationMaker(
-            me,
+            self.signing = Signing(settings.signatures, process, strangers.neighbours)
+        self._intake = intake = Intake(process, strangers, self._on_control, self.signing)
+        self._around = Surroundings(
             settings,
-            rng,
-            outbox,
-            recorder,
-            self.liveness,
-            self._strangers,
+            strangers,
             self.signing,
             attributes or EventAttributes(),
-            self._intake,
+            intake,
             lateness,
-            clock,
-            self.doorkeeper,
+            None if store is None else Nonces(secrets.randbytes(NONCE_BYTES)),
         )
-        self._publisher = Publisher(
-            me.peer,
-            self._intake,
-            recorder,
-            clock,
-            self.signing,
-            settings.reserve_numbers,
-        )
+        self._publisher = Publisher(process, intake, self.signing, settings.reserve_numbers)
         self.discovery: Discovery = settings.discovery(
             DiscoveryContext(
                 me=me,
-                rng=settings.discovery_rng or rng,
-                outlet=ControlOutlet(outbox, me, Kind.DISCOVERY, NO_GROUP),
-                known=self._strangers.known,
+                rng=secrets,
+                outlet=process.outlet(Kind.DISCOVERY, NO_GROUP),
+                known=strangers.known,
                 gateways=settings.gateways,
                 remember=settings.remember,
                 port_required=settings.port_required,
-                identities=self.doorkeeper,
+                admission=guard.admission,
+                clock=clock,
             )
         )
+        self._handlers: dict[Kind, Callable[[Arrival, bytes], bool]] = {
+            Kind.MEMBERSHIP: self._on_membership,
+            Kind.LINKS: self._on_links,
+            Kind.DISCOVERY: self._on_discovery,
+            Kind.PROTOCOL: self._on_protocol,
+            Kind.SECURITY: self._on_security,
+            Kind.REPAIR: self._on_repair,
+            Kind.LIVENESS: self._on_liveness,
+        }
+        """What takes a control record of each kind; False if no part of this node does."""
 
     # -- what drivers and applications read ------------------------------------------------
 
@@ -224,6 +196,7 @@ class Node:
         (3.6). See `want` for `where`. Joining again returns the same participation. Raises
         `NotAllowedError`.
         """
+        self.outbox.now = now
         home = self._homes.get(topic.group)
         if home is not None:
             return home
@@ -240,8 +213,13 @@ class Node:
                 participation.context.interest.want(topic, where)
                 continue
             interest = ProcessInterest(topic, where)
-            participation = self._maker.make(
-                group, interest, super_topics, parameters or settings.parameters
+            participation = make_participation(
+                self._process,
+                self._around,
+                group,
+                interest,
+                super_topics,
+                parameters or settings.parameters,
             )
             groups.enter(participation)
             self._joining.append(participation)
@@ -253,11 +231,8 @@ class Node:
 
     def _check_may_join(self, topics: Sequence[Topic], now: float) -> None:
         """Raise `NotAllowedError` if the members of a topic would not take this process in."""
-        if self.doorkeeper is None:
-            return
-        self.doorkeeper.begin(now)
         for topic in topics:
-            if not self.doorkeeper.may_join(self.me.peer, topic):
+            if not self.guard.may_join(self.me.peer, topic, now):
                 raise NotAllowedError(
                     f"this process has no certificate to join {topic} now; certify its key for it,"
                     " or renew the certificate"
@@ -276,6 +251,7 @@ class Node:
 
     def leave(self, topic: Topic, now: float) -> None:
         """Leave a community politely; events of it that still arrive are dropped."""
+        self.outbox.now = now
         self.flush(now)
         if self._homes.pop(topic.group, None) is None:
             return
@@ -304,6 +280,7 @@ class Node:
         Raises `wire.PayloadTooLargeError`, `NotAllowedError`, and `KeyError` without a
         participation.
         """
+        self.outbox.now = now
         receipt = self._publisher.publish(
             self._homes[topic.group], topic, payload, now, upward_probability, typed=typed
         )
@@ -312,7 +289,16 @@ class Node:
 
     def flush(self, now: float) -> None:
         """Send the open batches: the driver says that an instant is over."""
+        self.outbox.now = now
         self._publisher.flush(now)
+
+    def history(self, participation: Participation, seconds: float, now: float) -> list[Batch]:
+        """Return what is kept of a group's last `seconds`, and ask others for the rest.
+
+        The rest arrives as deliveries of history. Without repair nothing is kept.
+        """
+        self.outbox.now = now
+        return [] if participation.repair is None else participation.repair.history(seconds, now)
 
     # -- inputs ----------------------------------------------------------------------------
 
@@ -323,21 +309,17 @@ class Node:
         Returns the number of records that no process which verifies what it passes on can have
         sent.
         """
-        if self.doorkeeper is not None:
-            self.doorkeeper.begin(now)
-            self._link = link
-        signing = self.signing
+        outbox, signing = self.outbox, self.signing
+        outbox.now = now
         forgeries = 0 if signing is None else signing.forgeries
-        self._intake.receive(frame, now, self._link)
-        outbox = self.outbox
+        self._intake.receive(frame, now, link)
         if outbox.seeks or outbox.findings or self._joining:
             self._settle(now)
         return 0 if signing is None else signing.forgeries - forgeries
 
     def wake(self, token: Token, now: float) -> None:
         """Take a timer that the outbox asked for."""
-        if self.doorkeeper is not None:
-            self.doorkeeper.begin(now)
+        self.outbox.now = now
         if token.kind is Kind.LIVENESS:
             was_isolated, paused = self.liveness.isolated, self.liveness.paused_seconds
             if self.liveness.wake(token.name, now):
@@ -365,10 +347,14 @@ class Node:
         """Let the discovery listen, before any other input. Raises `OSError`."""
         if (sent := self.outbox.control_bytes) is not None:
             datagrams = CountedDatagrams(datagrams, sent)
-        if self.doorkeeper is not None:
-            self.doorkeeper.begin(now)
+        self.outbox.now = now
         self.discovery.open(datagrams, now)
         self._settle(now)
+
+    def close(self, now: float) -> None:
+        """Let the discovery stop listening."""
+        self.outbox.now = now
+        self.discovery.close(now)
 
     def receive_datagram(
         self, port: int, source: Endpoint, data: bytes, now: float, sender: bytes = b""
@@ -377,19 +363,20 @@ class Node:
 
         `sender` is the key of the sending process, where processes have keys.
         """
-        if self.doorkeeper is not None:
-            self.doorkeeper.begin(now)
+        self.outbox.now = now
         self.discovery.receive_datagram(port, source, data, now, sender)
         if self.outbox.findings:
             self._settle(now)
 
     def seek(self, topic: Topic, now: float) -> None:
         """Look for members of a community without joining it, to see who answers."""
+        self.outbox.now = now
         self.discovery.seek(topic, CONTACTS_WANTED, now)
         self._settle(now)
 
     def contacts_found(self, finding: Finding, now: float) -> None:
         """Take contacts as if the discovery had found them, for drivers that fill the tables."""
+        self.outbox.now = now
         self._found(finding, now)
         self._settle(now)
 
@@ -399,13 +386,12 @@ class Node:
         The driver calls this once a period. Only a wall clock that was set by more than
         `camcast.vocabulary.clock.STEP_SECONDS` since the last time counts as set.
         """
+        self.outbox.now = now
         seconds = self.clock.step(now, wall)
         if not seconds:
             return False
         self._note(Notice("clock_set", seconds=seconds))
-        if self.doorkeeper is not None:
-            self.doorkeeper.begin(now)
-            self.doorkeeper.clock_set()
+        self.guard.on_clock_set(now)
         for participation in self.participations:
             if participation.repair is not None:
                 participation.repair.clock_set(now)
@@ -417,149 +403,116 @@ class Node:
 
     # -- where inputs go -------------------------------------------------------------------
 
-    def _take_control(
-        self,
-        kind: Kind,
-        group: GroupId,
-        sender: PeerId,
-        address: str,
-        mandate: bytes,
-        body: bytes,
-        now: float,
-    ) -> None:
+    def _on_control(self, arrival: Arrival, body: bytes) -> None:
         """Give a control record to the part that it is for."""
         counters = self.recorder.counters
-        try:
-            source = known_contact(sender, address)
-        except AddressError as error:
-            raise MalformedError(str(error)) from error
+        sender, now = arrival.source.peer, arrival.now
         counters.controls += 1
         if sender == self.me.peer:
             return  # a message of our own that came back
         # Messages about certificates pass: the process may have a new one.
-        if self.signing is not None and kind is not Kind.SECURITY and self._is_put_out(sender):
+        if arrival.kind is not Kind.SECURITY and self._is_put_out(sender):
             counters.stray_controls += 1
             return
-        if self.doorkeeper is not None:
-            if not self._lets_in(self.doorkeeper, source, kind, body):
-                return
-            self.doorkeeper.open(kind, group, mandate)
-        if self.liveness.is_elsewhere(source, now):
+        if not self.guard.lets_in(arrival, body):
+            return
+        if self.liveness.is_elsewhere(arrival.source, now):
             counters.stray_controls += 1
             return
         # A message that was passed on is no sign of life of its sender.
-        if self._link in (None, sender) and self.liveness.heard(sender, now):
+        if arrival.is_direct and self.liveness.heard(sender, now):
             self._tell_all_neighbours(now)
-        if kind is Kind.LIVENESS:  # the most frequent by far
-            heard = self._read(liveness_messages.DECODER, source, body)
-            if heard is not None and self.liveness.receive(source, heard, now):
-                self._tell_all_neighbours(now)
-        elif kind is Kind.MEMBERSHIP:
-            participation = self._groups.find(group)
-            if participation is None:
-                counters.stray_controls += 1
-            else:
-                self._give_membership(participation, source, body, now)
-        elif kind is Kind.PROTOCOL:
-            participation = self._groups.current.get(group)
-            if participation is None or not self._give_protocol(participation, source, body, now):
-                counters.stray_controls += 1
-        elif kind is Kind.REPAIR:
-            participation = self._groups.joined(group)
-            if participation is None or participation.repair is None:
-                counters.stray_controls += 1
-            else:
-                asked = self._read(repair_messages.DECODER, source, body, participation.topic)
-                if asked is not None:
-                    participation.repair.receive(source, asked, now)
-        elif kind is Kind.SECURITY:
-            if self.signing is None:
-                counters.stray_controls += 1
-            else:
-                news = self._read(SECURITY_DECODER, source, body)
-                if isinstance(news, Introductions):
-                    counters.stray_controls += self.doorkeeper is None
-                elif isinstance(news, WhoAre):
-                    if self.doorkeeper is not None:
-                        self.doorkeeper.answer_who(source, news)
-                elif news is not None:
-                    self._intake.take_held(self.signing.receive(source, news, now), now)
-                    self._expel(now)
-        elif kind is Kind.LINKS:
-            asking = self._groups.current.get(group)
-            topic = None if asking is None else asking.topic
-            about = self._read(link_messages.DECODER, source, body, topic)
-            if about is not None:
-                self._strangers.receive(source, group, about, now)
-        elif self.discovery.decoder is None:
+        if not self._handlers[arrival.kind](arrival, body):
             counters.stray_controls += 1
-        else:
-            message = self._read(self.discovery.decoder, source, body)
-            if message is not None:
-                self.discovery.receive(source, group, message, now)
 
-    def _lets_in(self, doorkeeper: Doorkeeper, source: Contact, kind: Kind, body: bytes) -> bool:
-        """Say whether a control record may be looked at; introductions are taken already here."""
-        if kind is Kind.SECURITY and self._link == source.peer:
-            message = SECURITY_DECODER.decode(body)
-            if isinstance(message, Introductions):
-                doorkeeper.take(self._link, message)
-                return True
-        if not doorkeeper.admits(self._link):
-            doorkeeper.refuse("from_a_stranger")
-        elif not doorkeeper.knows(source):
-            doorkeeper.refuse("of_a_stranger")
-        else:
-            return True
-        return False
+    def _on_liveness(self, arrival: Arrival, body: bytes) -> bool:
+        message = self._read(liveness_messages.DECODER, arrival, body)
+        if message is not None and self.liveness.receive(arrival.source, message, arrival.now):
+            self._tell_all_neighbours(arrival.now)
+        return True
+
+    def _on_membership(self, arrival: Arrival, body: bytes) -> bool:
+        participation = self._groups.find(arrival.group)
+        if participation is None:
+            return False
+        membership = participation.context.membership
+        message = self._read(membership.decoder, arrival, body, participation.topic)
+        if message is not None:
+            membership.receive(arrival.source, message, arrival.now)
+        if participation.neighbour_changes:
+            self._tell_neighbours(participation, arrival.now)
+        return True
+
+    def _on_protocol(self, arrival: Arrival, body: bytes) -> bool:
+        participation = self._groups.current.get(arrival.group)
+        if participation is None:
+            return False
+        decoder = participation.dissemination.decoder
+        if decoder is not None:
+            message = self._read(decoder, arrival, body, participation.topic)
+            if message is not None:
+                participation.dissemination.receive(arrival.source, message, arrival.now)
+        return decoder is not None
+
+    def _on_repair(self, arrival: Arrival, body: bytes) -> bool:
+        participation = self._groups.joined(arrival.group)
+        if participation is None or participation.repair is None:
+            return False
+        message = self._read(repair_messages.DECODER, arrival, body, participation.topic)
+        if message is not None:
+            participation.repair.receive(arrival.source, message, arrival.now)
+        return True
+
+    def _on_security(self, arrival: Arrival, body: bytes) -> bool:
+        if self.signing is None:
+            return False
+        message = self._read(security_messages.DECODER, arrival, body)
+        if isinstance(message, Introductions):
+            return self.guard.on_introductions(message)
+        if isinstance(message, WhoAre):
+            self.guard.on_who_are(arrival.source, message, arrival.now)
+        elif message is not None:
+            now = arrival.now
+            self._intake.take_held(self.signing.receive(arrival.source, message, now), now)
+            self._expel(now)
+        return True
+
+    def _on_links(self, arrival: Arrival, body: bytes) -> bool:
+        asking = self._groups.current.get(arrival.group)
+        topic = None if asking is None else asking.topic
+        message = self._read(link_messages.DECODER, arrival, body, topic)
+        if message is not None:
+            self._strangers.receive(arrival.source, arrival.group, message, arrival.now)
+        return True
+
+    def _on_discovery(self, arrival: Arrival, body: bytes) -> bool:
+        if self.discovery.decoder is None:
+            return False
+        message = self._read(self.discovery.decoder, arrival, body)
+        if message is not None:
+            self.discovery.receive(arrival.source, arrival.group, message, arrival.now)
+        return True
 
     def _read(
-        self, decoder: Decoder[MessageT], source: Contact, body: bytes, topic: Topic | None = None
+        self, decoder: Decoder[MessageT], arrival: Arrival, body: bytes, topic: Topic | None = None
     ) -> MessageT | None:
-        """Decode a message; return what the doorkeeper leaves of it, None if it leaves nothing."""
-        message = decoder.decode(body)
-        if self.doorkeeper is None:
-            return message
-        return self.doorkeeper.judge(message, source, self._link, topic)
-
-    def _is_member(self, source: Contact, participation: Participation) -> bool:
-        """Say whether a process may be a member of a group at all."""
-        keeper = self.doorkeeper
-        return keeper is None or keeper.may_join(source.peer, participation.topic)
+        """Decode a message; return what the guard leaves of it, None if it leaves nothing."""
+        return self.guard.judge(decoder.decode(body), arrival, topic)
 
     def _take_piece(
         self, source: Contact, kind: int, group: GroupId, body: bytes, now: float
     ) -> bool:
         """Give a piece of a heartbeat to its part; False if this process is not in the group."""
         participation = self._groups.current.get(group)
-        if participation is None or not self._is_member(source, participation):
+        if participation is None:
             return False
-        if body and kind == Kind.MEMBERSHIP:
-            self._give_membership(participation, source, body, now)
-        elif body and kind == Kind.PROTOCOL:
-            self._give_protocol(participation, source, body, now)
+        if not self.guard.may_join(source.peer, participation.topic, now):
+            return False
+        if body and kind in (Kind.MEMBERSHIP, Kind.PROTOCOL):
+            # Heartbeats are not passed on: their sender is at the other end of the link.
+            arrival = Arrival(source.peer, source, Kind(kind), group, b"", now)
+            self._handlers[arrival.kind](arrival, body)
         return True
-
-    def _give_membership(
-        self, participation: Participation, source: Contact, body: bytes, now: float
-    ) -> None:
-        membership = participation.context.membership
-        message = self._read(membership.decoder, source, body, participation.topic)
-        if message is not None:
-            membership.receive(source, message, now)
-        if participation.neighbour_changes:
-            self._tell_neighbours(participation, now)
-
-    def _give_protocol(
-        self, participation: Participation, source: Contact, body: bytes, now: float
-    ) -> bool:
-        """Give a message to a dissemination; False if it takes none."""
-        decoder = participation.dissemination.decoder
-        if decoder is not None:
-            message = self._read(decoder, source, body, participation.topic)
-            if message is not None:
-                participation.dissemination.receive(source, message, now)
-        return decoder is not None
 
     def _wake(
         self,
@@ -594,8 +547,7 @@ class Node:
             for c in finding.contacts
             if c.peer != me.peer and c.address != me.address and not self._is_put_out(c.peer)
         )
-        if self.doorkeeper is not None:
-            contacts = self.doorkeeper.only_members(contacts, topic)
+        contacts = self.guard.only_members(contacts, topic, now)
         participation = self._groups.current.get(topic.group)
         if participation is not None:
             participation.unanswered = finding if finding.unknown else None

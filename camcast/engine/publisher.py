@@ -15,11 +15,9 @@ from attrs import define, field
 from camcast.engine.guard.signing import Signing
 from camcast.engine.intake import Intake
 from camcast.engine.participation import Participation
-from camcast.engine.recorder import Recorder
+from camcast.engine.process_context import ProcessContext
 from camcast.vocabulary.batches import BODY_BYTES_MAX, make_batch
-from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import SEQUENCE_MAX, EventId, Receipt, StreamId, stream_id
-from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import BODY_FIXED_BYTES, check_payload
 
@@ -79,21 +77,19 @@ class Publisher:
 
     def __init__(
         self,
-        me: PeerId,
+        process: ProcessContext,
         intake: Intake,
-        recorder: Recorder,
-        clock: Clock,
         signing: Signing | None = None,
         reserve: ReserveNumbers = by_clock,
     ) -> None:
-        self._me = me
+        self._me = process.me.peer
         self._intake = intake
-        self._recorder = recorder
+        self._recorder = process.recorder
         self._signing = signing
         self._reserve = reserve
+        self._clock = clock = process.clock
         # The next stream's number, and the first that is not reserved.
         self._number = self._reserved = round(1000 * clock.wall(clock.started))
-        self._clock = clock
         self._streams: dict[tuple[GroupId, bool, float | None], _Stream] = {}
         self._open: list[_Stream] = []
 

@@ -9,15 +9,15 @@ when no gateway lives.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from math import inf
-from random import Random
 from typing import Final, NamedTuple
 
 from camcast.engine import link_messages
-from camcast.engine.groups import Groups
 from camcast.engine.link_messages import (
+    SEARCH_BYTES,
     AnsContact,
     Gone,
     NewProcess,
@@ -26,15 +26,12 @@ from camcast.engine.link_messages import (
     ReqContact,
     SuperProcesses,
 )
-from camcast.engine.liveness import PartLiveness
-from camcast.engine.questions import Questions
+from camcast.engine.process_context import ProcessContext
 from camcast.engine.rate import Rate
-from camcast.engine.recorder import NodeCounters
-from camcast.engine.search_relay import SearchRelay
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message, read_topic
-from camcast.vocabulary.outbox import ControlOutlet, Outbox
+from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind
@@ -44,6 +41,8 @@ from camcast.vocabulary.wire import Kind
 GOODBYES_A_SECOND: Final = 64
 BELOW_MAX: Final = 64  # chosen: the g checkers of a dozen communities; 10 kB
 BELOW_SECONDS: Final = 60.0  # chosen: a dozen checks; a dead process is not named for longer
+SCOPE_MAX: Final = 33  # chosen: a topic has at most 32 levels, so 33 with the root
+SEARCHES_REMEMBERED: Final = 1024  # chosen: minutes of searches by a community of thousands
 
 
 class _Below(NamedTuple):
@@ -57,22 +56,13 @@ class _Below(NamedTuple):
 class Strangers:
     """Answers other processes, and hands what they answer to this process's own links."""
 
-    def __init__(
-        self,
-        me: Contact,
-        outbox: Outbox,
-        groups: Groups,
-        counters: NodeCounters,
-        rng: Random,
-        parameters: Parameters,
-        questions: Questions[PartLiveness],
-    ) -> None:
-        self._me = me
-        self._outbox = outbox
-        self._groups = groups
-        self._counters = counters
-        self._rng = rng
-        self._questions = questions
+    def __init__(self, process: ProcessContext, parameters: Parameters) -> None:
+        self._process = process
+        self._me = process.me
+        self._groups = process.groups
+        self._rng = process.rng
+        self._counters = process.recorder.counters
+        self._questions = process.liveness.questions
         self._goodbyes = Rate(GOODBYES_A_SECOND)
         self._below: dict[PeerId, _Below] = {}  # who checked last comes last
         self._relay = SearchRelay(
@@ -195,4 +185,49 @@ class Strangers:
             self._outlet(event_topic.group).send([stranger], Gone(topic.name))
 
     def _outlet(self, group: GroupId) -> ControlOutlet:
-        return ControlOutlet(self._outbox, self._me, Kind.LINKS, group)
+        return self._process.outlet(Kind.LINKS, group)
+
+
+class SearchRelay:
+    """Answers each search once, or passes it on while its TTL lasts (Figure 5, lines 4 to 13).
+
+    `known(group, k)` are members of a community that this process knows, `neighbours(k)` all that
+    it knows; `outlet(group)` sends for a community.
+    """
+
+    def __init__(
+        self,
+        known: Callable[[GroupId, int], list[Contact]],
+        neighbours: Callable[[int], list[Contact]],
+        outlet: Callable[[GroupId], ControlOutlet],
+        parameters: Parameters,
+    ) -> None:
+        self._known = known
+        self._neighbours = neighbours
+        self._outlet = outlet
+        self._parameters = parameters
+        self._searches: dict[bytes, None] = {}  # ordered: the oldest is forgotten first
+
+    def receive(self, origin: Contact, group: GroupId, message: ReqContact) -> None:
+        """Take a search that `origin` sends for its community `group`."""
+        search = message.search[:SEARCH_BYTES]
+        if search in self._searches:
+            return
+        if len(self._searches) >= SEARCHES_REMEMBERED:
+            del self._searches[next(iter(self._searches))]
+        self._searches[search] = None
+        for name in message.topics[:SCOPE_MAX]:
+            known = self._known(read_topic(name).group, self._parameters.z)
+            contacts = tuple(c for c in known if c.peer != origin.peer)
+            if contacts:
+                self._outlet(group).send([origin], AnsContact(name, contacts))
+                return
+        ttl = min(message.ttl, self._parameters.search_ttl) - 1
+        if ttl > 0:
+            onward = [
+                contact
+                for contact in self._neighbours(self._parameters.search_neighbours + 1)
+                if contact.peer != origin.peer
+            ][: self._parameters.search_neighbours]
+            passed_on = ReqContact(search, message.topics[:SCOPE_MAX], ttl)
+            self._outlet(group).send(onward, passed_on, reply_to=origin)

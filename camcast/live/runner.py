@@ -202,10 +202,8 @@ class Runner:
             self._drain()
 
     def history(self, participation: Participation, seconds: float) -> list[Batch]:
-        """See `Repair.history`; none without repair."""
-        if participation.repair is None:
-            return []
-        batches = participation.repair.history(seconds, self._loop.time())
+        """See `Node.history`."""
+        batches = self.node.history(participation, seconds, self._loop.time())
         self._drain()
         return batches
 
@@ -236,7 +234,7 @@ class Runner:
             self._pipes.lost.remove(self._note_unsent)
         self._timers.close()
         self.input.close()
-        self.node.discovery.close(self._loop.time())
+        self.node.close(self._loop.time())
 
     def _note_unsent(self, address: str, pieces: Sequence[bytes]) -> None:
         assert self._recent is not None

@@ -13,8 +13,9 @@ from typing import Any, ClassVar, Final, Generic, TypeVar
 
 import msgspec
 
-from camcast.vocabulary.topics import Topic, TopicError
-from camcast.vocabulary.wire import MalformedError
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.topics import GroupId, Topic, TopicError
+from camcast.vocabulary.wire import Kind, MalformedError
 
 MessageT = TypeVar("MessageT", bound="Message")
 
@@ -32,6 +33,29 @@ class Right(Enum):
     """To send events to that community, and to ask for its members."""
     SERVE = "serve"
     """To be a gateway of that topic."""
+
+
+class Arrival(msgspec.Struct, frozen=True, gc=False):  # a Struct: one is made for each record
+    """A control record as it arrived, without its body: who sent and who brought it, and when.
+
+    It is made once, and handed to everything that judges the record or acts on it.
+    """
+
+    link: PeerId | None
+    """The process that has proved its key at the other end of the link, if any has."""
+    source: Contact
+    """The process that the record names as its sender."""
+    kind: Kind
+    group: GroupId
+    mandate: bytes
+    """The sender's mandate for the message, empty if the record has none."""
+    now: float
+    """The time of the input that brought the record."""
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether nobody has passed the record on, as far as the link shows."""
+        return self.link is None or self.link == self.source.peer
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True):

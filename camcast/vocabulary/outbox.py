@@ -1,4 +1,4 @@
-"""The outbox: the actions that an engine wants, until a driver drains it (DESIGN, one engine).
+"""The outbox: the actions that an engine wants, until a driver drains it.
 
 The outbox only stores. The engine appends wishes, the live runner or the virtual network carries
 them out, and a test compares plain lists.
@@ -94,8 +94,10 @@ class Finding(NamedTuple):
         return bool(self.unreachable or self.ignorant)
 
 
-Vouch = Callable[[Sequence[Contact], Kind, GroupId, messages.Message, Contact | None], bytes | None]
-"""Takes a message's receivers, kind, group, the message, and the process it is passed on for.
+Vouch = Callable[
+    [Sequence[Contact], Kind, GroupId, messages.Message, Contact | None, float], bytes | None
+]
+"""Takes a message's receivers, kind, group, the message, the process it is passed on for, and now.
 
 Returns the mandate to send along, empty if none is needed; None if the message must not be sent.
 """
@@ -105,11 +107,13 @@ class Outbox:
     """The wishes of one node, in order, until a driver drains them."""
 
     __slots__ = (
-        *("control_bytes", "deliveries", "findings", "notices", "seeks", "sends", "tells"),
-        *("vouch", "wakes"),
+        *("control_bytes", "deliveries", "findings", "notices", "now", "seeks", "sends"),
+        *("tells", "vouch", "wakes"),
     )
 
     def __init__(self) -> None:
+        self.now = 0.0
+        """The time of the input that the node takes: what it sends is vouched for at this time."""
         self.sends: list[Send] = []
         self.wakes: list[Wake] = []
         self.deliveries: list[Deliver] = []
@@ -171,7 +175,7 @@ class ControlOutlet:
             target = self._group if group is None else group
             mandate = b""
             if (vouch := self._outbox.vouch) is not None:
-                given = vouch(chosen, self._kind, target, message, reply_to)
+                given = vouch(chosen, self._kind, target, message, reply_to, self._outbox.now)
                 if given is None:
                     return
                 mandate = given

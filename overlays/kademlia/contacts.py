@@ -72,7 +72,7 @@ class ContactRound:
 
     def _on_done(self, node: Neighbour, answer: Any, now: float) -> None:
         del self._calls[node.id]
-        contact = None if answer is None else self._contact(node, answer)
+        contact = None if answer is None else self._contact(node, answer, now)
         if contact is None:
             self._ask_next(now)
         else:
@@ -80,7 +80,7 @@ class ContactRound:
         self._end_if_over(now)
 
     def _contact(
-        self, node: Neighbour, answer: tuple[bytes, Contact | None, str]
+        self, node: Neighbour, answer: tuple[bytes, Contact | None, str], now: float
     ) -> Contact | None:
         node_id, contact, name = answer
         try:
@@ -92,7 +92,7 @@ class ContactRound:
             and topic is not None
             and topic.group == self._group
             and contact is not None
-            and self._protocol.is_of(contact, node, topic)
+            and self._protocol.is_of(contact, node, topic, now)
         ):
             return contact
         if contact is not None or name:

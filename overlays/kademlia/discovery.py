@@ -74,7 +74,7 @@ class KademliaDiscovery(Discovery):
         """The inputs from before the overlay had looked for the DHT; None afterwards."""
 
     def _overlay_at(self, host: str) -> KademliaOverlay:
-        identities = self._context.identities
+        admission = self._context.admission
         return KademliaOverlay(
             rng=self._context.rng,
             wake=self._context.outlet.wake,
@@ -83,7 +83,7 @@ class KademliaDiscovery(Discovery):
             port_required=self._context.port_required,
             remembered=Remembered(self._context.remember, usable),
             reunited=self._reunited,
-            naming=None if identities is None else KeyNames(identities),
+            naming=None if admission is None else KeyNames(admission, self._context.clock),
         )
 
     # -- life ----------------------------------------------------------------------------------

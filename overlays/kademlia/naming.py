@@ -23,8 +23,9 @@ from typing import Annotated, Any, ClassVar, Final
 
 import msgspec
 
+from camcast.doors.admission import Admission
 from camcast.doors.datagrams import Endpoint
-from camcast.doors.discovery import Identities
+from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.identity import PUBLIC_KEY_BYTES, UNKNOWN_PEER, Contact, peer_of_key
 from camcast.vocabulary.topics import (
     GROUP_ID_BYTES,
@@ -70,7 +71,7 @@ class Naming(ABC):
         """Return the claim of a node of this process."""
 
     @abstractmethod
-    def node(self, said: bytes, sender: bytes, address: Endpoint) -> Neighbour | None:
+    def node(self, said: bytes, sender: bytes, address: Endpoint, now: float) -> Neighbour | None:
         """Return the node of this claim, key and address; None if the claim is not believed."""
 
     @abstractmethod
@@ -81,15 +82,15 @@ class Naming(ABC):
     def read(self, written: Any) -> Named:
         """Return the node that an answer names in the form of `write`."""
 
-    def still(self, node: Neighbour) -> bool:
+    def still(self, node: Neighbour, now: float) -> bool:
         """Return whether the claim of a node that `node` has returned is still believed."""
         return True
 
-    def is_of(self, contact: Contact, node: Neighbour, topic: Topic) -> bool:
+    def is_of(self, contact: Contact, node: Neighbour, topic: Topic, now: float) -> bool:
         """Return whether a contact may belong to a node, and to a member of a topic."""
         return contact.peer != UNKNOWN_PEER
 
-    def may_ask(self, sender: bytes, topic: str) -> bool:
+    def may_ask(self, sender: bytes, topic: str, now: float) -> bool:
         """Return whether the owner of a key may learn members of a topic's community."""
         return True
 
@@ -124,7 +125,7 @@ class DrawnNames(Naming):
         """See `Naming`; its identifier."""
         return node_id
 
-    def node(self, said: bytes, sender: bytes, address: Endpoint) -> Neighbour | None:
+    def node(self, said: bytes, sender: bytes, address: Endpoint, now: float) -> Neighbour | None:
         """See `Naming`."""
         return Neighbour(said, *address) if len(said) == NODE_ID_BYTES else None
 
@@ -139,7 +140,7 @@ class DrawnNames(Naming):
 
 
 class KeyNames(Naming):
-    """Identifiers derived from keys; `identities` says what the owner of each key may do."""
+    """Identifiers derived from keys; `admission` says what the owner of each key may do."""
 
     moves: ClassVar[bool] = True
     # chosen: 1,200 bytes with the 85 around it (`camcast.security.datagram_boxes`)
@@ -155,9 +156,10 @@ class KeyNames(Naming):
         ]
     )
 
-    def __init__(self, identities: Identities) -> None:
-        self.key = identities.key
-        self._identities = identities
+    def __init__(self, admission: Admission, clock: Clock) -> None:
+        self.key = admission.key
+        self._admission = admission
+        self._clock = clock
 
     def own(self, topic: Topic | None) -> bytes:
         """See `Naming`."""
@@ -167,7 +169,7 @@ class KeyNames(Naming):
         """See `Naming`; the name of its topic, empty in no community."""
         return topic.encode()
 
-    def node(self, said: bytes, sender: bytes, address: Endpoint) -> Neighbour | None:
+    def node(self, said: bytes, sender: bytes, address: Endpoint, now: float) -> Neighbour | None:
         """See `Naming`."""
         try:
             topic = Topic.parse(said.decode("ascii")) if said else None
@@ -175,7 +177,7 @@ class KeyNames(Naming):
             return None
         group = None if topic is None else topic.group
         node = Neighbour(identifier(group, sender), *address, key=sender, topic=topic)
-        return node if self.still(node) else None
+        return node if self.still(node, now) else None
 
     def write(self, node: Neighbour) -> object:
         """See `Naming`."""
@@ -189,24 +191,26 @@ class KeyNames(Naming):
         node_id = identifier(None if group == _NO_COMMUNITY else GroupId(group), key)
         return node_id, str(IPv4Address(ip)), port, key
 
-    def still(self, node: Neighbour) -> bool:
+    def still(self, node: Neighbour, now: float) -> bool:
         """See `Naming`."""
-        peer = peer_of_key(node.key)
+        peer, wall = peer_of_key(node.key), self._clock.wall(now)
         if node.topic is None:
-            return self._identities.admits(peer)
-        return self._identities.may_join(peer, node.topic)
+            return self._admission.admits(peer, wall)
+        return self._admission.may_join(peer, node.topic, wall)
 
-    def is_of(self, contact: Contact, node: Neighbour, topic: Topic) -> bool:
+    def is_of(self, contact: Contact, node: Neighbour, topic: Topic, now: float) -> bool:
         """See `Naming`; its address is one that it has signed."""
+        wall = self._clock.wall(now)
         return (
             contact.peer == peer_of_key(node.key)
-            and self._identities.knows(contact)
-            and self._identities.may_join(contact.peer, topic)
+            and self._admission.knows(contact, wall)
+            and self._admission.may_join(contact.peer, topic, wall)
         )
 
-    def may_ask(self, sender: bytes, topic: str) -> bool:
+    def may_ask(self, sender: bytes, topic: str, now: float) -> bool:
         """See `Naming`."""
-        return self._identities.may_link(peer_of_key(sender), Topic.parse(topic))
+        wall = self._clock.wall(now)
+        return self._admission.may_link(peer_of_key(sender), Topic.parse(topic), wall)
 
 
 def identifier(group: GroupId | None, key: bytes) -> bytes:

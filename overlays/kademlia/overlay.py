@@ -590,7 +590,7 @@ class KademliaOverlay:
         """Ask one endpoint that is out of sight for the nodes nearest to one identifier."""
         self._schedule_probe()
         for identity in self._identities.values():
-            identity.protocol.expel()
+            identity.protocol.expel(now)
         in_sight = {
             node.address: None
             for identity in self._identities.values()

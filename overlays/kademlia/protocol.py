@@ -353,7 +353,7 @@ class Protocol:
             self.counters.malformed += 1
             self._fail(call, now)
             return
-        node = self._naming.node(said, sender, address)
+        node = self._naming.node(said, sender, address, now)
         if node is None:
             self.counters.refused += 1
             self._fail(call, now)
@@ -392,7 +392,7 @@ class Protocol:
         except _MALFORMED:
             self.counters.malformed += 1
             return
-        caller = self._naming.node(said, sender, address)
+        caller = self._naming.node(said, sender, address, now)
         if caller is None or caller.id in self._shared.own or not usable(address):
             self.counters.refused += 1
             return
@@ -406,7 +406,7 @@ class Protocol:
             case "find_node":
                 answer = (self._said, self._nearest(arguments[0], caller, room))
             case "contact":
-                answer = (self._said, *self._contact(arguments[0], sender))
+                answer = (self._said, *self._contact(arguments[0], sender, now))
             case _:
                 self._take_bye(caller, now)
                 return
@@ -430,22 +430,22 @@ class Protocol:
             nearest = nsmallest(fitting, nearest + others, key=target.distance_to)
         return [self._naming.write(node) for node in nearest]
 
-    def _contact(self, group: GroupId, sender: bytes) -> tuple[Contact | None, str]:
+    def _contact(self, group: GroupId, sender: bytes, now: float) -> tuple[Contact | None, str]:
         """Return this member's contact and topic; None and "" if it is not in that group."""
         if self.node_id[:GROUP_ID_BYTES] != group or self.contact is None:
             return None, ""
-        if not self._naming.may_ask(sender, self._topic):
+        if not self._naming.may_ask(sender, self._topic, now):
             self.counters.refused += 1
             return None, ""
         return self.contact, self._topic
 
-    def is_of(self, contact: Contact, node: Neighbour, topic: Topic) -> bool:
+    def is_of(self, contact: Contact, node: Neighbour, topic: Topic, now: float) -> bool:
         """See `Naming.is_of`."""
-        return self._naming.is_of(contact, node, topic)
+        return self._naming.is_of(contact, node, topic, now)
 
-    def expel(self) -> None:
+    def expel(self, now: float) -> None:
         """Drop the neighbours whose claim is no longer believed, as after a revocation."""
-        self.router.expel(self._naming.still)
+        self.router.expel(lambda node: self._naming.still(node, now))
 
     def _take_bye(self, caller: Neighbour, now: float) -> None:
         """Doubt a neighbour that says goodbye, and ping it, since the goodbye may be forged."""

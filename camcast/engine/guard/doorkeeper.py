@@ -1,4 +1,4 @@
-"""The doorkeeper of a node: it drops what a sender has no right to say (TRUST, profiles).
+"""The doorkeeper of a node: it drops what a sender has no right to say (docs/security.md).
 
 Theory of operation
 -------------------
@@ -15,23 +15,25 @@ rules hold for what that process sends:
   to link to it, which the right to join or publish in it or below it includes.
 
 What breaks a rule is dropped and counted. For the third rule, a process sends the introductions of
-the processes that a message names before that message (`vouch`), and its own again whenever it has
-signed a new one.
+the processes that a message names before that message (`Guard.vouch`), and its own again whenever
+it has signed a new one.
 """
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, Final, get_args, get_type_hints
+from typing import Any, Final, get_args, get_type_hints
 
 import msgspec
+from attrs import define, field
 
 from camcast.doors.admission import Admission
 from camcast.engine.asked_lately import AskedLately
 from camcast.engine.guard.granted_mandates import Mandates
+from camcast.engine.guard.security_messages import DECODER, Introductions, WhoAre
 from camcast.engine.link_messages import (
     AnsContact,
     Gone,
@@ -46,9 +48,10 @@ from camcast.engine.repair.messages import Have
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.introductions import Introduction
-from camcast.vocabulary.messages import Message, MessageT, Right, read_topic
+from camcast.vocabulary.messages import Arrival, Message, MessageT, Right, read_topic
 from camcast.vocabulary.minute_log import MinuteLog
-from camcast.vocabulary.outbox import ControlOutlet
+from camcast.vocabulary.notices import NO_GROUP
+from camcast.vocabulary.outbox import ControlOutlet, Outbox, Vouch
 from camcast.vocabulary.refusal import TAKEN, Refusal
 from camcast.vocabulary.size_estimate import SAMPLE, number_of
 from camcast.vocabulary.topics import GroupId, Topic
@@ -65,42 +68,95 @@ ONCE_SECONDS: Final = 1e9
 INTRODUCTIONS_MAX: Final = 16
 # chosen: a view and a few links; 150 kB with a chain of four each, 2 MB where each fills a frame
 UNTIMELY_MAX: Final = 64
+# chosen: of the 20 minutes after which a process signs a new record its neighbours have had that
+# record for long by then, and most members are asked for it once an hour
+RENEW_SECONDS: Final = 1200.0
+# chosen: an expired or revoked member is counted no longer than so; each refresh asks for 64
+VERDICT_SECONDS: Final = 5.0
 
 
-class Introductions(Message, frozen=True, tag=8):
-    """Introductions of the processes that the next message names, or of the sender."""
+class Guard:
+    """Judges what arrives at one node.
 
-    introductions: tuple[Introduction, ...]
+    This one, of the profiles ``open`` and ``shared-key``, takes every process that reaches the
+    node for a member; `Doorkeeper` is that of the profile ``signed``.
+    """
+
+    vouch: Vouch | None = None
+    """Called before a control message leaves, to vouch for it; None where nothing is."""
+    admits: Callable[[PeerId | None, float], bool] | None = None
+    """Takes the process at the end of a link, and now; returns whether its events may be looked at.
+    It is on the way of every event: one bound method, or None where everybody is let in."""
+    admission: Admission | None = None
+
+    def __init__(self) -> None:
+        self.refused: Counter[str] = Counter()
+        """Frames, messages and introductions, by why they were not taken."""
+
+    def lets_in(self, arrival: Arrival, body: bytes) -> bool:
+        """Return whether a control record may be looked at; learn the introductions in it."""
+        return True
+
+    def judge(self, message: MessageT, arrival: Arrival, topic: Topic | None) -> MessageT | None:
+        """Return a message without what its sender may not say; None if nothing is left.
+
+        `topic` is that of the community that the message is for; None if it is for no community.
+        """
+        return message
+
+    def may_join(self, peer: PeerId, topic: Topic, now: float) -> bool:
+        """Return whether a process may be a member of a topic's community."""
+        return True
+
+    def only_members(
+        self, contacts: Sequence[Contact], topic: Topic, now: float
+    ) -> tuple[Contact, ...]:
+        """Return the contacts that are known, and that may be members of a topic's community."""
+        return tuple(contacts)
+
+    def certified(self, topic: Topic) -> CertifiedMembers | None:
+        """Return what says whom a sample of a community's size may count; None: everybody."""
+        return None
+
+    def on_introductions(self, message: Introductions) -> bool:
+        """Return whether introductions, which `lets_in` has learnt, were meant for this process."""
+        return False
+
+    def on_who_are(self, source: Contact, question: WhoAre, now: float) -> None:
+        """Introduce members of a community to another one."""
+
+    def on_clock_set(self, now: float) -> None:
+        """Judge again what was refused for its time, after the wall clock was set."""
+
+    def refuse(self, why: str, now: float, refusal: Refusal = TAKEN, of: str = "") -> None:
+        """Count a refusal, and log it once a minute; `of` says for the log whose bytes they are."""
 
 
-class WhoAre(Message, frozen=True, tag=9):
-    """Introduce to me those members of this community whose numbers in your sample these are."""
+class Doorkeeper(Guard):
+    """Judges by introductions and certificates, and vouches for what this process sends."""
 
-    right: ClassVar[Right] = Right.JOIN
-    topic: str
-    numbers: tuple[int, ...]
-
-
-class Doorkeeper:
-    """Judges what arrives at one node."""
+    admission: Admission
 
     def __init__(
         self,
         admission: Admission,
-        outlet: ControlOutlet,
+        outbox: Outbox,
+        me: Contact,
         counters: NodeCounters,
         clock: Clock,
     ) -> None:
-        self._admission = admission
-        self._me = me = outlet.me
+        super().__init__()
+        self.admission = admission
+        self.vouch = self._vouch
+        self.admits = self._admits
+        self._me = me
         self._number = number_of(me.peer)
-        self._outlet = outlet
+        self._outbox = outbox
+        self._outlet = ControlOutlet(outbox, me, Kind.SECURITY, NO_GROUP)
         self._counters = counters
         self._clock = clock
         self._carried = AskedLately()
         self._mandates = Mandates(admission)
-        self._record: tuple[Kind, GroupId, bytes] = (Kind.SECURITY, GroupId(bytes(8)), b"")
-        """Kind, group and mandate of the record at hand."""
         self._untimely: dict[PeerId, Introduction] = {}
         """The latest refused introductions that were early or had expired, by their owners.
 
@@ -108,119 +164,115 @@ class Doorkeeper:
         would for so long not know the processes that messages name.
         """
         self._log = MinuteLog()
-        self._now = clock.started
-        self._wall = clock.wall(clock.started)
-        self.refused: Counter[str] = Counter()
-        """Frames, messages and introductions, by why they were not taken."""
         admission.reached_at(me.address)
-
-    # -- what comes in ---------------------------------------------------------------------
 
     @property
     def now(self) -> float:
         """The time of the input at hand."""
-        return self._now
+        return self._outbox.now
 
-    def begin(self, now: float) -> None:
-        """Take note of the time of inputs before anything is judged or sent."""
-        self._now, self._wall = now, self._clock.wall(now)
+    # -- what comes in ---------------------------------------------------------------------
 
-    def open(self, kind: Kind, group: GroupId, mandate: bytes) -> None:
-        """Take note of a record whose message, or messages, are judged next."""
-        self._record = kind, group, mandate
+    def lets_in(self, arrival: Arrival, body: bytes) -> bool:
+        """See `Guard.lets_in`."""
+        link, now = arrival.link, arrival.now
+        if arrival.kind is Kind.SECURITY and link == arrival.source.peer:
+            message = DECODER.decode(body)
+            if isinstance(message, Introductions):
+                self._learn(link, message, now)
+                return True
+        if not self._admits(link, now):
+            self.refuse("from_a_stranger", now)
+        elif not self._knows(arrival.source, self._clock.wall(now)):
+            self.refuse("of_a_stranger", now)
+        else:
+            return True
+        return False
 
-    def admits(self, link: PeerId | None) -> bool:
-        """Say whether the process at the end of a link may talk to this one at all."""
-        return link is not None and self._admission.admits(link, self._wall)
+    def _admits(self, link: PeerId | None, now: float) -> bool:
+        """Return whether the process at the end of a link may talk to this one at all."""
+        return link is not None and self.admission.admits(link, self._clock.wall(now))
 
-    def take(self, link: PeerId | None, message: Introductions) -> None:
+    def _learn(self, link: PeerId, message: Introductions, now: float) -> None:
         """Learn introductions; from a process that is not admitted yet, only its own."""
+        wall = self._clock.wall(now)
         for introduction in message.introductions:
             # Its own comes first; by that it may be admitted to introduce the others.
-            if self._admission.owner(introduction) != link and not self.admits(link):
-                self.refuse("from_a_stranger")
-            elif reason := self._admission.take(introduction, self._wall):
-                owner = self._admission.owner(introduction)
-                self.refuse(f"introduction_{reason}", reason, f" of {owner.hex()}")
+            if self.admission.owner(introduction) != link and not self._admits(link, now):
+                self.refuse("from_a_stranger", now)
+            elif reason := self.admission.take(introduction, wall):
+                owner = self.admission.owner(introduction)
+                self.refuse(f"introduction_{reason}", now, reason, f" of {owner.hex()}")
                 if reason.is_of_time:
                     self._untimely.pop(owner, None)
                     if len(self._untimely) >= UNTIMELY_MAX:
                         del self._untimely[next(iter(self._untimely))]
                     self._untimely[owner] = introduction
 
-    def knows(self, source: Contact) -> bool:
-        """Say whether a sender is known, and has said that its address is this one."""
-        return self._admission.knows(source, self._wall)
+    def _knows(self, source: Contact, wall: float) -> bool:
+        """Return whether a sender is known, and has said that its address is this one."""
+        return self.admission.knows(source, wall)
 
-    @property
-    def key(self) -> bytes:
-        """See `Admission`."""
-        return self._admission.key
-
-    def may_link(self, peer: PeerId, topic: Topic) -> bool:
-        """See `Admission.may_link`."""
-        return self._admission.may_link(peer, topic, self._wall)
-
-    def key_of(self, contact: Contact) -> str:
-        """See `camcast.doors.discovery.Identities`."""
-        return self._admission.key_text(contact, self._wall)
-
-    def pin(self, address: str, key: str) -> None:
-        """See `camcast.doors.discovery.Identities`."""
-        self._admission.pin(address, key)
-
-    def may_join(self, peer: PeerId, topic: Topic) -> bool:
-        """See `Admission.may_join`."""
-        return self._admission.may_join(peer, topic, self._wall)
+    def may_join(self, peer: PeerId, topic: Topic, now: float) -> bool:
+        """See `Guard.may_join`."""
+        return self.admission.may_join(peer, topic, self._clock.wall(now))
 
     def is_member(self, number: int, topic: Topic, ahead_seconds: float = 0.0) -> bool:
-        """Say whether the process of a number in samples of sizes may be a member of a community.
+        """Return whether the process of a number in samples may be a member of a community.
 
         With `ahead_seconds`, whether its record is valid for so long.
         """
-        peer = self._admission.numbered(number, self._wall + ahead_seconds)
+        now = self.now
+        peer = self.admission.numbered(number, self._clock.wall(now) + ahead_seconds)
         if peer is None:
             return number == self._number
-        return self.may_join(peer, topic)
+        return self.may_join(peer, topic, now)
 
-    def only_members(self, contacts: Sequence[Contact], topic: Topic) -> tuple[Contact, ...]:
-        """Return the contacts that are known, and that may be members of a topic's community."""
-        return tuple(c for c in contacts if self.knows(c) and self.may_join(c.peer, topic))
+    def only_members(
+        self, contacts: Sequence[Contact], topic: Topic, now: float
+    ) -> tuple[Contact, ...]:
+        """See `Guard.only_members`."""
+        wall = self._clock.wall(now)
+        may_join = self.admission.may_join
+        return tuple(c for c in contacts if self._knows(c, wall) and may_join(c.peer, topic, wall))
 
-    def judge(
-        self, message: MessageT, source: Contact, link: PeerId | None, topic: Topic | None
-    ) -> MessageT | None:
-        """Return a message without what its sender may not say; None if nothing is left.
+    def certified(self, topic: Topic) -> CertifiedMembers:
+        """See `Guard.certified`."""
+        return CertifiedMembers(self, topic)
 
-        `topic` is that of the community that the message is for; None if it is for no community.
-        """
+    def judge(self, message: MessageT, arrival: Arrival, topic: Topic | None) -> MessageT | None:
+        """See `Guard.judge`."""
+        source, link, now = arrival.source, arrival.link, arrival.now
+        wall = self._clock.wall(now)
         if source.peer != link and not message.passed_on:
-            self.refuse("in_anothers_name")
+            self.refuse("in_anothers_name", now)
             return None
-        if not self._has_right(message, source.peer, link, topic):
-            self.refuse("without_the_right")
+        if not self._has_right(message, source.peer, link, topic, wall):
+            self.refuse("without_the_right", now)
             return None
         if message.mandate:
-            kind, group, mandate = self._record
-            if why := self._mandates.refusal(
-                source.peer, kind, group, message, mandate, self._wall
-            ):
-                self.refuse(f"mandate_{why}", why, f" of {source}")
+            kind, group, mandate = arrival.kind, arrival.group, arrival.mandate
+            if why := self._mandates.refusal(source.peer, kind, group, message, mandate, wall):
+                self.refuse(f"mandate_{why}", now, why, f" of {source}")
                 return None
         if not _names_processes(type(message)):
             return message
         named = getattr(message, "topic", None)
         about = read_topic(named) if isinstance(named, str) else topic
-        known: MessageT | None = self._known_only(message, about)
+        known: MessageT | None = self._known_only(message, about, wall)
         if known is None:
-            self.refuse("names_strangers")
+            self.refuse("names_strangers", now)
         return known
 
-    def refuse(self, why: str, refusal: Refusal = TAKEN, of: str = "") -> None:
-        """Count a refusal, and log it once a minute; `of` says for the log whose bytes they are."""
+    def on_introductions(self, message: Introductions) -> bool:
+        """See `Guard.on_introductions`."""
+        return True
+
+    def refuse(self, why: str, now: float, refusal: Refusal = TAKEN, of: str = "") -> None:
+        """See `Guard.refuse`."""
         self.refused[why] += 1
         self._counters.unadmitted += 1
-        if self._log.due(why, self._now):
+        if self._log.due(why, now):
             _log.log(
                 logging.WARNING if refusal.is_of_time else logging.INFO,
                 "what a process sent was dropped: %s%s%s (%d so far; logged once a minute)",
@@ -230,54 +282,62 @@ class Doorkeeper:
                 self.refused[why],
             )
 
-    def clock_set(self) -> None:
-        """Introduce this process anew, and judge again what the old time was wrong for."""
-        self._admission.introduce_anew(self._wall)
+    def on_clock_set(self, now: float) -> None:
+        """Introduce this process again, and judge again what the old time was wrong for."""
+        wall = self._clock.wall(now)
+        self.admission.introduce_anew(wall)
         untimely, self._untimely = self._untimely, {}
         for introduction in untimely.values():
-            self._admission.take(introduction, self._wall)
+            self.admission.take(introduction, wall)
 
     def _has_right(
-        self, message: Message, sender: PeerId, link: PeerId | None, topic: Topic | None
+        self,
+        message: Message,
+        sender: PeerId,
+        link: PeerId | None,
+        topic: Topic | None,
+        wall: float,
     ) -> bool:
-        may_join, may_link, now = self._admission.may_join, self._admission.may_link, self._wall
+        may_join, may_link = self.admission.may_join, self.admission.may_link
         if message.right is not Right.OF_GROUP:
-            return self._may(sender, message)
+            return self._may(sender, message, wall)
         match message:
             case Ping(topic=name) | NewProcess(topic=name):
-                return may_link(sender, read_topic(name), now)
+                return may_link(sender, read_topic(name), wall)
             case ReqContact(topics=names):
-                return all(may_link(sender, read_topic(name), now) for name in names)
+                return all(may_link(sender, read_topic(name), wall) for name in names)
             case Pong(topic=name) | SuperProcesses(topic=name, pushed=False):
-                return may_join(sender, read_topic(name), now)
+                return may_join(sender, read_topic(name), wall)
             case AnsContact() | Gone():
                 return True  # `_known_only` checks those that it names; to have left needs no right
             case Have(below=below) if below and topic is not None:
-                return may_link(sender, topic, now)
+                return may_link(sender, topic, wall)
             case _ if topic is not None:
-                passed_on = sender == link or (link is not None and may_join(link, topic, now))
-                return passed_on and may_join(sender, topic, now)
+                passed_on = sender == link or (link is not None and may_join(link, topic, wall))
+                return passed_on and may_join(sender, topic, wall)
             case _:
                 return True
 
-    def _may(self, sender: PeerId, message: Message) -> bool:
+    def _may(self, sender: PeerId, message: Message, wall: float) -> bool:
         """Say whether a sender has the right that a message declares, in the topic it names."""
         topic = read_topic(str(getattr(message, "topic", "")))
         match message.right:
             case Right.JOIN:
-                return self._admission.may_join(sender, topic, self._wall)
+                return self.admission.may_join(sender, topic, wall)
             case Right.LINK:
-                return self._admission.may_link(sender, topic, self._wall)
+                return self.admission.may_link(sender, topic, wall)
             case _:
-                return self._admission.may_serve(sender, topic, self._wall)
+                return self.admission.may_serve(sender, topic, wall)
 
-    def _known_only(self, value: Any, topic: Topic | None) -> Any:
+    def _known_only(self, value: Any, topic: Topic | None, wall: float) -> Any:
         """Return a value without unknown processes, or None if it was about these alone."""
         if isinstance(value, Contact):
-            known = value.peer == self._me.peer or self.knows(value)
-            return value if known and (topic is None or self.may_join(value.peer, topic)) else None
+            if value.peer != self._me.peer and not self._knows(value, wall):
+                return None
+            belongs = topic is None or self.admission.may_join(value.peer, topic, wall)
+            return value if belongs else None
         if isinstance(value, tuple):
-            kept = [self._known_only(one, topic) for one in value]
+            kept = [self._known_only(one, topic, wall) for one in value]
             return tuple(one for one in kept if one is not None)
         if not isinstance(value, msgspec.Struct):
             return value
@@ -285,7 +345,7 @@ class Doorkeeper:
         for name in value.__struct_fields__:
             before = getattr(value, name)
             if isinstance(before, Contact | tuple | msgspec.Struct):
-                after = self._known_only(before, topic)
+                after = self._known_only(before, topic, wall)
                 if after is None or (before and not after):
                     return None
                 if after != before:
@@ -294,38 +354,44 @@ class Doorkeeper:
 
     # -- what goes out ---------------------------------------------------------------------
 
-    def vouch(
+    def _vouch(
         self,
         receivers: Sequence[Contact],
         kind: Kind,
         group: GroupId,
         message: Message,
         on_behalf_of: Contact | None,
+        now: float,
     ) -> bytes | None:
         """See `camcast.vocabulary.outbox.Vouch`."""
         if on_behalf_of is None:
-            mandate: bytes | None = self._mandates.give(kind, group, message, self._wall)
+            mandate: bytes | None = self._mandates.give(kind, group, message, self._clock.wall(now))
         else:
             mandate = self._mandates.find(on_behalf_of.peer, kind, group, message)
         if mandate is not None:
-            self._introduce(receivers, message, on_behalf_of)
+            self._introduce(receivers, message, on_behalf_of, now)
         return mandate
 
     def ask_who(self, receivers: Sequence[Contact], question: WhoAre) -> None:
         """Ask for introductions."""
         self._outlet.send(receivers, question)
 
-    def answer_who(self, source: Contact, question: WhoAre) -> None:
-        """Introduce members of a community to another one: each once in `CARRY_SECONDS`."""
+    def on_who_are(self, source: Contact, question: WhoAre, now: float) -> None:
+        """See `Guard.on_who_are`; each is introduced once in `CARRY_SECONDS`."""
+        wall = self._clock.wall(now)
         topic, named = read_topic(question.topic), []
         for number in question.numbers[:SAMPLE]:
-            peer = self._admission.numbered(number, self._wall)
-            if peer is not None and self.may_join(peer, topic):
+            peer = self.admission.numbered(number, wall)
+            if peer is not None and self.admission.may_join(peer, topic, wall):
                 named.append(peer)
-        self._show([source], named)
+        self._show([source], named, now)
 
     def _introduce(
-        self, receivers: Sequence[Contact], message: Message, on_behalf_of: Contact | None
+        self,
+        receivers: Sequence[Contact],
+        message: Message,
+        on_behalf_of: Contact | None,
+        now: float,
     ) -> None:
         """Send the introductions that go before a message to the receivers that may lack them."""
         if isinstance(message, Introductions):
@@ -333,14 +399,15 @@ class Doorkeeper:
         named = [*named_in(message)] if _names_processes(type(message)) else []
         if on_behalf_of is not None:
             named.append(on_behalf_of)
-        self._show(receivers, [contact.peer for contact in named])
+        self._show(receivers, [contact.peer for contact in named], now)
 
-    def _show(self, receivers: Sequence[Contact], named: Sequence[PeerId]) -> None:
+    def _show(self, receivers: Sequence[Contact], named: Sequence[PeerId], now: float) -> None:
         """Send introductions of this process and of others to those who lack them."""
-        own = self._admission.own(self._wall)
+        wall = self._clock.wall(now)
+        own = self.admission.own(wall)
         introductions: dict[bytes, Introduction] = {own.record: own}
         for peer in named:
-            known = self._admission.introduction(peer, self._wall)
+            known = self.admission.introduction(peer, wall)
             if peer != UNKNOWN_PEER and known is not None:
                 introductions[known.record] = known
         for receiver in receivers:
@@ -350,12 +417,52 @@ class Doorkeeper:
                 if self._carried.due(
                     (receiver, record),
                     ONCE_SECONDS if introduction is own else CARRY_SECONDS,
-                    self._now,
+                    now,
                 )
             )
             for start in range(0, len(lacking), INTRODUCTIONS_MAX):
                 part = lacking[start : start + INTRODUCTIONS_MAX]
                 self._outlet.send([receiver], Introductions(part))
+
+
+@define(eq=False)
+class CertifiedMembers:
+    """Whom a sample of a community's size may count: processes that are known as certified members.
+
+    A sample (`camcast.vocabulary.size_estimate`) has numbers, not identities, so that a process
+    which takes one must know the members to which the numbers belong. Most of them are known
+    already, by introductions that came with other messages. The sender of the sample is asked to
+    introduce the rest (`WhoAre`), and again those whose record expires soon. An answer is made of
+    introductions, which nobody can forge; the sender of invented numbers has none to show.
+    """
+
+    _guard: Doorkeeper
+    _topic: Topic
+    _counted: dict[int, None] = field(init=False, factory=dict)
+    """The numbers that were found to count since `_since`."""
+    _since: float = field(init=False, default=0.0)
+    _asked: AskedLately = field(init=False, factory=AskedLately)
+
+    def counts(self, number: int) -> bool:
+        """See `Certified`."""
+        now = self._guard.now
+        if not self._since <= now < self._since + VERDICT_SECONDS:
+            self._counted, self._since = {}, now
+        if number not in self._counted and self._guard.is_member(number, self._topic):
+            self._counted[number] = None
+        return number in self._counted
+
+    def ask(self, teller: Contact, numbers: Iterable[int]) -> None:
+        """See `Certified`; a teller is asked for the same process once a minute."""
+        now = self._guard.now
+        lacking = [
+            number
+            for number in numbers
+            if not self._guard.is_member(number, self._topic, RENEW_SECONDS)
+            and self._asked.due((teller.peer, number), CARRY_SECONDS, now)
+        ]
+        if lacking:
+            self._guard.ask_who([teller], WhoAre(self._topic.name, tuple(lacking[:SAMPLE])))
 
 
 @lru_cache(maxsize=256)  # chosen: more than there are classes of messages

@@ -15,8 +15,8 @@ from typing import Final
 
 from camcast.doors.signatures import Signatures
 from camcast.engine.asked_lately import AskedLately
+from camcast.engine.guard.security_messages import RevocationNews, RevocationsKnown
 from camcast.vocabulary.identity import Contact
-from camcast.vocabulary.messages import Message
 from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.refusal import Refusal
 
@@ -26,18 +26,6 @@ PERIOD_SECONDS: Final = 5.0
 ANSWERS_MAX: Final = 4  # chosen: answers in a period; neighbours' hashes seldom differ
 ANSWER_BYTES_MAX: Final = 2**16  # chosen: two full lists, of which most have some hundred bytes
 NEIGHBOURS_MAX: Final = 64  # chosen: all in the tables of a process of a few communities
-
-
-class RevocationNews(Message, frozen=True, tag=2):
-    """One signed list of revocations."""
-
-    data: bytes
-
-
-class RevocationsKnown(Message, frozen=True, tag=3):
-    """The hash of all lists that the sender knows."""
-
-    hash: bytes
 
 
 class RevocationSpread:

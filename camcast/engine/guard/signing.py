@@ -19,29 +19,30 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
-from random import Random
-from typing import Final, TypeAlias
+from typing import Final
 
 from camcast.doors.signatures import FORGERIES, UNKNOWN, NotAllowedError, Signatures
 from camcast.engine.asked_lately import AskedLately
 from camcast.engine.guard.held_batches import HeldBatch, HeldBatches
-from camcast.engine.guard.revocation_spread import (
+from camcast.engine.guard.revocation_spread import RevocationSpread
+from camcast.engine.guard.security_messages import (
+    Certificates,
+    CertificateWanted,
     RevocationNews,
     RevocationsKnown,
-    RevocationSpread,
+    SigningMessage,
 )
 from camcast.engine.participation import Participation
+from camcast.engine.process_context import ProcessContext
 from camcast.engine.rate import Rate
-from camcast.engine.recorder import Recorder
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.batches import Batch
-from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
-from camcast.vocabulary.messages import Message
 from camcast.vocabulary.minute_log import MinuteLog
-from camcast.vocabulary.outbox import ControlOutlet
+from camcast.vocabulary.notices import NO_GROUP
 from camcast.vocabulary.refusal import Refusal
 from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.wire import Kind
 
 _log = logging.getLogger(__name__)
 
@@ -57,51 +58,30 @@ ANSWERS_A_SECOND: Final = 64
 WARN_SECONDS: Final = 3600.0  # chosen: a certificate of a week is warned of for 34 hours
 
 
-class Certificates(Message, frozen=True, tag=1):
-    """A chain of certificates, the root's first, for batches that name the last one."""
-
-    chain: tuple[bytes, ...]
-
-
-class CertificateWanted(Message, frozen=True, tag=4):
-    """Send me the chain of certificates that ends in the one of this hash."""
-
-    certificate: bytes
-
-
-SecurityMessage: TypeAlias = Certificates | RevocationNews | RevocationsKnown | CertificateWanted
-"""What this part takes; `camcast.engine.node` decodes it."""
-
-
 class Signing:
     """Signs and verifies for one node.
 
-    `neighbours(k)` draws k contacts from the tables, and `contact(peer)` finds a peer's contact
-    there.
+    `neighbours(k)` draws k contacts from the tables.
     """
 
     def __init__(
         self,
         signatures: Signatures,
-        outlet: ControlOutlet,
-        recorder: Recorder,
+        process: ProcessContext,
         neighbours: Callable[[int], list[Contact]],
-        contact: Callable[[PeerId], Contact | None],
-        rng: Random,
-        clock: Clock,
     ) -> None:
         self._signatures = signatures
-        self._outlet = outlet
-        self._recorder = recorder
+        self._outlet = outlet = process.outlet(Kind.SECURITY, NO_GROUP)
+        self._recorder = process.recorder
         self._neighbours = neighbours
-        self._contact = contact
-        self._clock = clock
+        self._contact = process.liveness.contact
+        self._clock = process.clock
         self._carried = AskedLately()
         """When a chain last went to a peer, by peer and certificate."""
         self._held = HeldBatches()
         self._asked, self._answered = AskedLately(), AskedLately()
         self._questions, self._answers = Rate(QUESTIONS_A_SECOND), Rate(ANSWERS_A_SECOND)
-        self._spread = RevocationSpread(signatures, outlet, neighbours, rng)
+        self._spread = RevocationSpread(signatures, outlet, neighbours, process.rng)
         self._log = MinuteLog()
         self._warned = AskedLately()
         self.refused: Counter[str] = Counter()
@@ -159,7 +139,7 @@ class Signing:
             if self._warned.due(subject, WARN_SECONDS, now):
                 _log.warning("%s", warning)
 
-    def receive(self, source: Contact, message: SecurityMessage, now: float) -> list[HeldBatch]:
+    def receive(self, source: Contact, message: SigningMessage, now: float) -> list[HeldBatch]:
         """Take a chain, or a question for one, or what a neighbour knows of revocations.
 
         Returns the batches that waited for the chain, to be looked at again.

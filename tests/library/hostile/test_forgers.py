@@ -10,7 +10,7 @@ import pytest
 
 from camcast import CommunityManager
 from camcast.doors.transport import OutputPipes
-from camcast.engine.guard.signing import Certificates
+from camcast.engine.guard.security_messages import Certificates
 from camcast.engine.node import Node
 from camcast.live.profiles.certificate_file import certificate_text
 from camcast.live.profiles.forgers import FORGERIES_MAX

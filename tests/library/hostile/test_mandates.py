@@ -64,8 +64,7 @@ class Scene:
 
     @property
     def refused(self) -> dict[str, int]:
-        assert self.ada.doorkeeper is not None
-        return dict(self.ada.doorkeeper.refused)
+        return dict(self.ada.guard.refused)
 
 
 def altered(mandate: bytes) -> bytes:
@@ -130,8 +129,7 @@ def test_what_honest_processes_pass_on_is_taken(membership: str) -> None:
 
 
 def refused(node: Node) -> dict[str, int]:
-    assert node.doorkeeper is not None
-    return dict(node.doorkeeper.refused)
+    return dict(node.guard.refused)
 
 
 def test_a_mandate_of_another_time_is_logged_once_a_minute_with_what_to_look_at(

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
-from camcast.engine.guard.revocation_spread import ANSWERS_MAX, RevocationNews, RevocationsKnown
-from camcast.engine.guard.signing import Certificates
+from camcast.engine.guard.revocation_spread import ANSWERS_MAX
+from camcast.engine.guard.security_messages import Certificates, RevocationNews, RevocationsKnown
 from camcast.engine.node import Node
 from camcast.security.known_chains import KnownChains
 from camcast.vocabulary import wire

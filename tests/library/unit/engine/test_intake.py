@@ -9,7 +9,7 @@ from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from camcast.engine.guard.signing import Certificates
+from camcast.engine.guard.security_messages import Certificates
 from camcast.engine.known_streams import RANGES_MAX, KnownRanges
 from camcast.engine.node import Node
 from camcast.engine.recorder import NodeCounters
@@ -225,8 +225,7 @@ def test_over_a_link_an_event_in_anothers_name_is_refused_new_or_not() -> None:
         victim.outbox.deliveries.clear()
         victim.receive(FRAME_HEADER + b"".join(records), world.now, me)
         assert [one.batch.first for one in victim.outbox.deliveries] == new
-        assert victim.doorkeeper is not None
-        assert victim.doorkeeper.refused["in_anothers_name"] == refused
+        assert victim.guard.refused["in_anothers_name"] == refused
     assert victim.liveness.entries[another].event_heard < 0.0 < victim.liveness.last_heard(me)
 
 

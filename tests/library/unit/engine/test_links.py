@@ -26,7 +26,7 @@ from camcast.engine.link_messages import (
 from camcast.engine.links import NEW_PROCESSES, SERVES_SECONDS, SuperLinks
 from camcast.engine.node import Node
 from camcast.engine.questions import QUESTION_SECONDS
-from camcast.engine.search_relay import SEARCHES_REMEMBERED, SearchRelay
+from camcast.engine.strangers import SEARCHES_REMEMBERED, SearchRelay
 from camcast.testing.lone_process import LoneProcess, contact
 from camcast.testing.world import World
 from camcast.vocabulary import messages, wire

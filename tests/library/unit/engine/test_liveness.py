@@ -16,6 +16,7 @@ from camcast.engine import liveness_messages
 from camcast.engine.errands import ASKERS_MAX, PROBE_UNITS, PROBES_ASKER_MAX, PROBES_MAX
 from camcast.engine.group_tallies import GroupTallies
 from camcast.engine.groups import Groups
+from camcast.engine.guard.doorkeeper import Guard
 from camcast.engine.liveness import (
     AGAIN,
     HEALTH_MAX,
@@ -87,7 +88,7 @@ class AlwaysChanging(GroupTallies):
     """The tallies of two groups in which something changes each second."""
 
     def __init__(self) -> None:
-        super().__init__(Groups(), Lateness(), Clock(), lambda *_: True)
+        super().__init__(Groups(), Lateness(), Clock(), Guard())
 
     def _find_changing(self, second: int, now: float) -> dict[GroupId, bytes]:
         return {topic.group: tally(topic, second) for topic in (A, B)}

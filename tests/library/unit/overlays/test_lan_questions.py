@@ -6,7 +6,8 @@ from random import Random
 
 import pytest
 
-from camcast.doors.discovery import DiscoveryContext, Identities
+from camcast.doors.admission import Admission
+from camcast.doors.discovery import DiscoveryContext
 from camcast.testing.lone_process import LoneProcess
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.topics import GroupId, Topic
@@ -19,7 +20,7 @@ ME = Contact(PeerId(b"m" * 16), "tcp://192.168.1.2:7000")
 ADA = Contact(PeerId(b"a" * 16), "tcp://192.168.1.3:7000")
 
 
-class Pins(Identities):
+class Pins(Admission):
     """Notes which key is expected where; nobody is known."""
 
     key = b"k" * 32

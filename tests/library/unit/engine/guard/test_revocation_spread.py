@@ -7,10 +7,9 @@ import pytest
 from camcast.engine.guard.revocation_spread import (
     ANSWERS_MAX,
     PERIOD_SECONDS,
-    RevocationNews,
-    RevocationsKnown,
     RevocationSpread,
 )
+from camcast.engine.guard.security_messages import RevocationNews, RevocationsKnown
 from camcast.engine.node import Node
 from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import SecretKey

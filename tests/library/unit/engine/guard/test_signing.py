@@ -9,14 +9,17 @@ import pytest
 
 from camcast.doors.signatures import NotAllowedError
 from camcast.engine.groups import Groups
+from camcast.engine.guard.doorkeeper import Guard
 from camcast.engine.guard.held_batches import HELD_MAX
+from camcast.engine.guard.security_messages import CertificateWanted
 from camcast.engine.guard.signing import (
     ASK_SECONDS,
     CARRY_SECONDS,
     QUESTIONS_A_SECOND,
-    CertificateWanted,
     Signing,
 )
+from camcast.engine.liveness import LivenessService
+from camcast.engine.process_context import ProcessContext
 from camcast.engine.recorder import Recorder
 from camcast.security.certificates import Rights
 from camcast.security.event_signatures import EventSignatures
@@ -175,11 +178,18 @@ def test_a_chain_goes_before_a_batch_and_again_after_a_while() -> None:
     ada = ADA.public.peer_id
     process = LoneProcess(Contact(ada, "tcp://127.0.0.1:7000"))
     signatures = with_own(ADA, certificate(ADA))
-    outlet = process.outlet(wire.Kind.SECURITY)
-    recorder = Recorder(None, process.outbox, Groups())
-    signing = Signing(
-        signatures, outlet, recorder, lambda _: [], lambda _: None, Random(1), Clock()
+    groups = Groups()
+    context = ProcessContext(
+        process.me,
+        process.outbox,
+        Recorder(None, process.outbox, groups),
+        groups,
+        Random(1),
+        LivenessService(process.outlet(wire.Kind.LIVENESS), Random(1), lambda *_: True),
+        Guard(),
+        Clock(),
     )
+    signing = Signing(signatures, context, lambda _: [])
     batch = signing.sign(make_batch(stream_id(ada, 7), 1, [b"goal"], SOCCER, published=5_000))
     peers = [contact(n) for n in (1, 2, 3)]
 

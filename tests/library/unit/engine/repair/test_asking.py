@@ -100,7 +100,7 @@ def test_only_what_lay_in_queues_makes_repair_wait_longer(
     arrive(2, age)
     world.run(0.1)
     assert len(world.payloads(node)) == 3
-    assert node._maker._lateness.lag(world.now) == lag
+    assert node._around.lateness.lag(world.now) == lag
 
 
 # -- whom to ask for what is missing, and when -----------------------------------------------------

@@ -1,0 +1,40 @@
+"""What the parts of one process share: each part of a node is made with the same context."""
+
+from __future__ import annotations
+
+from random import Random
+
+from attrs import frozen
+
+from camcast.engine.groups import Groups
+from camcast.engine.guard.doorkeeper import Guard
+from camcast.engine.liveness import LivenessService
+from camcast.engine.recorder import Recorder
+from camcast.vocabulary.clock import Clock
+from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.outbox import ControlOutlet, Outbox
+from camcast.vocabulary.topics import GroupId
+from camcast.vocabulary.wire import Kind
+
+
+@frozen
+class ProcessContext:
+    """The process that a part belongs to, and the parts that all others use."""
+
+    me: Contact
+    """The process, under the address that it announces."""
+    outbox: Outbox
+    recorder: Recorder
+    groups: Groups
+    """The groups that the process is in."""
+    rng: Random
+    """The random stream of its protocols."""
+    liveness: LivenessService
+    guard: Guard
+    """Judges what other processes send."""
+    clock: Clock
+    """The wall clock, by the time of inputs."""
+
+    def outlet(self, kind: Kind, group: GroupId, *scope: object) -> ControlOutlet:
+        """Return an outlet for a part of this process."""
+        return ControlOutlet(self.outbox, self.me, kind, group, *scope)
