@@ -2,9 +2,27 @@
 
 Theory of operation
 -------------------
-A node is a synchronous state machine. A driver (the live runner, the virtual network) calls
-`receive`, `wake`, `contacts_found` and the commands `join`, `publish`, `flush`, `leave`, each with
-the time `now`, and then drains `outbox`. The node decides everything and does nothing.
+A node is a synchronous state machine. A driver (the live runner, the virtual network) calls one of
+the inputs below, with the time `now`, and then drains `outbox`. The node decides everything and
+does nothing. What an input judges or sends is judged and vouched for at the time of that input.
+
+====================  ==============================  ==============================================
+input                 goes to                         leaves in the outbox
+====================  ==============================  ==============================================
+`join`                discovery, a new participation  sends, wakes; later the notice ``joined``
+`leave`               repair, membership, discovery   goodbyes; the notice ``left``
+`publish`, `flush`    publisher, then intake          copies of the event; a delivery of its own
+`history`             repair                          questions; later deliveries of history
+`seek`                discovery                       sends; later findings, which `Node` takes
+`receive`, an event   intake, repair, dissemination   copies; deliveries to this process
+`receive`, a control  guard, then the part of its     answers, wakes, notices of changed tables
+record                kind (`Node._handlers`)
+`wake`                the part that set the timer     what is due; `Missed` for what is given up
+`receive_datagram`    discovery                       findings, datagrams
+`contacts_found`      membership, super-topic tables  a subscription to a member
+`compare_clocks`      guard, repair, discovery        an introduction with the right time
+`open`, `close`       discovery                       datagrams
+====================  ==============================  ==============================================
 
 A node has these parts: the *intake* (`camcast.engine.intake`) takes frames apart and accepts new
 events, the *publisher* (`camcast.engine.publisher`) gathers this process's own events into batches,

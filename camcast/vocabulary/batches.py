@@ -24,7 +24,7 @@ import msgspec
 
 from camcast.vocabulary import wire
 from camcast.vocabulary.events import SEQUENCE_MAX, Event, EventId, StreamId
-from camcast.vocabulary.topics import Topic, TopicError
+from camcast.vocabulary.topics import Topic, TopicError, decode_topic
 from camcast.vocabulary.wire import MalformedError
 
 EVENTS_MAX: Final = 256  # [DESIGN 4] events of a batch
@@ -240,7 +240,7 @@ def decode_body(
     if longest > wire.PAYLOAD_BYTES_MAX:
         raise MalformedError("an event's payload is over the limit")
     try:
-        topic = Topic.decode(frame[topic_start:topic_end])
+        topic = decode_topic(frame[topic_start:topic_end])
     except (TopicError, UnicodeDecodeError) as error:
         raise MalformedError(f"an event's topic is wrong: {error}") from error
     return Batch(

@@ -105,11 +105,6 @@ class Topic:
         """Read ``.soccer.italy``; raises `TopicError` for anything else."""
         return _parse(name)
 
-    @classmethod
-    def decode(cls, encoded: bytes) -> Topic:
-        """Read a topic from UTF-8; raises `TopicError`, and `UnicodeDecodeError`."""
-        return _decode(encoded)
-
     @property
     def level(self) -> int:
         """The distance from the root, which is at level 0 (section 2.1)."""
@@ -151,5 +146,6 @@ def _parse(name: str) -> Topic:
 
 
 @lru_cache(maxsize=4096)  # chosen: as for _parse, whose answer it remembers by its bytes
-def _decode(encoded: bytes) -> Topic:
+def decode_topic(encoded: bytes) -> Topic:
+    """Read a topic from UTF-8; raises `TopicError`, and `UnicodeDecodeError`."""
     return _parse(encoded.decode())
