@@ -7,8 +7,8 @@ from functools import partial
 from attrs import evolve
 
 from camcast.doors.plugs import find_discovery
-from camcast.engine.guard.security_messages import Introductions
 from camcast.engine.node import Node
+from camcast.engine.security_messages import Introductions
 from camcast.security.certificates import Rights
 from camcast.security.keys import SecretKey
 from camcast.security.known_peers import KnownPeers

@@ -6,8 +6,8 @@ from functools import partial
 
 from attrs import evolve
 
-from camcast.engine.guard.security_messages import Certificates
 from camcast.engine.node import Node
+from camcast.engine.security_messages import Certificates
 from camcast.security.certificates import Rights
 from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import SecretKey

@@ -2,14 +2,14 @@
 
 How an event travels
 --------------------
-A frame arrives at a socket (`camcast.live.zmtp.input`). The transport counts it and hands it to the
+A frame arrives at a socket (`camcast.live.wire.zmtp`). The transport counts it and hands it to the
 runner (`camcast.live.runner`), which gives it to the node with the time (`camcast.engine.node`).
 
 1.  The *intake* (`camcast.engine.intake`) reads the heads of the records in the frame
     (`camcast.vocabulary.wire`). It finds the group, and what is known of the stream
     (`camcast.engine.known_streams`): most copies are duplicates, and end here.
 2.  Only a batch with a new event is decoded (`camcast.vocabulary.batches`). Where events are
-    signed, `camcast.engine.signing` verifies it now. Its events then count as known.
+    signed, `camcast.engine.guard.signing` verifies it now. Its events then count as known.
 3.  *Repair* keeps the batch for others and adds it to the tally of the stream
     (`camcast.engine.repair`): what is missing below it will be asked for.
 4.  The group's *dissemination* (`camcast.protocols.camcast`) sends the event upward, with some
@@ -19,8 +19,8 @@ runner (`camcast.live.runner`), which gives it to the node with the time (`camca
 5.  The intake leaves the event in the outbox for the application.
 
 The node has decided everything and done nothing. The runner drains the outbox: records go to the
-output pipes (`camcast.live.pipes`), and batches to the subscriptions (`camcast.inbox`). The virtual
-network (`camcast.simulation.network`) drains the same outbox in its own way, so that what is
+output pipes (`camcast.live.wire.pipes`), and batches to the subscriptions (`camcast.inbox`). The
+virtual network (`camcast.virtual.network`) drains the same outbox in its own way, so that what is
 measured there is what ships. A published event begins at the *publisher*
 (`camcast.engine.publisher`) and goes on with the intake's `accept_own`.
 

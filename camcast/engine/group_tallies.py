@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from math import inf
 
 from camcast.engine.groups import Groups
-from camcast.engine.guard.doorkeeper import Guard
 from camcast.engine.liveness_messages import GroupTally
+from camcast.engine.open_guard import Guard
 from camcast.engine.repair.repair import Repair
 from camcast.engine.repair.told import Lateness
 from camcast.vocabulary.clock import Clock

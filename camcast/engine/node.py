@@ -52,16 +52,15 @@ from typing import Final
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.doors.signatures import NotAllowedError
-from camcast.engine import link_messages, liveness_messages
+from camcast.engine import link_messages, liveness_messages, security_messages
 from camcast.engine.counted_datagrams import CountedDatagrams
 from camcast.engine.group_tallies import GroupTallies
 from camcast.engine.groups import Groups
-from camcast.engine.guard import security_messages
-from camcast.engine.guard.doorkeeper import Doorkeeper, Guard
-from camcast.engine.guard.security_messages import Introductions, WhoAre
+from camcast.engine.guard.doorkeeper import Doorkeeper
 from camcast.engine.guard.signing import Signing
 from camcast.engine.intake import Intake
 from camcast.engine.liveness import LivenessService
+from camcast.engine.open_guard import Guard
 from camcast.engine.participation import RETRY_SECONDS, Participation
 from camcast.engine.participation_maker import Surroundings, make_participation
 from camcast.engine.process_context import ProcessContext
@@ -70,6 +69,7 @@ from camcast.engine.recorder import NodeCounters, Recorder
 from camcast.engine.repair import messages as repair_messages
 from camcast.engine.repair.messages import NONCE_BYTES, Nonces
 from camcast.engine.repair.told import Lateness
+from camcast.engine.security_messages import Introductions, WhoAre
 from camcast.engine.settings import Settings
 from camcast.engine.strangers import Strangers
 from camcast.interests.attributes import EventAttributes

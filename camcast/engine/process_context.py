@@ -7,8 +7,8 @@ from random import Random
 from attrs import frozen
 
 from camcast.engine.groups import Groups
-from camcast.engine.guard.doorkeeper import Guard
 from camcast.engine.liveness import LivenessService
+from camcast.engine.open_guard import Guard
 from camcast.engine.recorder import Recorder
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.identity import Contact

@@ -22,8 +22,7 @@ it has signed a new one.
 from __future__ import annotations
 
 import logging
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final, get_args, get_type_hints
 
@@ -33,7 +32,6 @@ from attrs import define, field
 from camcast.doors.admission import Admission
 from camcast.engine.asked_lately import AskedLately
 from camcast.engine.guard.granted_mandates import Mandates
-from camcast.engine.guard.security_messages import DECODER, Introductions, WhoAre
 from camcast.engine.link_messages import (
     AnsContact,
     Gone,
@@ -43,15 +41,17 @@ from camcast.engine.link_messages import (
     ReqContact,
     SuperProcesses,
 )
+from camcast.engine.open_guard import Guard
 from camcast.engine.recorder import NodeCounters
 from camcast.engine.repair.messages import Have
+from camcast.engine.security_messages import DECODER, Introductions, WhoAre
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.introductions import Introduction
 from camcast.vocabulary.messages import Arrival, Message, MessageT, Right, read_topic
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.notices import NO_GROUP
-from camcast.vocabulary.outbox import ControlOutlet, Outbox, Vouch
+from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.refusal import TAKEN, Refusal
 from camcast.vocabulary.size_estimate import SAMPLE, number_of
 from camcast.vocabulary.topics import GroupId, Topic
@@ -73,63 +73,6 @@ UNTIMELY_MAX: Final = 64
 RENEW_SECONDS: Final = 1200.0
 # chosen: an expired or revoked member is counted no longer than so; each refresh asks for 64
 VERDICT_SECONDS: Final = 5.0
-
-
-class Guard:
-    """Judges what arrives at one node.
-
-    This one, of the profiles ``open`` and ``shared-key``, takes every process that reaches the
-    node for a member; `Doorkeeper` is that of the profile ``signed``.
-    """
-
-    vouch: Vouch | None = None
-    """Called before a control message leaves, to vouch for it; None where nothing is."""
-    admits: Callable[[PeerId | None, float], bool] | None = None
-    """Takes the process at the end of a link, and now; returns whether its events may be looked at.
-    It is on the way of every event: one bound method, or None where everybody is let in."""
-    admission: Admission | None = None
-
-    def __init__(self) -> None:
-        self.refused: Counter[str] = Counter()
-        """Frames, messages and introductions, by why they were not taken."""
-
-    def lets_in(self, arrival: Arrival, body: bytes) -> bool:
-        """Return whether a control record may be looked at; learn the introductions in it."""
-        return True
-
-    def judge(self, message: MessageT, arrival: Arrival, topic: Topic | None) -> MessageT | None:
-        """Return a message without what its sender may not say; None if nothing is left.
-
-        `topic` is that of the community that the message is for; None if it is for no community.
-        """
-        return message
-
-    def may_join(self, peer: PeerId, topic: Topic, now: float) -> bool:
-        """Return whether a process may be a member of a topic's community."""
-        return True
-
-    def only_members(
-        self, contacts: Sequence[Contact], topic: Topic, now: float
-    ) -> tuple[Contact, ...]:
-        """Return the contacts that are known, and that may be members of a topic's community."""
-        return tuple(contacts)
-
-    def certified(self, topic: Topic) -> CertifiedMembers | None:
-        """Return what says whom a sample of a community's size may count; None: everybody."""
-        return None
-
-    def on_introductions(self, message: Introductions) -> bool:
-        """Return whether introductions, which `lets_in` has learnt, were meant for this process."""
-        return False
-
-    def on_who_are(self, source: Contact, question: WhoAre, now: float) -> None:
-        """Introduce members of a community to another one."""
-
-    def on_clock_set(self, now: float) -> None:
-        """Judge again what was refused for its time, after the wall clock was set."""
-
-    def refuse(self, why: str, now: float, refusal: Refusal = TAKEN, of: str = "") -> None:
-        """Count a refusal, and log it once a minute; `of` says for the log whose bytes they are."""
 
 
 class Doorkeeper(Guard):

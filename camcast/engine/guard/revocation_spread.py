@@ -15,7 +15,7 @@ from typing import Final
 
 from camcast.doors.signatures import Signatures
 from camcast.engine.asked_lately import AskedLately
-from camcast.engine.guard.security_messages import RevocationNews, RevocationsKnown
+from camcast.engine.security_messages import RevocationNews, RevocationsKnown
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.refusal import Refusal

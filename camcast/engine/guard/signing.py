@@ -25,16 +25,16 @@ from camcast.doors.signatures import FORGERIES, UNKNOWN, NotAllowedError, Signat
 from camcast.engine.asked_lately import AskedLately
 from camcast.engine.guard.held_batches import HeldBatch, HeldBatches
 from camcast.engine.guard.revocation_spread import RevocationSpread
-from camcast.engine.guard.security_messages import (
+from camcast.engine.participation import Participation
+from camcast.engine.process_context import ProcessContext
+from camcast.engine.rate import Rate
+from camcast.engine.security_messages import (
     Certificates,
     CertificateWanted,
     RevocationNews,
     RevocationsKnown,
     SigningMessage,
 )
-from camcast.engine.participation import Participation
-from camcast.engine.process_context import ProcessContext
-from camcast.engine.rate import Rate
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId

@@ -10,8 +10,8 @@ import pytest
 
 from camcast import CommunityManager
 from camcast.doors.transport import OutputPipes
-from camcast.engine.guard.security_messages import Certificates
 from camcast.engine.node import Node
+from camcast.engine.security_messages import Certificates
 from camcast.live.profiles.certificate_file import certificate_text
 from camcast.live.profiles.forgers import FORGERIES_MAX
 from camcast.live.profiles.key_file import write_key_pair

@@ -11,8 +11,8 @@ from collections.abc import Callable
 import pytest
 
 from camcast.engine.guard.revocation_spread import ANSWERS_MAX
-from camcast.engine.guard.security_messages import Certificates, RevocationNews, RevocationsKnown
 from camcast.engine.node import Node
+from camcast.engine.security_messages import Certificates, RevocationNews, RevocationsKnown
 from camcast.security.known_chains import KnownChains
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import make_batch

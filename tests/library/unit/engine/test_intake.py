@@ -9,10 +9,10 @@ from attrs import define, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from camcast.engine.guard.security_messages import Certificates
 from camcast.engine.known_streams import RANGES_MAX, KnownRanges
 from camcast.engine.node import Node
 from camcast.engine.recorder import NodeCounters
+from camcast.engine.security_messages import Certificates
 from camcast.testing.world import World
 from camcast.vocabulary.batches import Batch, make_batch
 from camcast.vocabulary.events import EventId, StreamId, stream_id

@@ -16,7 +16,6 @@ from camcast.engine import liveness_messages
 from camcast.engine.errands import ASKERS_MAX, PROBE_UNITS, PROBES_ASKER_MAX, PROBES_MAX
 from camcast.engine.group_tallies import GroupTallies
 from camcast.engine.groups import Groups
-from camcast.engine.guard.doorkeeper import Guard
 from camcast.engine.liveness import (
     AGAIN,
     HEALTH_MAX,
@@ -38,6 +37,7 @@ from camcast.engine.liveness_messages import (
     Question,
     Verdict,
 )
+from camcast.engine.open_guard import Guard
 from camcast.engine.questions import QUESTIONS_MAX
 from camcast.engine.repair.told import LAG_SECONDS, Lateness
 from camcast.testing.lone_process import LoneProcess

@@ -10,9 +10,9 @@ from typing import Any, Final, cast
 import pytest
 
 from camcast.doors.plugs import find_backend, find_discovery, find_protocol
-from camcast.engine.guard.doorkeeper import Guard
 from camcast.engine.link_messages import Ping
 from camcast.engine.node import Node
+from camcast.engine.open_guard import Guard
 from camcast.engine.settings import Settings
 from camcast.engine.store import Store
 from camcast.testing.lone_process import contact

@@ -9,8 +9,8 @@ from camcast.engine.guard.revocation_spread import (
     PERIOD_SECONDS,
     RevocationSpread,
 )
-from camcast.engine.guard.security_messages import RevocationNews, RevocationsKnown
 from camcast.engine.node import Node
+from camcast.engine.security_messages import RevocationNews, RevocationsKnown
 from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import SecretKey
 from camcast.testing.lone_process import LoneProcess, contact

@@ -9,9 +9,7 @@ import pytest
 
 from camcast.doors.signatures import NotAllowedError
 from camcast.engine.groups import Groups
-from camcast.engine.guard.doorkeeper import Guard
 from camcast.engine.guard.held_batches import HELD_MAX
-from camcast.engine.guard.security_messages import CertificateWanted
 from camcast.engine.guard.signing import (
     ASK_SECONDS,
     CARRY_SECONDS,
@@ -19,8 +17,10 @@ from camcast.engine.guard.signing import (
     Signing,
 )
 from camcast.engine.liveness import LivenessService
+from camcast.engine.open_guard import Guard
 from camcast.engine.process_context import ProcessContext
 from camcast.engine.recorder import Recorder
+from camcast.engine.security_messages import CertificateWanted
 from camcast.security.certificates import Rights
 from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import Domain, PublicKey
