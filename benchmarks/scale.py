@@ -71,7 +71,7 @@ def main(
         tables = [
             (part.membership.peers(), part.membership.size())
             for process in members
-            for part in process.node.participations
+            for part in process.node.local_groups
         ]
         row["table"] = sum(len(peers) for peers, _ in tables) / len(tables)
         sizes = sorted(size for _, size in tables)

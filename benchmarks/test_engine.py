@@ -52,9 +52,9 @@ def node(world: World) -> Node:
 
 def frames(node: Node) -> Iterator[list[bytes]]:
     """Yield frames of one copy each, round after round, of events that never were before."""
-    participation = node.participation(TOPIC)
-    assert participation is not None
-    group = participation.topic.group  # a protocol's own, which need not be named as the topic
+    local_group = node.local_group(TOPIC)
+    assert local_group is not None
+    group = local_group.topic.group  # a protocol's own, which need not be named as the topic
     stream, sequence = stream_id(PUBLISHER, 1), 0
     while True:
         batch = []
@@ -83,8 +83,8 @@ def measure(
     copies = node.counters.event_copies_sent
     benchmark.pedantic(act, setup=next_round, rounds=ROUNDS)
     assert benchmark.stats is not None, "measured nothing: --benchmark-disable?"
-    participation = node.participation(TOPIC)
-    assert participation is not None
+    local_group = node.local_group(TOPIC)
+    assert local_group is not None
     benchmark.extra_info.update(
         membership=membership,
         protocol=protocol,
@@ -93,7 +93,7 @@ def measure(
         payload_bytes=PAYLOAD_BYTES,
         microseconds_per_step=benchmark.stats.stats.median / STEPS * 1e6,
         copies_per_step=(node.counters.event_copies_sent - copies) / STEPS / ROUNDS,
-        view=len(participation.membership.peers()),
+        view=len(local_group.membership.peers()),
         parameter_c=PARAMETERS.c,
     )
     outbox.sends.clear()

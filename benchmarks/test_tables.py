@@ -55,9 +55,9 @@ def joined(membership: str) -> World:
 
 def view_mean(world: World) -> float:
     return statistics.mean(
-        len(participation.membership.peers())
+        len(local_group.membership.peers())
         for node in world.nodes
-        for participation in node.participations
+        for local_group in node.local_groups
     )
 
 

@@ -10,7 +10,7 @@ import attrs
 
 from camcast.app.community_errors import CommunityError, GatewayTimeout, NotReady
 from camcast.app.lifetime import Lifetime
-from camcast.engine.participation import Participation
+from camcast.engine.local_group import LocalGroup
 from camcast.inbox.changes import QUEUE_LENGTH as CHANGES_LENGTH
 from camcast.inbox.changes import ChangeCallback, Changes
 from camcast.inbox.deliveries import Deliveries
@@ -97,27 +97,27 @@ class Community(Generic[E]):
         """
         check_timeout(timeout)
         check_flag("retry", retry)
-        participation = self._take_part()
+        local_group = self._take_part()
 
         def settled() -> bool:
-            unanswered = participation.unanswered is not None and not retry
-            left = participation is not self._participation
-            return participation.joined or left or unanswered
+            unanswered = local_group.unanswered is not None and not retry
+            left = local_group is not self._local_group
+            return local_group.joined or left or unanswered
 
         self._joiners += 1
         try:
             in_time = await self._lifetime.running().conditions.wait_for(settled, timeout)
         except asyncio.CancelledError:
-            waits = participation is self._participation and not participation.joined
+            waits = local_group is self._local_group and not local_group.joined
             if waits and self._joiners == 1 and not self._deliveries.subscriptions:
                 self._leave()  # nobody else here wants to be a member
             raise
         finally:
             self._joiners -= 1
-        self._check_not_left(participation)
-        if participation.joined:
+        self._check_not_left(local_group)
+        if local_group.joined:
             return
-        unanswered, me = participation.unanswered, self._lifetime.running().node.me.address
+        unanswered, me = local_group.unanswered, self._lifetime.running().node.me.address
         self._leave()
         if unanswered is not None:
             raise GatewayTimeout(
@@ -144,26 +144,26 @@ class Community(Generic[E]):
         began = time.monotonic()
         await self.join(timeout=timeout)
         left = None if timeout is None else timeout - (time.monotonic() - began)
-        participation = self._take_part()
+        local_group = self._take_part()
 
         def enough() -> bool:
-            peers = len(participation.membership.peers())
-            found = peers >= min_peers and participation.live_links() >= min_links
-            return found or participation is not self._participation
+            peers = len(local_group.membership.peers())
+            found = peers >= min_peers and local_group.live_links() >= min_links
+            return found or local_group is not self._local_group
 
         if not await self._lifetime.running().conditions.wait_for(enough, left):
             raise NotReady(
-                f"{self.topic} has {len(self.peers)} peers and {participation.live_links()} links"
+                f"{self.topic} has {len(self.peers)} peers and {local_group.live_links()} links"
                 f" after {timeout} s; {min_peers} and {min_links} were asked for"
             )
-        self._check_not_left(participation)
+        self._check_not_left(local_group)
 
     async def leave(self) -> None:
         """End all subscriptions, and leave so that the others can repair their tables.
 
         `publish` raises `CommunityError` from then on, until `join`, `ready` or `subscribe`.
         """
-        if self._participation is not None:
+        if self._local_group is not None:
             self._lifetime.check_loop()
         self._leave()
         self._told_to_leave = True
@@ -227,14 +227,14 @@ class Community(Generic[E]):
             on_dropped=self._deliveries.note_lagged,
         )
         try:
-            participation = self._take_part(interest)
+            local_group = self._take_part(interest)
         except BaseException:
             subscription.close()
             raise
         self._lifetime.note_callback(subscription)
         if since:
             subscription.wants_history = True
-            for batch in runner.history(participation, since):
+            for batch in runner.history(local_group, since):
                 self._deliveries.hand_to([subscription], batch)
         self._deliveries.subscriptions.append(subscription)
         self._tell_interest()
@@ -294,12 +294,12 @@ class Community(Generic[E]):
                 raise ValueError(f"upward_probability is in [0, 1], not {upward_probability}")
         is_typed = not isinstance(event, BYTES)
         payload = bytes(event) if isinstance(event, BYTES) else typed.encode_for(self.topic, event)
-        participation = self._participation
-        if participation is None or not participation.joined:
+        local_group = self._local_group
+        if local_group is None or not local_group.joined:
             if self._told_to_leave:
                 raise CommunityError(f"{self.topic} was left; join it again to publish")
             await self.join()
-            participation = self._take_part()
+            local_group = self._take_part()
         self._publishing = True
         if wait:
             self._burst += 1
@@ -308,17 +308,17 @@ class Community(Generic[E]):
                 await asyncio.sleep(0)  # a publisher in a tight loop lets the rest of the loop run
         runner = self._lifetime.open()
         if wait:
-            await runner.wait_for_room(participation)
-            self._check_not_left(participation)
+            await runner.wait_for_room(local_group)
+            self._check_not_left(local_group)
         receipt = runner.publish(
-            participation, self.topic, payload, upward_probability, typed=is_typed
+            local_group, self.topic, payload, upward_probability, typed=is_typed
         )
         self._published += receipt.accepted
         return receipt
 
     def stop_publishing(self) -> None:
         """Stop publishing; a process without a subscription then leaves the community (5.1)."""
-        if self._participation is not None:
+        if self._local_group is not None:
             self._lifetime.check_loop()
         self._publishing = False
         if not self._deliveries.subscriptions:
@@ -329,47 +329,47 @@ class Community(Generic[E]):
     @property
     def state(self) -> State:
         """Whether the process is a member; "alone" is a member that knows no other one."""
-        if self._participation is None:
+        if self._local_group is None:
             return "new" if self._group is None else "left"
-        if not self._participation.joined:
+        if not self._local_group.joined:
             return "joining"
         return "member" if self.peers else "alone"
 
     @property
     def peers(self) -> tuple[Contact, ...]:
         """The topic table, as it is now."""
-        if self._participation is None:
+        if self._local_group is None:
             return ()
-        return tuple(self._participation.membership.peers())
+        return tuple(self._local_group.membership.peers())
 
     @property
     def links(self) -> tuple[tuple[Topic, tuple[Contact, ...]], ...]:
         """For each super-topic, the nearest ancestor with known members, and these members."""
-        if self._participation is None:
+        if self._local_group is None:
             return ()
-        nearest = (link.nearest() for link in self._participation.links)
+        nearest = (link.nearest() for link in self._local_group.links)
         return tuple((topic, tuple(contacts)) for topic, contacts in nearest)
 
     @property
     def size(self) -> float:
         """The membership's estimate of how many processes the community has."""
-        return 0.0 if self._participation is None else self._participation.membership.size()
+        return 0.0 if self._local_group is None else self._local_group.membership.size()
 
     # -- inside ------------------------------------------------------------------------------
 
     @property
-    def _participation(self) -> Participation | None:
+    def _local_group(self) -> LocalGroup | None:
         """What the process has for the community; None if it takes no part in it."""
         runner = self._lifetime.runner
-        return None if runner is None else runner.node.participation(self.topic)
+        return None if runner is None else runner.node.local_group(self.topic)
 
-    def _take_part(self, where: Interest | None = None) -> Participation:
-        runner, participation = self._lifetime.open(), self._participation
-        if participation is None:
-            participation = runner.join(self.topic, self._parameters, self.super_topics, where)
-            self._group = participation.topic.group
+    def _take_part(self, where: Interest | None = None) -> LocalGroup:
+        runner, local_group = self._lifetime.open(), self._local_group
+        if local_group is None:
+            local_group = runner.join(self.topic, self._parameters, self.super_topics, where)
+            self._group = local_group.topic.group
             self._told_to_leave = False
-        return participation
+        return local_group
 
     def _tell_interest(self) -> None:
         """Tell the node what the subscriptions want."""
@@ -379,7 +379,7 @@ class Community(Generic[E]):
         self._flush()
         self._deliveries.close()
         self._publishing = False
-        if self._participation is not None:
+        if self._local_group is not None:
             self._lifetime.running().leave(self.topic)
 
     def _close(self) -> None:
@@ -390,19 +390,19 @@ class Community(Generic[E]):
 
     def _changed(self, group: GroupId, change: Change) -> None:
         """Take a change in any group."""
-        if self._participation is not None:  # also while the node is joining
-            self._group = self._participation.topic.group
+        if self._local_group is not None:  # also while the node is joining
+            self._group = self._local_group.topic.group
         if self._group == group:
             for changes in self._changes:
                 changes.put(attrs.evolve(change, topic=self.topic))
 
     def _stats(self) -> CommunityStats | None:
         """Return a snapshot of this community; None if the process takes no part in it."""
-        participation = self._participation
-        if participation is None:
+        local_group = self._local_group
+        if local_group is None:
             return None
         return take_community_stats(
-            self.state, participation, self._deliveries, published=self._published
+            self.state, local_group, self._deliveries, published=self._published
         )
 
     def _ended(self, subscription: Subscription[E]) -> None:
@@ -416,9 +416,9 @@ class Community(Generic[E]):
 
     def _flush(self) -> None:
         """Let what was published leave, so that a subscription gets it before it is closed."""
-        if self._participation is not None:
+        if self._local_group is not None:
             self._lifetime.running().flush()
 
-    def _check_not_left(self, participation: Participation) -> None:
-        if participation is not self._participation:
+    def _check_not_left(self, local_group: LocalGroup) -> None:
+        if local_group is not self._local_group:
             raise CommunityError(f"{self.topic} was left in the meantime")

@@ -67,13 +67,13 @@ class GroupTallies:
 
     def hear(self, source: Contact, group: GroupId, tally: bytes, second: int, now: float) -> None:
         """Take the tally of a group at a peer."""
-        participation = self._groups.joined(group)
+        local_group = self._groups.joined(group)
         if (
-            participation is not None
-            and participation.repair is not None
-            and self._guard.may_join(source.peer, participation.topic, now)
+            local_group is not None
+            and local_group.repair is not None
+            and self._guard.may_join(source.peer, local_group.topic, now)
         ):
-            participation.repair.on_tally(source, tally, second, now)
+            local_group.repair.on_tally(source, tally, second, now)
 
     def _find_changing(self, second: int, now: float) -> dict[GroupId, bytes]:
         repairs = {group: self._repair(group) for group in self._groups.current}
@@ -84,5 +84,5 @@ class GroupTallies:
         }
 
     def _repair(self, group: GroupId) -> Repair | None:
-        participation = self._groups.joined(group)
-        return None if participation is None else participation.repair
+        local_group = self._groups.joined(group)
+        return None if local_group is None else local_group.repair

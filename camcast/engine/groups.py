@@ -6,45 +6,45 @@ from collections.abc import Iterator
 from typing import Final
 
 from camcast.engine.links import SuperLinks
-from camcast.engine.participation import Participation
+from camcast.engine.local_group import LocalGroup
 from camcast.vocabulary.topics import GroupId
 
 LEFT_MAX: Final = 64  # chosen: groups left of late, to say goodbye to late messages
 
 
 class Groups:
-    """One process's participations; the parts of its node share this one object."""
+    """One process's local groups; the parts of its node share this one object."""
 
     def __init__(self) -> None:
-        self.current: dict[GroupId, Participation] = {}
+        self.current: dict[GroupId, LocalGroup] = {}
         """The groups that the process is in, in the order of joining."""
-        self.left: dict[GroupId, Participation] = {}
+        self.left: dict[GroupId, LocalGroup] = {}
         """The last `LEFT_MAX` that were left, without those that were joined again."""
 
-    def enter(self, participation: Participation) -> None:
+    def enter(self, local_group: LocalGroup) -> None:
         """Begin to take part in a group."""
-        group = participation.topic.group
-        self.current[group] = participation
+        group = local_group.topic.group
+        self.current[group] = local_group
         self.left.pop(group, None)
 
-    def leave(self, participation: Participation) -> None:
+    def leave(self, local_group: LocalGroup) -> None:
         """Take part in a group no more."""
-        group = participation.topic.group
+        group = local_group.topic.group
         del self.current[group]
         if len(self.left) >= LEFT_MAX:
             del self.left[next(iter(self.left))]
-        self.left[group] = participation
+        self.left[group] = local_group
 
-    def find(self, group: GroupId) -> Participation | None:
-        """Return the participation in a group, also in one that was left of late."""
+    def find(self, group: GroupId) -> LocalGroup | None:
+        """Return what this process holds for a group, also for one that it has left recently."""
         return self.current.get(group) or self.left.get(group)
 
     def tables(self) -> Iterator[SuperLinks]:
         """Yield every super-topic table of the process."""
-        for participation in self.current.values():
-            yield from participation.links
+        for local_group in self.current.values():
+            yield from local_group.links
 
-    def joined(self, group: GroupId) -> Participation | None:
-        """Return the participation in a group of which the process is a member by now."""
-        participation = self.current.get(group)
-        return None if participation is None or not participation.joined else participation
+    def joined(self, group: GroupId) -> LocalGroup | None:
+        """Return what this process holds for a group of which it is a member by now."""
+        local_group = self.current.get(group)
+        return None if local_group is None or not local_group.joined else local_group

@@ -23,7 +23,7 @@ from camcast.engine.guard.held_batches import HeldBatch
 from camcast.engine.guard.signing import Signing
 from camcast.engine.known_streams import KnownRanges
 from camcast.engine.liveness import Entry
-from camcast.engine.participation import Participation
+from camcast.engine.local_group import LocalGroup
 from camcast.engine.process_context import ProcessContext
 from camcast.engine.strangers import Strangers
 from camcast.vocabulary import wire
@@ -76,7 +76,7 @@ class Intake:
         """New batches of the frame that are to be spread together."""
         self._sources: list[PeerId] = []
         """The sender of each of these: there are several, where senders share an event loop."""
-        self._together_in: Participation | None = None
+        self._together_in: LocalGroup | None = None
         self._log = MinuteLog()
 
     def receive(self, frame: bytes, now: float, link: PeerId | None = None) -> None:
@@ -87,7 +87,7 @@ class Intake:
         groups, watched = self._current, self._watched
         heard = b""  # the sender of the event before: mostly of this one as well
         here = b""  # the group of the record before: mostly of this one as well
-        participation: Participation | None = None
+        local_group: LocalGroup | None = None
         known_streams: dict[bytes, KnownRanges] = {}
         duplicates = 0
         try:
@@ -129,9 +129,9 @@ class Intake:
                         if peer.silent:
                             self._liveness.heard(peer.contact.peer, now)
                 if group != here:
-                    here, participation = group, groups.get(group)
-                    known_streams = {} if participation is None else participation.streams.known
-                if participation is None:
+                    here, local_group = group, groups.get(group)
+                    known_streams = {} if local_group is None else local_group.streams.known
+                if local_group is None:
                     self._refuse(frame, start, end, group, now)
                 else:
                     known = known_streams.get(stream)
@@ -141,19 +141,17 @@ class Intake:
                         or (known.bounds and known.knows(first, count))
                     ):
                         duplicates += count
-                        if participation.reports_duplicates:
+                        if local_group.reports_duplicates:
                             if link is not None and sender != link:
                                 self._guard.refuse("in_anothers_name", now)
                             else:
-                                self._report_duplicate(
-                                    participation, frame, start, end, sender, now
-                                )
+                                self._report_duplicate(local_group, frame, start, end, sender, now)
                     elif link is not None and sender != link:
                         self._guard.refuse("in_anothers_name", now)
                     else:
                         batch = _decode(frame, start, end, now)
                         address = wire.event_address(frame, start) if address_bytes else ""
-                        self._take_new(participation, known, batch, sender, address, now)
+                        self._take_new(local_group, known, batch, sender, address, now)
                 start = end
         except MalformedError:
             self._counters.malformed += 1
@@ -162,36 +160,36 @@ class Intake:
             if self._together_in is not None:
                 self._spread_together(now)
 
-    def accept_own(self, participation: Participation, batch: Batch, now: float) -> Sent:
+    def accept_own(self, local_group: LocalGroup, batch: Batch, now: float) -> Sent:
         """Accept a batch that came in no message; return how many processes it was sent to.
 
         This process publishes the batch, or another of its groups has received it.
         """
-        known = participation.streams.known.get(batch.stream)
+        known = local_group.streams.known.get(batch.stream)
         if known is None:
-            known = self._introduce(participation, batch, PeerId(b""), now)
+            known = self._introduce(local_group, batch, PeerId(b""), now)
             if known is None:
                 return Sent()
         new = self._mark(known, batch, now)
         if not new:
             return Sent()
-        if participation.repair is not None:
-            participation.repair.add_batch(batch, known, PeerId(b""), now)
-        receivers = _receivers_of(participation, batch)
-        sent = participation.dissemination.disseminate(batch, now)
-        self._deliver(participation, new, receivers, now)
+        if local_group.repair is not None:
+            local_group.repair.add_batch(batch, known, PeerId(b""), now)
+        receivers = _receivers_of(local_group, batch)
+        sent = local_group.dissemination.disseminate(batch, now)
+        self._deliver(local_group, new, receivers, now)
         return sent
 
     def take_held(self, held: Iterable[HeldBatch], now: float) -> None:
         """Take batches whose certificate has come; other copies may have come in the meantime."""
-        for participation, batch, source, _ in held:
-            known = participation.streams.known.get(batch.stream)
-            if participation.leaving:
+        for local_group, batch, source, _ in held:
+            known = local_group.streams.known.get(batch.stream)
+            if local_group.leaving:
                 self._counters.late += batch.count
             elif known is not None and known.knows(batch.first, batch.count):
                 self._counters.duplicates += batch.count
             else:
-                self._take_new(participation, known, batch, source, "", now)
+                self._take_new(local_group, known, batch, source, "", now)
 
     # -- what disseminations ask of this process's other groups: `OwnGroups` ---------------
 
@@ -202,22 +200,22 @@ class Intake:
 
     def membership(self, group: Topic) -> Membership | None:
         """See `camcast.doors.dissemination.OwnGroups`."""
-        participation = self._groups.joined(group.group)
-        return None if participation is None else participation.membership
+        local_group = self._groups.joined(group.group)
+        return None if local_group is None else local_group.membership
 
     def accept(self, batch: Batch, group: Topic, now: float) -> bool:
         """See `camcast.doors.dissemination.OwnGroups`."""
-        participation = self._groups.joined(group.group)
-        if participation is None:
+        local_group = self._groups.joined(group.group)
+        if local_group is None:
             return False
-        self.accept_own(participation, batch, now)
+        self.accept_own(local_group, batch, now)
         return True
 
     # -- inside ----------------------------------------------------------------------------
 
     def _take_new(
         self,
-        participation: Participation,
+        local_group: LocalGroup,
         known: KnownRanges | None,
         batch: Batch,
         source: PeerId,
@@ -229,16 +227,16 @@ class Intake:
         `address` is the sender's, empty if the record did not name it.
         """
         counters = self._counters
-        if batch.count > 1 and not participation.batched:
+        if batch.count > 1 and not local_group.batched:
             raise MalformedError("several events in a batch of a group where each is by itself")
         if batch.stream[:PEER_ID_BYTES] == self._me:  # this process knows its own events
             counters.forged += batch.count
             return
         if self._signing is not None and not self._signing.believes(
-            participation, batch, source, address, now
+            local_group, batch, source, address, now
         ):
             return
-        repair = participation.repair
+        repair = local_group.repair
         asked_for = (
             repair is not None
             and batch.head_flags & wire.REPAIRED != 0
@@ -247,7 +245,7 @@ class Intake:
             and (batch.head_flags == wire.REPAIRED or repair.is_history(batch))
         )
         if known is None:
-            known = self._introduce(participation, batch, source, now)
+            known = self._introduce(local_group, batch, source, now)
             if known is None:
                 return
         new = self._mark(known, batch, now)
@@ -260,45 +258,45 @@ class Intake:
                 counters.repaired += batch.count
                 if repair.is_history(batch):
                     if repair.wants_history(batch, now):
-                        receivers = _receivers_of(participation, batch)
-                        self._deliver(participation, new, receivers, now, history=True)
+                        receivers = _receivers_of(local_group, batch)
+                        self._deliver(local_group, new, receivers, now, history=True)
                     return
-        receivers = _receivers_of(participation, batch)
+        receivers = _receivers_of(local_group, batch)
         for part in new:
             if receivers:
                 counters.events += part.count
             else:
                 counters.parasites += part.count
             if self._recorder.trace is not None:
-                community = participation.subscribed.name
+                community = local_group.subscribed.name
                 self._recorder.record_batch(
                     "receive" if receivers else "parasite", part, community, now, source
                 )
         if asked_for:
-            participation.dissemination.repaired(batch, now, source)
-        elif participation.batch_events_max > 1:
-            if self._together_in is not participation:
+            local_group.dissemination.repaired(batch, now, source)
+        elif local_group.batch_events_max > 1:
+            if self._together_in is not local_group:
                 if self._together_in is not None:
                     self._spread_together(now)
-                self._together_in = participation
+                self._together_in = local_group
             self._together.append(batch)
             self._sources.append(source)
         else:
-            participation.dissemination.disseminate(batch, now, source)
-        self._deliver(participation, new, receivers, now)
+            local_group.dissemination.disseminate(batch, now, source)
+        self._deliver(local_group, new, receivers, now)
 
     def _spread_together(self, now: float) -> None:
         assert self._together_in is not None
-        participation, self._together_in = self._together_in, None
+        local_group, self._together_in = self._together_in, None
         batches, self._together = self._together, []
         sources, self._sources = self._sources, []
-        participation.dissemination.disseminate_together(batches, now, sources)
+        local_group.dissemination.disseminate_together(batches, now, sources)
 
     def _introduce(
-        self, participation: Participation, batch: Batch, source: PeerId, now: float
+        self, local_group: LocalGroup, batch: Batch, source: PeerId, now: float
     ) -> KnownRanges | None:
         """Begin to keep what is known of a stream; without room, count the batch, return None."""
-        known = participation.streams.introduce(batch.stream, source, now)
+        known = local_group.streams.introduce(batch.stream, source, now)
         if known is None:
             self._counters.unplaced += batch.count
         return known
@@ -330,7 +328,7 @@ class Intake:
 
     def _deliver(
         self,
-        participation: Participation,
+        local_group: LocalGroup,
         new: Sequence[Batch],
         receivers: Sequence[Topic],
         now: float,
@@ -338,7 +336,7 @@ class Intake:
         history: bool = False,
     ) -> None:
         """Hand new events to the subscribers of these topics."""
-        if participation.transit:
+        if local_group.transit:
             return
         for topic in receivers:
             for part in new:
@@ -381,7 +379,7 @@ class Intake:
 
     def _report_duplicate(
         self,
-        participation: Participation,
+        local_group: LocalGroup,
         frame: bytes,
         start: int,
         end: int,
@@ -393,14 +391,14 @@ class Intake:
             # Without a trace a duplicate is not decoded, so a malformed one must not matter here.
             try:  # `suppress` takes as long as a fifth of all this
                 _, hops, _ = wire.read_event_head(frame, start)
-                community = participation.subscribed.name
+                community = local_group.subscribed.name
                 self._recorder.record_duplicate(frame[body_start:end], hops, community, now, source)
             except MalformedError:
                 pass
         asked_for = frame[start + wire.FLAGS] & wire.REPAIRED
-        if participation.dissemination.hears_duplicates and not asked_for:
+        if local_group.dissemination.hears_duplicates and not asked_for:
             stream, first, _ = _stream_start(frame, body_start)
-            participation.dissemination.duplicate(EventId(StreamId(stream), first), source, now)
+            local_group.dissemination.duplicate(EventId(StreamId(stream), first), source, now)
 
 
 def _decode(frame: bytes, start: int, end: int, now: float) -> Batch:
@@ -422,16 +420,16 @@ def _read_control(
     return Arrival(link, source, kind, group, mandate, now), body
 
 
-def _receivers_of(participation: Participation, batch: Batch) -> Sequence[Topic]:
+def _receivers_of(local_group: LocalGroup, batch: Batch) -> Sequence[Topic]:
     """Return the topics whose subscribers get the events; none if they are parasites.
 
     A subscription's own filter decides afterwards, on the value that the subscriber gets.
     """
-    context = participation.context
+    context = local_group.context
     topics = context.interest.topics
-    if not participation.parasitic:
+    if not local_group.parasitic:
         return topics
-    if participation.selective:  # whose groups have batches of one
+    if local_group.selective:  # whose groups have batches of one
         (event,) = batch.events()
         if not context.attributes.match(context.interest.whole, event):
             return ()

@@ -9,7 +9,7 @@ does nothing. What an input judges or sends is judged and vouched for at the tim
 ====================  ==============================  ==============================================
 input                 goes to                         leaves in the outbox
 ====================  ==============================  ==============================================
-`join`                discovery, a new participation  sends, wakes; later the notice ``joined``
+`join`                discovery, a new local group    sends, wakes; later the notice ``joined``
 `leave`               repair, membership, discovery   goodbyes; the notice ``left``
 `publish`, `flush`    publisher, then intake          copies of the event; a delivery of its own
 `history`             repair                          questions; later deliveries of history
@@ -32,7 +32,7 @@ events, the *publisher* (`camcast.engine.publisher`) gathers this process's own 
 (`camcast.engine.guard.signing`) and the *guard* (`camcast.engine.guard.doorkeeper`) judge what
 arrives. This module has the commands, joining, and the way of every other input to its part.
 
-For each community that the process takes part in, the node holds a `Participation`: a membership
+For each community that the process takes part in, the node holds a `LocalGroup`: a membership
 (who keeps the topic table is a plug), one `SuperLinks` for each super-topic, a dissemination, and
 what is known of streams. One discovery serves the whole process. Protocols other than CAMCAST have
 groups of their own instead of communities, some for several topics; an event that does not interest
@@ -60,9 +60,9 @@ from camcast.engine.guard.doorkeeper import Doorkeeper
 from camcast.engine.guard.signing import Signing
 from camcast.engine.intake import Intake
 from camcast.engine.liveness import LivenessService
+from camcast.engine.local_group import RETRY_SECONDS, LocalGroup
+from camcast.engine.local_group_maker import Surroundings, make_local_group
 from camcast.engine.open_guard import Guard
-from camcast.engine.participation import RETRY_SECONDS, Participation
-from camcast.engine.participation_maker import Surroundings, make_participation
 from camcast.engine.process_context import ProcessContext
 from camcast.engine.publisher import Publisher
 from camcast.engine.recorder import NodeCounters, Recorder
@@ -114,8 +114,8 @@ class Node:
         self.outbox = outbox = Outbox()
         self._settings = settings
         self._groups = groups = Groups()
-        self._joining: list[Participation] = []
-        self._homes: dict[GroupId, Participation] = {}
+        self._joining: list[LocalGroup] = []
+        self._homes: dict[GroupId, LocalGroup] = {}
         """The group in which the events of each subscribed topic start."""
         self.recorder = recorder = Recorder(trace, outbox, groups)
         self.guard = guard = Guard()
@@ -185,16 +185,16 @@ class Node:
         """What arrived and what was sent so far."""
         return self.recorder.counters
 
-    def participation(self, topic: Topic) -> Participation | None:
+    def local_group(self, topic: Topic) -> LocalGroup | None:
         """Return this process's part in the community of a topic that it has joined, or None."""
         return self._homes.get(topic.group)
 
-    def find(self, group: GroupId) -> Participation | None:
+    def find(self, group: GroupId) -> LocalGroup | None:
         """Return this process's part in a group, also in one that it left lately, or None."""
         return self._groups.find(group)
 
     @property
-    def participations(self) -> Iterable[Participation]:
+    def local_groups(self) -> Iterable[LocalGroup]:
         """Every group that this process takes part in, in the order of joining."""
         return self._groups.current.values()
 
@@ -207,11 +207,11 @@ class Node:
         parameters: Parameters | None = None,
         super_topics: Sequence[Topic] | None = None,
         where: Interest | None = None,
-    ) -> Participation:
-        """Begin to take part in the community of `topic`; the participation tells when it joined.
+    ) -> LocalGroup:
+        """Begin to take part in the community of `topic`; the local group tells when it joined.
 
         `super_topics` defaults to super(t), and to none for the root; each is linked independently
-        (3.6). See `want` for `where`. Joining again returns the same participation. Raises
+        (3.6). See `want` for `where`. Joining again returns the same local group. Raises
         `NotAllowedError`.
         """
         self.outbox.now = now
@@ -226,12 +226,12 @@ class Node:
         wanted = settings.protocol.groups(topic, settings.topics, self.me.peer)
         self._check_may_join([group.topic for group in wanted], now)
         for group in wanted:
-            participation = groups.current.get(group.topic.group)
-            if participation is not None:
-                participation.context.interest.want(topic, where)
+            local_group = groups.current.get(group.topic.group)
+            if local_group is not None:
+                local_group.context.interest.want(topic, where)
                 continue
             interest = ProcessInterest(topic, where)
-            participation = make_participation(
+            local_group = make_local_group(
                 self._process,
                 self._around,
                 group,
@@ -239,8 +239,8 @@ class Node:
                 super_topics,
                 parameters or settings.parameters,
             )
-            groups.enter(participation)
-            self._joining.append(participation)
+            groups.enter(local_group)
+            self._joining.append(local_group)
             self.discovery.announce(group.topic, now)
             self.discovery.seek(group.topic, CONTACTS_WANTED, now)
         home = self._homes[topic.group] = groups.current[wanted[0].topic.group]
@@ -262,8 +262,8 @@ class Node:
         Protocols that select by attributes tell other processes (`Protocol.selective`); with any
         other protocol nothing changes.
         """
-        for participation in self.participations:
-            interest = participation.context.interest
+        for local_group in self.local_groups:
+            interest = local_group.context.interest
             if topic in interest.topics:
                 interest.want(topic, where)
 
@@ -273,10 +273,10 @@ class Node:
         self.flush(now)
         if self._homes.pop(topic.group, None) is None:
             return
-        for participation in list(self.participations):
-            interest = participation.context.interest
+        for local_group in list(self.local_groups):
+            interest = local_group.context.interest
             if interest.topics == [topic]:
-                self._leave_group(participation, now)
+                self._leave_group(local_group, now)
             elif topic in interest.topics:
                 interest.drop(topic)
         self._settle(now)
@@ -296,7 +296,7 @@ class Node:
         The event leaves at the next `flush` at the latest, in a batch with others of its stream.
 
         Raises `wire.PayloadTooLargeError`, `NotAllowedError`, and `KeyError` without a
-        participation.
+        local group.
         """
         self.outbox.now = now
         receipt = self._publisher.publish(
@@ -310,13 +310,13 @@ class Node:
         self.outbox.now = now
         self._publisher.flush(now)
 
-    def history(self, participation: Participation, seconds: float, now: float) -> list[Batch]:
+    def history(self, local_group: LocalGroup, seconds: float, now: float) -> list[Batch]:
         """Return what is kept of a group's last `seconds`, and ask others for the rest.
 
         The rest arrives as deliveries of history. Without repair nothing is kept.
         """
         self.outbox.now = now
-        return [] if participation.repair is None else participation.repair.history(seconds, now)
+        return [] if local_group.repair is None else local_group.repair.history(seconds, now)
 
     # -- inputs ----------------------------------------------------------------------------
 
@@ -355,9 +355,9 @@ class Node:
             self._expel(now)
         else:
             serial, *name = token.name
-            participation = self._groups.current.get(token.group)
-            if participation is not None and participation.serial == serial:
-                self._wake(participation, token.kind, tuple(name), now)
+            local_group = self._groups.current.get(token.group)
+            if local_group is not None and local_group.serial == serial:
+                self._wake(local_group, token.kind, tuple(name), now)
         self._settle(now)
         self.recorder.record_control(now, due=True)
 
@@ -410,12 +410,12 @@ class Node:
             return False
         self._note(Notice("clock_set", seconds=seconds))
         self.guard.on_clock_set(now)
-        for participation in self.participations:
-            if participation.repair is not None:
-                participation.repair.clock_set(now)
-        for participation in self._joining:  # which nobody may have answered for the wrong time
-            participation.retry_seconds = RETRY_SECONDS
-            self.discovery.seek(participation.topic, CONTACTS_WANTED, now)
+        for local_group in self.local_groups:
+            if local_group.repair is not None:
+                local_group.repair.clock_set(now)
+        for local_group in self._joining:  # which nobody may have answered for the wrong time
+            local_group.retry_seconds = RETRY_SECONDS
+            self.discovery.seek(local_group.topic, CONTACTS_WANTED, now)
         self._settle(now)
         return True
 
@@ -450,35 +450,35 @@ class Node:
         return True
 
     def _on_membership(self, arrival: Arrival, body: bytes) -> bool:
-        participation = self._groups.find(arrival.group)
-        if participation is None:
+        local_group = self._groups.find(arrival.group)
+        if local_group is None:
             return False
-        membership = participation.context.membership
-        message = self._read(membership.decoder, arrival, body, participation.topic)
+        membership = local_group.context.membership
+        message = self._read(membership.decoder, arrival, body, local_group.topic)
         if message is not None:
             membership.receive(arrival.source, message, arrival.now)
-        if participation.neighbour_changes:
-            self._tell_neighbours(participation, arrival.now)
+        if local_group.neighbour_changes:
+            self._tell_neighbours(local_group, arrival.now)
         return True
 
     def _on_protocol(self, arrival: Arrival, body: bytes) -> bool:
-        participation = self._groups.current.get(arrival.group)
-        if participation is None:
+        local_group = self._groups.current.get(arrival.group)
+        if local_group is None:
             return False
-        decoder = participation.dissemination.decoder
+        decoder = local_group.dissemination.decoder
         if decoder is not None:
-            message = self._read(decoder, arrival, body, participation.topic)
+            message = self._read(decoder, arrival, body, local_group.topic)
             if message is not None:
-                participation.dissemination.receive(arrival.source, message, arrival.now)
+                local_group.dissemination.receive(arrival.source, message, arrival.now)
         return decoder is not None
 
     def _on_repair(self, arrival: Arrival, body: bytes) -> bool:
-        participation = self._groups.joined(arrival.group)
-        if participation is None or participation.repair is None:
+        local_group = self._groups.joined(arrival.group)
+        if local_group is None or local_group.repair is None:
             return False
-        message = self._read(repair_messages.DECODER, arrival, body, participation.topic)
+        message = self._read(repair_messages.DECODER, arrival, body, local_group.topic)
         if message is not None:
-            participation.repair.receive(arrival.source, message, arrival.now)
+            local_group.repair.receive(arrival.source, message, arrival.now)
         return True
 
     def _on_security(self, arrival: Arrival, body: bytes) -> bool:
@@ -521,10 +521,10 @@ class Node:
         self, source: Contact, kind: int, group: GroupId, body: bytes, now: float
     ) -> bool:
         """Give a piece of a heartbeat to its part; False if this process is not in the group."""
-        participation = self._groups.current.get(group)
-        if participation is None:
+        local_group = self._groups.current.get(group)
+        if local_group is None:
             return False
-        if not self.guard.may_join(source.peer, participation.topic, now):
+        if not self.guard.may_join(source.peer, local_group.topic, now):
             return False
         if body and kind in (Kind.MEMBERSHIP, Kind.PROTOCOL):
             # Heartbeats are not passed on: their sender is at the other end of the link.
@@ -534,27 +534,27 @@ class Node:
 
     def _wake(
         self,
-        participation: Participation,
+        local_group: LocalGroup,
         kind: Kind | None,
         name: tuple[Hashable, ...],
         now: float,
     ) -> None:
-        """Give a timer to the part of a participation that set it."""
+        """Give a timer to the part of a local group that set it."""
         if kind is Kind.MEMBERSHIP:
-            participation.membership.wake(name, now)
-            self._tell_neighbours(participation, now)
+            local_group.membership.wake(name, now)
+            self._tell_neighbours(local_group, now)
         elif kind is Kind.PROTOCOL:
-            participation.dissemination.wake(name, now)
+            local_group.dissemination.wake(name, now)
         elif kind is Kind.REPAIR:
-            assert participation.repair is not None
-            participation.repair.wake(name, now)
+            assert local_group.repair is not None
+            local_group.repair.wake(name, now)
         elif kind is Kind.LINKS:
             number, *rest = name
             assert isinstance(number, int)
-            participation.links[number].wake(tuple(rest), now)
-        elif not participation.joined and name == (participation.retries,):
+            local_group.links[number].wake(tuple(rest), now)
+        elif not local_group.joined and name == (local_group.retries,):
             # The node's own: nobody had answered.
-            self.discovery.seek(participation.topic, CONTACTS_WANTED, now)
+            self.discovery.seek(local_group.topic, CONTACTS_WANTED, now)
 
     def _found(self, finding: Finding, now: float) -> None:
         """Give an answer of the discovery to each part that may have asked for it."""
@@ -566,23 +566,23 @@ class Node:
             if c.peer != me.peer and c.address != me.address and not self._is_put_out(c.peer)
         )
         contacts = self.guard.only_members(contacts, topic, now)
-        participation = self._groups.current.get(topic.group)
-        if participation is not None:
-            participation.unanswered = finding if finding.unknown else None
-            if finding.unknown and not participation.joined:
+        local_group = self._groups.current.get(topic.group)
+        if local_group is not None:
+            local_group.unanswered = finding if finding.unknown else None
+            if finding.unknown and not local_group.joined:
                 asked = (*finding.unreachable, *finding.ignorant)
                 self._note(Notice("unanswered", topic.group, addresses=asked))
-            membership = participation.membership
+            membership = local_group.membership
             if finding.unknown:
-                self._retry(participation)
-            elif participation.started or membership.joined:  # or others found this process first
+                self._retry(local_group)
+            elif local_group.started or membership.joined:  # or others found this process first
                 membership.contacts_found(contacts, now, finding.size)
             else:
-                participation.started = True
+                local_group.started = True
                 membership.join(contacts, now)
                 if finding.size is not None:
                     membership.contacts_found((), now, finding.size)
-            self._tell_neighbours(participation, now)
+            self._tell_neighbours(local_group, now)
         self._note(Notice("found", NO_GROUP, topic, count=len(contacts)))
         if contacts:
             self.recorder.record("found", now, topic)
@@ -590,7 +590,7 @@ class Node:
                 table.contacts_found(topic, contacts, now)
 
     def _settle(self, now: float) -> None:
-        """Handle seeks and findings in the outbox, and start participations that have joined."""
+        """Handle seeks and findings in the outbox, and start local groups that have joined."""
         outbox = self.outbox
         while outbox.seeks or outbox.findings:
             seeks, outbox.seeks = outbox.seeks, []
@@ -601,49 +601,49 @@ class Node:
             findings, outbox.findings = outbox.findings, []
             for finding in findings:
                 self._found(finding, now)
-        joined = [participation for participation in self._joining if participation.joined]
+        joined = [local_group for local_group in self._joining if local_group.joined]
         if joined:
             self._joining = [p for p in self._joining if not p.joined]
-            for participation in joined:
-                self.recorder.record("join", now, participation.subscribed)
-                self._note(Notice("joined", participation.topic.group))
-                for link in participation.links:
+            for local_group in joined:
+                self.recorder.record("join", now, local_group.subscribed)
+                self._note(Notice("joined", local_group.topic.group))
+                for link in local_group.links:
                     link.start(now)
-                participation.dissemination.start(now)
-                if participation.repair is not None:
-                    participation.repair.start(now)
+                local_group.dissemination.start(now)
+                if local_group.repair is not None:
+                    local_group.repair.start(now)
             self._settle(now)
 
     # -- groups ----------------------------------------------------------------------------
 
-    def _leave_group(self, participation: Participation, now: float) -> None:
-        if participation.repair is not None and participation.joined:
-            participation.repair.leave(now)
-        participation.dissemination.leave(now)
-        participation.leaving = True
-        self._groups.leave(participation)
-        if participation in self._joining:
-            self._joining.remove(participation)
-        self.discovery.withdraw(participation.topic, now)
-        self.liveness.close(participation.topic.group, now)
-        participation.membership.leave(now)
-        self._tell_neighbours(participation, now)
-        self.recorder.record("leave", now, participation.subscribed)
-        self._note(Notice("left", participation.topic.group))
+    def _leave_group(self, local_group: LocalGroup, now: float) -> None:
+        if local_group.repair is not None and local_group.joined:
+            local_group.repair.leave(now)
+        local_group.dissemination.leave(now)
+        local_group.leaving = True
+        self._groups.leave(local_group)
+        if local_group in self._joining:
+            self._joining.remove(local_group)
+        self.discovery.withdraw(local_group.topic, now)
+        self.liveness.close(local_group.topic.group, now)
+        local_group.membership.leave(now)
+        self._tell_neighbours(local_group, now)
+        self.recorder.record("leave", now, local_group.subscribed)
+        self._note(Notice("left", local_group.topic.group))
 
     def _note(self, notice: Notice) -> None:
         """Leave a notice, if the driver wants any."""
         if self.outbox.notices is not None:
             self.outbox.notices.append(notice)
 
-    def _retry(self, participation: Participation) -> None:
+    def _retry(self, local_group: LocalGroup) -> None:
         """Ask the discovery again after a while, by a timer of the node's own."""
-        if not participation.joined:
-            participation.retries += 1
-            name = participation.serial, participation.retries
-            token = Token(None, participation.topic.group, name)
-            self.outbox.wakes.append(Wake(participation.retry_seconds, token))
-            participation.retry_seconds = min(2 * participation.retry_seconds, RETRY_SECONDS_MAX)
+        if not local_group.joined:
+            local_group.retries += 1
+            name = local_group.serial, local_group.retries
+            token = Token(None, local_group.topic.group, name)
+            self.outbox.wakes.append(Wake(local_group.retry_seconds, token))
+            local_group.retry_seconds = min(2 * local_group.retry_seconds, RETRY_SECONDS_MAX)
 
     def _is_put_out(self, peer: PeerId) -> bool:
         """Say whether a process is known to be revoked."""
@@ -660,19 +660,19 @@ class Node:
 
     def _tell_all_neighbours(self, now: float) -> None:
         """Tell the changes of all topic tables, after a step of the liveness service."""
-        for participation in self._groups.current.values():
-            if participation.neighbour_changes:
-                self._tell_neighbours(participation, now)
+        for local_group in self._groups.current.values():
+            if local_group.neighbour_changes:
+                self._tell_neighbours(local_group, now)
         self.liveness.given_up.clear()
 
-    def _tell_neighbours(self, participation: Participation, now: float) -> None:
+    def _tell_neighbours(self, local_group: LocalGroup, now: float) -> None:
         """Tell the trace and the dissemination the changes of a topic table in this step."""
-        changes = participation.neighbour_changes
+        changes = local_group.neighbour_changes
         for there, contact in changes:
-            topic = participation.subscribed
+            topic = local_group.subscribed
             self.recorder.record("learn" if there else "forget", now, topic, contact.peer)
             silent = not there and contact.peer in self.liveness.given_up
             kind: NoticeKind = "peer_seen" if there else "peer_gone"
-            self._note(Notice(kind, participation.topic.group, contact=contact, silent=silent))
-            participation.dissemination.neighbour_changed(contact, there, now)
+            self._note(Notice(kind, local_group.topic.group, contact=contact, silent=silent))
+            local_group.dissemination.neighbour_changed(contact, there, now)
         changes.clear()

@@ -14,7 +14,7 @@ from attrs import define, field
 
 from camcast.engine.guard.signing import Signing
 from camcast.engine.intake import Intake
-from camcast.engine.participation import Participation
+from camcast.engine.local_group import LocalGroup
 from camcast.engine.process_context import ProcessContext
 from camcast.vocabulary.batches import BODY_BYTES_MAX, make_batch
 from camcast.vocabulary.events import SEQUENCE_MAX, EventId, Receipt, StreamId, stream_id
@@ -46,7 +46,7 @@ class _Stream:
     topic: Topic
     typed: bool
     upward_probability: float | None
-    participation: Participation
+    local_group: LocalGroup
     next: int = 1
     """The sequence number of the next event."""
     payloads: list[bytes] = field(factory=list)
@@ -95,7 +95,7 @@ class Publisher:
 
     def publish(
         self,
-        participation: Participation,
+        local_group: LocalGroup,
         topic: Topic,
         payload: bytes,
         now: float,
@@ -107,13 +107,9 @@ class Publisher:
         check_payload(payload)
         key = topic.group, typed, upward_probability
         stream = self._streams.get(key)
-        if (
-            stream is None
-            or stream.next > SEQUENCE_MAX
-            or stream.participation is not participation
-        ):
+        if stream is None or stream.next > SEQUENCE_MAX or stream.local_group is not local_group:
             stream = self._streams[key] = self._new_stream(
-                topic, typed, upward_probability, participation
+                topic, typed, upward_probability, local_group
             )
         size = 4 + len(payload)
         if stream.payloads and stream.size + size > BODY_BYTES_MAX:
@@ -122,8 +118,8 @@ class Publisher:
             if self._signing is not None:
                 self._signing.check_may_publish(topic, now)
             stream.size = BODY_FIXED_BYTES + len(topic.encoded)
-            if participation.batch_events_max > 1:
-                peers, links = participation.reach()
+            if local_group.batch_events_max > 1:
+                peers, links = local_group.reach()
                 stream.reach = peers, 0 if upward_probability == 0 else links
             self._open.append(stream)
         event = EventId(stream.id, stream.next)
@@ -131,9 +127,9 @@ class Publisher:
         stream.size += size
         stream.next += 1
         peers, links = stream.reach
-        if len(stream.payloads) >= participation.batch_events_max:
+        if len(stream.payloads) >= local_group.batch_events_max:
             sent = self._close(stream, now)
-            if participation.batch_events_max == 1:
+            if local_group.batch_events_max == 1:
                 peers, links = sent
         return Receipt(event, peers, links)
 
@@ -147,7 +143,7 @@ class Publisher:
         topic: Topic,
         typed: bool,
         upward_probability: float | None,
-        participation: Participation,
+        local_group: LocalGroup,
     ) -> _Stream:
         if len(self._streams) >= STREAMS_MAX:
             idle = next((key for key, known in self._streams.items() if not known.payloads), None)
@@ -158,7 +154,7 @@ class Publisher:
             self._reserved = self._number + NUMBERS_RESERVED
         self._number += 1
         made = stream_id(self._me, self._number - 1)
-        return _Stream(made, topic, typed, upward_probability, participation)
+        return _Stream(made, topic, typed, upward_probability, local_group)
 
     def _close(self, stream: _Stream, now: float) -> tuple[int, int]:
         """Close the batch that is open in a stream, and accept it in its group."""
@@ -173,12 +169,11 @@ class Publisher:
             upward_probability=stream.upward_probability,
             published=round(1000 * self._clock.wall(now)),
             since=now,
-            busy=stream.participation.dissemination.flags_busy
-            and stream.is_busy(len(payloads), now),
+            busy=stream.local_group.dissemination.flags_busy and stream.is_busy(len(payloads), now),
         )
         if self._signing is not None:
             batch = self._signing.sign(batch)
         if self._recorder.trace is not None:
             self._recorder.record_batch("publish", batch, stream.topic.name, now)
-        sent = self._intake.accept_own(stream.participation, batch, now)
+        sent = self._intake.accept_own(stream.local_group, batch, now)
         return sent.peers, sent.super_processes

@@ -143,8 +143,8 @@ class Recorder:
             return
         self._control_due = now + CONTROL_SECONDS
         for group, size in sent.items():
-            participation = self._groups.find(group)
-            community = "" if participation is None else participation.subscribed.name
+            local_group = self._groups.find(group)
+            community = "" if local_group is None else local_group.subscribed.name
             self._write(now, "control", community, size=size)
         sent.clear()
 

@@ -73,10 +73,10 @@ class Strangers:
 
     def members(self, group: GroupId, wanted: int) -> list[Contact]:
         """Return members of a group that this process is in, itself first; else none."""
-        participation = self._groups.joined(group)
-        if participation is None:
+        local_group = self._groups.joined(group)
+        if local_group is None:
             return []
-        return [self._me, *participation.membership.peers().sample(wanted - 1, self._rng)]
+        return [self._me, *local_group.membership.peers().sample(wanted - 1, self._rng)]
 
     def known(self, group: GroupId, wanted: int) -> list[Contact]:
         """Return members of any community, from the topic and super-topic tables."""
@@ -99,8 +99,8 @@ class Strangers:
     def neighbours(self, wanted: int) -> list[Contact]:
         """neighborhood(p_i): a sample of all processes in this process's tables (3.3)."""
         known: dict[PeerId, Contact] = {}
-        for participation in self._groups.current.values():
-            for contact in participation.membership.peers().sample(wanted, self._rng):
+        for local_group in self._groups.current.values():
+            for contact in local_group.membership.peers().sample(wanted, self._rng):
                 known[contact.peer] = contact
         for table in self._groups.tables():
             for contact in table.nearest()[1]:

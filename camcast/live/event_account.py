@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from camcast.engine.participation import Participation
+from camcast.engine.local_group import LocalGroup
 from camcast.inbox.deliveries import Deliveries
 from camcast.live.runner import Runner
 from camcast.live.stats import take_peer_stats
@@ -34,9 +34,9 @@ def account_of_event(
         peer=me.peer.hex(),
         address=me.address,
         communities=tuple(
-            _community(event, deliveries, participation)
+            _community(event, deliveries, local_group)
             for deliveries in communities
-            if (participation := runner.node.participation(deliveries.topic)) is not None
+            if (local_group := runner.node.local_group(deliveries.topic)) is not None
         ),
         known=tuple(one.peer for one in take_peer_stats(runner)),
         moments=by_wall_clock(recent.of_event(event)),
@@ -45,13 +45,13 @@ def account_of_event(
 
 
 def _community(
-    event: EventId, deliveries: Deliveries[Any], participation: Participation
+    event: EventId, deliveries: Deliveries[Any], local_group: LocalGroup
 ) -> CommunityAccount:
-    known = participation.streams.known.get(event.stream)
+    known = local_group.streams.known.get(event.stream)
     return CommunityAccount(
         topic=deliveries.topic.name,
-        joined=participation.joined,
+        joined=local_group.joined,
         knows=known is not None and known.knows(event.sequence, 1),
         subscriptions=len(deliveries.subscriptions),
-        links={link.super_topic.name: len(link.nearest()[1]) for link in participation.links},
+        links={link.super_topic.name: len(link.nearest()[1]) for link in local_group.links},
     )

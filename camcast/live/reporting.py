@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from camcast.engine.local_group import LocalGroup
 from camcast.engine.node import Node
-from camcast.engine.participation import Participation
 from camcast.observe.recent import Recent
 from camcast.vocabulary.notices import Notice, NoticeKind
 from camcast.vocabulary.standing import Change, Standing
@@ -90,8 +90,8 @@ class Reporter:
             self._take(notice)
 
     def _take(self, notice: Notice) -> None:
-        participation = self._node.find(notice.group)
-        topic = "" if participation is None else participation.topic.name
+        local_group = self._node.find(notice.group)
+        topic = "" if local_group is None else local_group.topic.name
         if self._recent is not None and notice.kind in _EXPLAIN:
             of = "" if notice.topic is None else notice.topic.name
             now = self._loop.time()
@@ -99,42 +99,42 @@ class Reporter:
         self._say(notice, topic)
         match notice.kind:
             case "joined":
-                assert participation is not None
-                self._renew_standing(participation)
+                assert local_group is not None
+                self._renew_standing(local_group)
             case "left":
                 self.standings.pop(notice.group, None)
-                self._change("left", participation)
+                self._change("left", local_group)
             case "peer_seen" | "peer_gone":
-                self._change(notice.kind, participation, notice)
-                if participation is not None:
-                    self._renew_standing(participation)
+                self._change(notice.kind, local_group, notice)
+                if local_group is not None:
+                    self._renew_standing(local_group)
             case "isolated" | "healed":
-                for one in self._node.participations:
+                for one in self._node.local_groups:
                     self._renew_standing(one)
 
-    def _renew_standing(self, participation: Participation) -> None:
+    def _renew_standing(self, local_group: LocalGroup) -> None:
         """Tell how this process stands in a group, if that has changed."""
-        if not participation.joined:
+        if not local_group.joined:
             return
-        group, count = participation.topic.group, len(participation.membership.peers())
+        group, count = local_group.topic.group, len(local_group.membership.peers())
         standing: Standing = "member" if count else "alone"
         if count and self._node.liveness.isolated:
             standing = "degraded"
         if self.standings.get(group) != standing:
             self.standings[group] = standing
-            topic = participation.topic.name
+            topic = local_group.topic.name
             text = _STANDINGS[standing].format(topic=topic, count=count)
             _log.info("%s", text, extra={"camcast": {"event": standing, "topic": topic}})
-            self._change(standing, participation)
+            self._change(standing, local_group)
 
     def _change(
-        self, kind: Any, participation: Participation | None, notice: Notice | None = None
+        self, kind: Any, local_group: LocalGroup | None, notice: Notice | None = None
     ) -> None:
-        if participation is not None:
+        if local_group is not None:
             contact = None if notice is None else notice.contact
             silent = notice is not None and notice.silent
-            change = Change(kind, participation.topic, contact, silent)
-            self._on_change(participation.topic.group, change)
+            change = Change(kind, local_group.topic, contact, silent)
+            self._on_change(local_group.topic.group, change)
 
     def _say(self, notice: Notice, topic: str) -> None:
         level, text = _SAYS[notice.kind]

@@ -22,8 +22,8 @@ from typing import Final
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.profile import Profile
 from camcast.doors.transport import AddressInUse, BindError, ForgeryError, InputPipe, OutputPipes
+from camcast.engine.local_group import LocalGroup
 from camcast.engine.node import Node
-from camcast.engine.participation import Participation
 from camcast.engine.settings import Settings
 from camcast.inbox.deliveries import Inbox
 from camcast.interests.interest import Interest
@@ -132,11 +132,11 @@ class Runner:
         parameters: Parameters | None,
         super_topics: Sequence[Topic] | None,
         where: Interest | None,
-    ) -> Participation:
+    ) -> LocalGroup:
         """See `Node.join`."""
-        participation = self.node.join(topic, self._loop.time(), parameters, super_topics, where)
+        local_group = self.node.join(topic, self._loop.time(), parameters, super_topics, where)
         self._drain()
-        return participation
+        return local_group
 
     def leave(self, topic: Topic) -> None:
         """See `Node.leave`; what was published before leaves first."""
@@ -144,14 +144,14 @@ class Runner:
         self.node.leave(topic, self._loop.time())
         self._drain()
 
-    async def wait_for_room(self, participation: Participation) -> None:
+    async def wait_for_room(self, local_group: LocalGroup) -> None:
         """Wait, `WAIT_SECONDS` at most, until the first hop of an event has room for more."""
         if self._pipes.crowded:
-            await self._pipes.wait_for_room(participation.first_hop, WAIT_SECONDS)
+            await self._pipes.wait_for_room(local_group.first_hop, WAIT_SECONDS)
 
     def publish(
         self,
-        participation: Participation,
+        local_group: LocalGroup,
         topic: Topic,
         payload: bytes,
         upward_probability: float | None,
@@ -164,7 +164,7 @@ class Runner:
         """
         size = len(payload)
         if self._pipes.crowded and not self._pipes.has_room(
-            participation.first_hop(), size + self._gathered + _HEADS_BYTES
+            local_group.first_hop(), size + self._gathered + _HEADS_BYTES
         ):
             self._drop(topic)
             return Receipt(NO_EVENT, 0, 0, accepted=False)
@@ -201,9 +201,9 @@ class Runner:
             self.node.flush(self._loop.time())
             self._drain()
 
-    def history(self, participation: Participation, seconds: float) -> list[Batch]:
+    def history(self, local_group: LocalGroup, seconds: float) -> list[Batch]:
         """See `Node.history`."""
-        batches = self.node.history(participation, seconds, self._loop.time())
+        batches = self.node.history(local_group, seconds, self._loop.time())
         self._drain()
         return batches
 

@@ -18,7 +18,7 @@ from attrs import define, field, frozen
 from camcast.doors.transport import OutputPipes
 from camcast.engine.links import SuperLinks
 from camcast.engine.liveness import Entry
-from camcast.engine.participation import Participation
+from camcast.engine.local_group import LocalGroup
 from camcast.inbox.deliveries import Deliveries
 from camcast.inbox.subscription import SubscriptionStats
 from camcast.live.counters import Counters
@@ -272,13 +272,13 @@ def take_peer_stats(runner: Runner) -> list[PeerStats]:
     def ties(contact: Contact) -> _Ties:
         return known.setdefault(contact.peer, _Ties(contact))
 
-    for participation in runner.node.participations:
-        topic, membership = participation.topic.name, participation.membership
+    for local_group in runner.node.local_groups:
+        topic, membership = local_group.topic.name, local_group.membership
         for contact in membership.peers():
             ties(contact).tables.append(topic)
         for contact in membership.holders() or ():
             ties(contact).holds.append(topic)
-        for link in participation.links:
+        for link in local_group.links:
             for contact in link.nearest()[1]:
                 ties(contact).links.append(topic)
     return [
@@ -307,7 +307,7 @@ def _peer_stats(ties: _Ties, entry: Entry | None, now: float) -> PeerStats:
 
 def take_community_stats(
     state: str,
-    participation: Participation,
+    local_group: LocalGroup,
     deliveries: Deliveries[Any],
     *,
     published: int,
@@ -315,7 +315,7 @@ def take_community_stats(
     """Take a snapshot of one community."""
     latencies, subscriptions = deliveries.latencies, deliveries.subscriptions
     now = asyncio.get_running_loop().time()
-    membership, repair = participation.membership, participation.repair
+    membership, repair = local_group.membership, local_group.repair
     holders = membership.holders()
     return CommunityStats(
         topic=deliveries.topic.name,
@@ -329,8 +329,8 @@ def take_community_stats(
         callback_errors=deliveries.errors,
         latency_ms_p50=None if latencies is None else latencies.milliseconds(0.5, now),
         latency_ms_p99=None if latencies is None else latencies.milliseconds(0.99, now),
-        known_streams=len(participation.streams.known),
-        links=tuple(map(_link_stats, participation.links)),
+        known_streams=len(local_group.streams.known),
+        links=tuple(map(_link_stats, local_group.links)),
         subscriptions=tuple(subscription.stats() for subscription in subscriptions),
         repair=None
         if repair is None

@@ -26,8 +26,8 @@ STRANGER: Final = Contact(PeerId(b"s" * 16), "tcp://10.9.9.9:1")
 
 def membership_of(node: Node) -> Membership:
     """Return a node's membership of the only group that it is in."""
-    (participation,) = node.participations
-    return participation.membership
+    (local_group,) = node.local_groups
+    return local_group.membership
 
 
 class _Unanswered(Discovery):

@@ -211,7 +211,7 @@ class ProtocolContract:
         """Each event has a new publisher and topic, and each message a new sender."""
         bodies = self._recorded()
         [node] = self.world((A,)).nodes
-        home = node.participation(A)
+        home = node.local_group(A)
         assert home is not None
         parasites, copies = node.counters.parasites + node.counters.events, 10_000
         for number in range(copies):
@@ -228,7 +228,7 @@ class ProtocolContract:
         """A message that cannot be decoded is counted as malformed or stray."""
         bodies = self._recorded()
         [node] = self.world((A,)).nodes
-        home = node.participation(A)
+        home = node.local_group(A)
         assert home is not None
         counters = node.counters
         for garbage in GARBAGE:

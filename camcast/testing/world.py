@@ -183,8 +183,8 @@ class World:
 
     def kill(self, node: Node) -> None:
         """Crash a node: nothing of it happens any more, and the census forgets it."""
-        for participation in node.participations:
-            self.census.strike(participation.topic, node.me)
+        for local_group in node.local_groups:
+            self.census.strike(local_group.topic, node.me)
         self.virtual.crash(self._processes[node])
 
     # -- what happens --------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from camcast.engine.participation import Participation
+from camcast.engine.local_group import LocalGroup
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import PeerId
 
@@ -16,7 +16,7 @@ HELD_SECONDS: Final = 10.0  # chosen: by then its senders send a chain again una
 class HeldBatch(NamedTuple):
     """A batch that came from `source` in one of this process's groups, at the time `since`."""
 
-    participation: Participation
+    local_group: LocalGroup
     batch: Batch
     source: PeerId
     since: float
@@ -38,7 +38,7 @@ class HeldBatches:
 
     def hold(self, held: HeldBatch) -> tuple[bool, list[HeldBatch]]:
         """Hold a batch; return whether it is new here, and the batches that had to go for it."""
-        key = held.participation.topic.group, held.batch.body
+        key = held.local_group.topic.group, held.batch.body
         if key in self._held:
             return False, []
         self._held[key] = held

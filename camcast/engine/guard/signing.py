@@ -25,7 +25,7 @@ from camcast.doors.signatures import FORGERIES, UNKNOWN, NotAllowedError, Signat
 from camcast.engine.asked_lately import AskedLately
 from camcast.engine.guard.held_batches import HeldBatch, HeldBatches
 from camcast.engine.guard.revocation_spread import RevocationSpread
-from camcast.engine.participation import Participation
+from camcast.engine.local_group import LocalGroup
 from camcast.engine.process_context import ProcessContext
 from camcast.engine.rate import Rate
 from camcast.engine.security_messages import (
@@ -108,19 +108,19 @@ class Signing:
         return self._signatures.sign(batch)
 
     def believes(
-        self, participation: Participation, batch: Batch, source: PeerId, address: str, now: float
+        self, local_group: LocalGroup, batch: Batch, source: PeerId, address: str, now: float
     ) -> bool:
         """Verify a batch of another process that came in a group.
 
         A batch that is refused is counted, and one whose certificate is not known is held.
         `address` is that of the sender `source`, empty if the record did not name it.
         """
-        retention = participation.context.parameters.retention_seconds
+        retention = local_group.context.parameters.retention_seconds
         wall = self._clock.wall(now)
-        reason = self._signatures.refusal(batch, participation.topic, wall, retention)
+        reason = self._signatures.refusal(batch, local_group.topic, wall, retention)
         if not reason:
             return True
-        held = HeldBatch(participation, batch, source, now)
+        held = HeldBatch(local_group, batch, source, now)
         if reason == UNKNOWN:
             self._hold(held, address, now)
         else:
@@ -180,11 +180,11 @@ class Signing:
 
     def _refuse(self, held: HeldBatch, reason: Refusal, now: float) -> None:
         """Count a batch that is not believed, and say so once a minute."""
-        participation, batch, source, _ = held
+        local_group, batch, source, _ = held
         self._count_refused("", reason, batch.count)
         self._recorder.counters.unverified += batch.count
         if self._recorder.trace is not None:
-            community = participation.subscribed.name
+            community = local_group.subscribed.name
             self._recorder.record_batch("drop", batch, community, now, source)
         if self._log.due(reason, now):
             _log.log(

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from math import ceil
 from typing import Final
 
-from camcast.engine.participation import Participation
+from camcast.engine.local_group import LocalGroup
 from camcast.virtual.network import Process, VirtualNetwork
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import Contact, PeerId
@@ -56,14 +56,14 @@ class Invariants:
         node = process.node
         if node.counters.parasites and not self._parasitic:
             self._fail(process, "received an event of a community that it is not part of")
-        for participation in node.participations:
-            view = len(participation.membership.peers())
-            if view > self._bounds.get(participation.topic.group, 0):
+        for local_group in node.local_groups:
+            view = len(local_group.membership.peers())
+            if view > self._bounds.get(local_group.topic.group, 0):
                 size = len(self._network.processes)
                 bound = ceil(CAP_FACTOR * self._law(float(ESTIMATE_FACTOR * max(size, SIZE_MIN))))
-                self._bounds[participation.topic.group] = bound
+                self._bounds[local_group.topic.group] = bound
                 if view > bound:
-                    self._fail(process, f"has a table of {view} in {participation.topic}")
+                    self._fail(process, f"has a table of {view} in {local_group.topic}")
 
     def on_delivery(self, process: Process, delivery: Deliver) -> None:
         """Check that this process has not delivered an event in this community before."""
@@ -77,12 +77,12 @@ class Invariants:
         """Return the arcs between living processes that only one end knows of, in words."""
         one_sided: dict[Arc, str] = {}
         for process in self._network:
-            for participation in process.node.participations:
-                holders = participation.membership.holders()
-                if holders is None or not participation.joined:
+            for local_group in process.node.local_groups:
+                holders = local_group.membership.holders()
+                if holders is None or not local_group.joined:
                     continue
-                topic = participation.topic
-                for contact in participation.membership.peers():
+                topic = local_group.topic
+                for contact in local_group.membership.peers():
                     other = self._member(contact, topic)
                     if other is None:
                         continue
@@ -99,14 +99,14 @@ class Invariants:
                         )
         return one_sided
 
-    def _member(self, contact: Contact, topic: Topic) -> Participation | None:
-        """Return the participation of the live process that a contact names, if there is one."""
+    def _member(self, contact: Contact, topic: Topic) -> LocalGroup | None:
+        """Return the local group of the live process that a contact names, if there is one."""
         process = self._network.processes.get(contact.address)
         if process is None or process.me.peer != contact.peer:
             return None
-        for participation in process.node.participations:
-            if participation.topic == topic:
-                return participation
+        for local_group in process.node.local_groups:
+            if local_group.topic == topic:
+                return local_group
         return None
 
     def look_at_arcs(self) -> None:

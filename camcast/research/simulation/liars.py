@@ -19,8 +19,8 @@ from camcast.doors.selective import SelectiveContext
 from camcast.engine import link_messages
 from camcast.engine.liveness import LivenessService
 from camcast.engine.liveness_messages import Answer
+from camcast.engine.local_group import LocalGroup
 from camcast.engine.node import Node
-from camcast.engine.participation import Participation
 from camcast.engine.repair.messages import NONCE_BYTES, Have
 from camcast.engine.settings import Settings
 from camcast.interests.wanted import ProcessInterest
@@ -44,7 +44,7 @@ STRANGERS: Final = 5  # chosen: subscriptions in invented names at a time
 
 def tell(lie: Lie, settings: Settings, rng: Random, liar: Node, now: float) -> None:
     """Let a process send the records of a lie in all its communities."""
-    for part in liar.participations:
+    for part in liar.local_groups:
         peers = list(part.membership.peers())
         match lie:
             case "events":
@@ -61,7 +61,7 @@ def tell(lie: Lie, settings: Settings, rng: Random, liar: Node, now: float) -> N
 
 
 def _events(
-    liar: Node, part: Participation, peers: list[Contact], rng: Random, now: float
+    liar: Node, part: LocalGroup, peers: list[Contact], rng: Random, now: float
 ) -> Iterator[Send]:
     """Forge the next event of each stream that is known, and one of a new stream of a member."""
     streams = [
@@ -79,7 +79,7 @@ def _events(
         yield Send(peers, head + batch.body, False)
 
 
-def _goodbyes(part: Participation, peers: list[Contact]) -> Iterator[Send]:
+def _goodbyes(part: LocalGroup, peers: list[Contact]) -> Iterator[Send]:
     """Tell each peer in the tables, in the name of every other one, that it has left."""
     kind, group = Kind.MEMBERSHIP, part.topic.group
     for peer in peers:
@@ -91,7 +91,7 @@ def _goodbyes(part: Participation, peers: list[Contact]) -> Iterator[Send]:
             yield _control(peers, Kind.LINKS, group, one, link_messages.Gone(topic.name))
 
 
-def _haves(liar: Node, part: Participation, peers: list[Contact], rng: Random) -> Iterator[Send]:
+def _haves(liar: Node, part: LocalGroup, peers: list[Contact], rng: Random) -> Iterator[Send]:
     """Claim, in each peer's name to the others, to have events that were never published."""
     claimed = tuple(
         (stream, 1, 0, (ranges.stop + CLAIMED,)) for stream, ranges in part.streams.known.items()
@@ -105,7 +105,7 @@ def _haves(liar: Node, part: Participation, peers: list[Contact], rng: Random) -
 
 
 def _sizes(
-    liar: Node, part: Participation, peers: list[Contact], rng: Random, now: float
+    liar: Node, part: LocalGroup, peers: list[Contact], rng: Random, now: float
 ) -> Iterator[Send]:
     """Send samples of the size estimate whose numbers are as small as can be."""
     numbers = sorted(rng.sample(range(2**32), SAMPLE))
@@ -118,7 +118,7 @@ def _sizes(
 
 
 def _subscriptions(
-    settings: Settings, part: Participation, peers: list[Contact], rng: Random, now: float
+    settings: Settings, part: LocalGroup, peers: list[Contact], rng: Random, now: float
 ) -> Iterator[Send]:
     """Send the membership's requests to join in the names of processes that do not exist."""
     backend = settings.backend

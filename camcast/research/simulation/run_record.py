@@ -142,9 +142,9 @@ class RunRecord:
                 continue  # a gateway
             self._count(process)
             members += 1
-            for participation in process.node.participations:
-                entries += len(participation.membership.peers()) + participation.live_links()
-                for contact in participation.membership.peers():
+            for local_group in process.node.local_groups:
+                entries += len(local_group.membership.peers()) + local_group.live_links()
+                for contact in local_group.membership.peers():
                     state.update(process.me.peer + contact.peer)
                     known = self._keys.get(contact.peer)
                     if known is not None:  # not a liar's invention

@@ -379,8 +379,8 @@ class _Run:
         self._invariants.on_step(process)
         if process.life in self._joining:
             topic = self._joining[process.life]
-            participation = process.node.participation(topic)
-            if participation is not None and participation.joined:
+            local_group = process.node.local_group(topic)
+            if local_group is not None and local_group.joined:
                 del self._joining[process.life]
                 self._members.enter(topic, process.me)
                 self._record.joined(process, topic)

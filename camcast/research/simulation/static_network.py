@@ -126,9 +126,9 @@ class DealtNetwork:
                 members = self._members[above]
                 entries = self._dice.sample(members, community.links(len(members)))
                 node.contacts_found(Finding(self.topics[above], tuple(entries)), 0.0)
-            participation = node.participation(self.topics[index])
-            assert participation is not None
-            table = participation.membership.peers()
+            local_group = node.local_group(self.topics[index])
+            assert local_group is not None
+            table = local_group.membership.peers()
             # k distinct others: draw among one fewer, and let the last stand in for oneself.
             for drawn in self._dice.sample(range(community.size - 1), community.fan_out):
                 table.add(everybody[-1 if drawn == position else drawn])

@@ -97,7 +97,7 @@ WRONG = [
 def test_a_wrong_message_is_counted_and_does_no_harm(of: str, message: messages.Message) -> None:
     world = fleet(of, (A,) * 3, settle_seconds=5.0)
     target = world.nodes[1]
-    home = target.participation(A)
+    home = target.local_group(A)
     assert home is not None
     before = target.counters.controls
     world.inject(target.me.address, message_frame(home.topic, messages.encode(message)))
@@ -110,7 +110,7 @@ def test_a_wrong_message_is_counted_and_does_no_harm(of: str, message: messages.
 @pytest.mark.parametrize("of", ["hpmcast", "pmcast"])
 def test_heralds_of_events_that_never_come_fill_no_memory(of: str) -> None:
     [node] = fleet(of, (A,)).nodes
-    home = node.participation(A)
+    home = node.local_group(A)
     assert home is not None
     for number in range(10_000):
         body = messages.encode(herald(sequence=number))

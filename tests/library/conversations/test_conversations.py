@@ -122,8 +122,8 @@ class Story:
     def state(self, *nodes: Node, topic: str = ".a") -> None:
         """Write down who holds arcs to whom."""
         for node in nodes:
-            (participation,) = node.participations
-            view = " ".join(sorted(name_of(c.address) for c in participation.membership.peers()))
+            (local_group,) = node.local_groups
+            view = " ".join(sorted(name_of(c.address) for c in local_group.membership.peers()))
             self.text.append(f"{'':9}{name_of(node.me.address)}'s view of {topic}: {view}")
 
 
@@ -164,10 +164,10 @@ def gateway_silent(story: Story) -> None:
     story.network.kill(gateway)
     story.say("n1, the only gateway, is dead; n2 joins .a")
     story.join(lonely, ".a", 14.0, Announce)
-    (participation,) = lonely.participations
-    assert participation.unanswered is not None
-    asked = " ".join(map(name_of, participation.unanswered.unreachable))
-    story.text.append(f"{'':9}n2 has joined: {participation.joined}; it asked in vain: {asked}")
+    (local_group,) = lonely.local_groups
+    assert local_group.unanswered is not None
+    asked = " ".join(map(name_of, local_group.unanswered.unreachable))
+    story.text.append(f"{'':9}n2 has joined: {local_group.joined}; it asked in vain: {asked}")
 
 
 def gateway_half(story: Story) -> None:
@@ -187,11 +187,11 @@ def gateway_half(story: Story) -> None:
     story.network.run(2.5)
     story.only(newcomer)
     story.run(0.0, *HEARTBEATS, Announce)
-    (participation,) = newcomer.participations
-    assert participation.unanswered is not None
-    silent, ignorant = participation.unanswered.unreachable, participation.unanswered.ignorant
+    (local_group,) = newcomer.local_groups
+    assert local_group.unanswered is not None
+    silent, ignorant = local_group.unanswered.unreachable, local_group.unanswered.ignorant
     story.text.append(
-        f"{'':9}n4 has joined: {participation.joined}; silent: {' '.join(map(name_of, silent))};"
+        f"{'':9}n4 has joined: {local_group.joined}; silent: {' '.join(map(name_of, silent))};"
         f" do not know: {' '.join(map(name_of, ignorant))}"
     )
     gateway = story.network.restart(gateway)
@@ -315,12 +315,12 @@ def link_upkeep(story: Story) -> None:
     low = story.process(gateway, z=2, check_seconds=4.0)
     story.join(low, ".a")
     story.skip(3.0)
-    (participation,) = low.participations
-    dead = participation.links[0].nearest()[1][0]
+    (local_group,) = low.local_groups
+    dead = local_group.links[0].nearest()[1][0]
     story.say(f"n5 links to two of them; {name_of(dead.address)} crashes")
     story.network.kill(story.network.alive[dead.address])
     story.run(8.0, *HEARTBEATS, *GATEWAY, *SEARCH)
-    links = " ".join(name_of(c.address) for c in participation.links[0].nearest()[1])
+    links = " ".join(name_of(c.address) for c in local_group.links[0].nearest()[1])
     story.text.append(f"{'':9}n5 links to {links}")
 
 

@@ -116,17 +116,17 @@ ATTACKS: dict[str, Attack] = {
 
 
 def state(node: Node) -> tuple[object, ...]:
-    (participation,) = node.participations
+    (local_group,) = node.local_groups
     directory = node.discovery._directory  # type: ignore[attr-defined] # the gateways'
-    membership: Any = participation.membership
+    membership: Any = local_group.membership
     return (
-        sorted(map(str, participation.membership.peers())),
+        sorted(map(str, local_group.membership.peers())),
         sorted(map(str, membership.neighbours())),
         sorted(str(entry.contact) for entry in node.liveness.entries.values()),
-        [link.known(link.super_topic) for link in participation.links],
+        [link.known(link.super_topic) for link in local_group.links],
         {group: sorted(members) for group, members in directory._groups.items()},
         len(membership._cold),
-        list(participation.streams.known),
+        list(local_group.streams.known),
     )
 
 
@@ -134,7 +134,7 @@ def scene(*, signed: bool) -> tuple[AdmittedWorld, Scene]:
     world = AdmittedWorld(signed=signed)
     victim, ada = world.member(key(1), SOCCER), world.member(ADA, SOCCER)
     world.run(3)
-    assert [peer.peer for peer in victim.participation(SOCCER).membership.peers()] == [ada.me.peer]  # type: ignore[union-attr] # it has joined
+    assert [peer.peer for peer in victim.local_group(SOCCER).membership.peers()] == [ada.me.peer]  # type: ignore[union-attr] # it has joined
     return world, Scene(victim, ada)
 
 
@@ -198,7 +198,7 @@ def test_a_member_below_links_upward_and_does_not_get_in() -> None:
     ada = world.member(ADA, SOCCER)
     below = world.member(CLUB, ITALY, own=certificate(CLUB, ITALY.name))
     world.run(8)
-    (italy,) = below.participations
+    (italy,) = below.local_groups
     assert [link.nearest()[0] for link in italy.links if link.nearest()[1]] == [SOCCER]
     world.publish(below, ITALY, b"climbs")
     assert ada in world.got(b"climbs")
@@ -208,7 +208,7 @@ def test_a_member_below_links_upward_and_does_not_get_in() -> None:
     refused = ada.counters.unadmitted
     world.inject(ada.me.address, wire.FRAME_HEADER + asked, below.me.peer)
     assert ada.counters.unadmitted == refused + 1
-    assert below.me.peer not in ada.participation(SOCCER).membership.peers()  # type: ignore[union-attr] # it has joined
+    assert below.me.peer not in ada.local_group(SOCCER).membership.peers()  # type: ignore[union-attr] # it has joined
     assert {type(c) for c in world.got(b"climbs")} == {Node}
     world.publish(ada, SOCCER, b"stays above")
     assert below not in world.got(b"stays above")
@@ -226,8 +226,8 @@ def test_a_revoked_member_is_out_of_all_tables_within_half_a_minute() -> None:
     others[0].signing._signatures.take_revocations(news, 5.0)  # type: ignore[union-attr] # it signs
     world.run(30)
     for one in others:
-        (participation,) = one.participations
-        assert out.me.peer not in [peer.peer for peer in participation.membership.neighbours()]
+        (local_group,) = one.local_groups
+        assert out.me.peer not in [peer.peer for peer in local_group.membership.neighbours()]
         assert out.me.peer not in one.liveness.entries
     with pytest.raises(NotAllowedError):  # it has heard of it, too
         world.publish(out, SOCCER, b"revoked")
@@ -243,8 +243,8 @@ def test_a_gateway_that_may_not_serve_is_not_believed_that_nobody_is_there() -> 
     world.settings = evolve(world.settings, gateways={TOP: (imposter.me.address,)})
     newcomer = world.member(key(6), SOCCER)
     world.run(5)
-    (participation,) = newcomer.participations
-    assert not participation.joined
+    (local_group,) = newcomer.local_groups
+    assert not local_group.joined
     world.settings = evolve(world.settings, gateways={TOP: (world.gate.me.address,)})
     other = world.member(key(7), SOCCER)
-    assert other.participation(SOCCER).joined  # type: ignore[union-attr] # it is one by then
+    assert other.local_group(SOCCER).joined  # type: ignore[union-attr] # it is one by then

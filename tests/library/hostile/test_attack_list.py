@@ -24,8 +24,8 @@ from camcast.doors.profile import OPEN, SHARED_KEY, SIGNED, Profile
 from camcast.engine import known_streams
 from camcast.engine import link_messages as links
 from camcast.engine import liveness_messages as liveness
+from camcast.engine.local_group import LocalGroup
 from camcast.engine.node import Node
-from camcast.engine.participation import Participation
 from camcast.live.profiles.shared_key import SharedKey
 from camcast.live.profiles.signed_links import SignedLinks
 from camcast.live.wire.zmtp.codec import Decoder, Mechanism, StrangerError, handshake, record_in
@@ -103,23 +103,23 @@ class Scene:
     def got(self, payload: bytes) -> int:
         return self.world.got(payload).count(self.victim)
 
-    def _participation(self) -> Participation:
-        (found,) = self.victim.participations
+    def _local_group(self) -> LocalGroup:
+        (found,) = self.victim.local_groups
         return found
 
     def keeps_its_tables(self) -> None:
         """Assert that the victim goes on knowing the others, at their own addresses."""
-        participation = self._participation()
-        known = participation.membership.neighbours()
+        local_group = self._local_group()
+        known = local_group.membership.neighbours()
         assert [one for one in known if one.peer == self.ada.me.peer] == [self.ada.me]
         assert self.victim.liveness.contact(self.ada.me.peer) in (self.ada.me, None)
-        assert self.above.me in participation.links[0].nearest()[1]
+        assert self.above.me in local_group.links[0].nearest()[1]
 
     def unharmed(self, sent_max: int) -> None:
         """Assert what no attack may change, and that so many bytes were sent at the most."""
         self.keeps_its_tables()
         doubled = 2 ** (self.world.now / 3600)  # "doubles in an hour if somebody goes on"
-        assert self._participation().membership.size() <= BELIEVED_TIMES * 3 * doubled
+        assert self._local_group().membership.size() <= BELIEVED_TIMES * 3 * doubled
         assert self.sent.get(ELSEWHERE, 0) <= ASKED_MAX * 100
         assert sum(self.sent.values()) <= sent_max
         self.world.publish(self.ada, SOCCER, b"after")

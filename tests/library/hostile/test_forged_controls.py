@@ -62,11 +62,11 @@ class Scene:
 
 
 def tables(node: Node) -> tuple[object, ...]:
-    (participation,) = node.participations
+    (local_group,) = node.local_groups
     return (
-        sorted(map(str, participation.membership.neighbours())),
+        sorted(map(str, local_group.membership.neighbours())),
         sorted(str(entry.contact) for entry in node.liveness.entries.values()),
-        [link.known(link.super_topic) for link in participation.links],
+        [link.known(link.super_topic) for link in local_group.links],
         node.counters.events,
     )
 

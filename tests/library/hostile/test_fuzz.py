@@ -124,7 +124,7 @@ def capture(world: World) -> tuple[list[bytes], list[bytes]]:
 
 
 def topics_of(node: Node) -> list[Topic]:
-    wanted = [part.context.interest.topics for part in node.participations]
+    wanted = [part.context.interest.topics for part in node.local_groups]
     return list(dict.fromkeys(topic for topics in wanted for topic in topics))
 
 

@@ -59,8 +59,8 @@ class Scene:
 
     @property
     def holds_carol(self) -> bool:
-        (participation,) = self.ada.participations
-        return CAROL.public.peer_id in participation.membership.peers()
+        (local_group,) = self.ada.local_groups
+        return CAROL.public.peer_id in local_group.membership.peers()
 
     @property
     def refused(self) -> dict[str, int]:

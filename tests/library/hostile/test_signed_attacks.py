@@ -141,7 +141,7 @@ def victim_and_seen() -> tuple[Node, list[Batch]]:
 def test_nothing_of_an_attack_is_delivered_or_passed_on(who: str, count: int) -> None:
     victim, seen = victim_and_seen()
     attacker = Attacker(CERTIFICATES[who], seen, Random(count))
-    known = {p.topic: list(p.streams.known) for p in victim.participations}
+    known = {p.topic: list(p.streams.known) for p in victim.local_groups}
     before = dict.fromkeys(("events", "parasites"), 0) | {"events": victim.counters.events}
     attacks = list(ATTACKS.values())
     for number in range(count):
@@ -152,7 +152,7 @@ def test_nothing_of_an_attack_is_delivered_or_passed_on(who: str, count: int) ->
         assert all(send.control for send in victim.outbox.sends)
     counters = victim.counters
     assert {"events": counters.events, "parasites": counters.parasites} == before
-    assert {p.topic: list(p.streams.known) for p in victim.participations} == known
+    assert {p.topic: list(p.streams.known) for p in victim.local_groups} == known
     assert counters.unverified > count // 2
     assert victim.signing is not None
     assert {"forged", "unsigned", "expired", "early", "outside"} <= set(victim.signing.refused)
@@ -173,7 +173,7 @@ def test_publishers_without_end_let_nothing_be_replayed(who: str) -> None:
     for each in seen:
         victim.receive(frame(each, ADAS), START)
     assert victim.outbox.deliveries == []
-    assert all(len(p.streams.known) < STREAMS_MAX for p in victim.participations)
+    assert all(len(p.streams.known) < STREAMS_MAX for p in victim.local_groups)
 
 
 def test_what_a_newcomer_is_sent_again_is_too_old() -> None:

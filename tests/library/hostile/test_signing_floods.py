@@ -57,11 +57,11 @@ FLOODS: dict[str, Callable[[int], bytes]] = {
 
 
 def state(node: Node) -> tuple[object, ...]:
-    participation, signing = node.participation(SOCCER), node.signing
-    assert participation is not None
+    local_group, signing = node.local_group(SOCCER), node.signing
+    assert local_group is not None
     assert signing is not None
     known = signing._signatures.known  # type: ignore[attr-defined] # the real one
-    return list(participation.streams.known), list(known._chains), known.revocations.hash()
+    return list(local_group.streams.known), list(known._chains), known.revocations.hash()
 
 
 def test_lists_and_chains_that_are_known_make_nobody_look_through_all_certificates(

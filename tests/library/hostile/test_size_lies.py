@@ -27,7 +27,7 @@ def world_of(membership: str) -> tuple[AdmittedWorld, list[Node]]:
 
 
 def sizes(members: list[Node]) -> list[float]:
-    found = [node.participation(SOCCER) for node in members]
+    found = [node.local_group(SOCCER) for node in members]
     return [part.membership.size() for part in found if part is not None]
 
 
@@ -51,7 +51,7 @@ def test_no_lie_of_a_member_moves_the_estimate_of_the_others(
 
 def lies(liar: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every sample that a member says from now on be forged, with what it goes along with."""
-    (part,) = liar.participations
+    (part,) = liar.local_groups
     monkeypatch.setattr(vars(part.membership)["_estimate"], "encode", lambda now: FORGED)
 
 

@@ -46,10 +46,10 @@ def grow(
 
 def scamp(node: Node, topic: Topic = TOPIC) -> Scamp:
     """Return the node's membership in the community."""
-    participation = node.participation(topic)
-    assert participation is not None
-    assert isinstance(participation.membership, Scamp)
-    return participation.membership
+    local_group = node.local_group(topic)
+    assert local_group is not None
+    assert isinstance(local_group.membership, Scamp)
+    return local_group.membership
 
 
 def view_graph(nodes: Iterable[Node], topic: Topic = TOPIC) -> Graph:

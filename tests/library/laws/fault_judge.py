@@ -137,13 +137,13 @@ class _Acquaintances:
 
 def _addresses(process: Process) -> Iterator[str]:
     """Yield the addresses of all whom a process could ask for something."""
-    for participation in process.node.participations:
-        yield from (contact.address for contact in participation.membership.peers())
-        passive: Iterable[Contact] = getattr(participation.membership, "_passive", ())  # HyParView
+    for local_group in process.node.local_groups:
+        yield from (contact.address for contact in local_group.membership.peers())
+        passive: Iterable[Contact] = getattr(local_group.membership, "_passive", ())  # HyParView
         yield from (contact.address for contact in passive)
-        for part in (participation.membership, *participation.links):
+        for part in (local_group.membership, *local_group.links):
             yield from (cold.contact.address for cold in getattr(part, "_cold", ()))
-        for link in participation.links:
+        for link in local_group.links:
             yield from (entry.contact.address for entry in link._table.values())
 
 

@@ -24,16 +24,16 @@ def grown(membership: str, size: int, seed: int, **options: object) -> World:
 
 def membership_in(node: Node) -> Membership:
     """Return the node's membership of the community that is its only one."""
-    (participation,) = node.participations
-    return participation.membership
+    (local_group,) = node.local_groups
+    return local_group.membership
 
 
 def graph_of(world: World) -> Graph:
     """Return whom each living member has in its table, the dead included, by address."""
     return {
-        address: {contact.address for contact in participation.membership.peers()}
+        address: {contact.address for contact in local_group.membership.peers()}
         for address, node in world.alive.items()
-        for participation in node.participations
+        for local_group in node.local_groups
     }
 
 

@@ -59,10 +59,10 @@ def uniform(net: World, sizes: dict[Topic, int], parameters: Parameters) -> list
     for topic, size in sizes.items():
         nodes = [net.join(topic, gap=0.0) for _ in range(size)]
         for node in nodes:
-            (participation,) = node.participations
+            (local_group,) = node.local_groups
             for other in nodes:
                 if other is not node:
-                    participation.membership.peers().add(other.me)
+                    local_group.membership.peers().add(other.me)
     net.run(0.5)
     return nodes
 
@@ -88,7 +88,7 @@ def assert_once_and_no_parasites(net: World) -> None:
     got = [(node.me.peer, d.group, d.event.id) for node, d in net.delivered]
     assert len(got) == len(set(got))
     assert sum(node.counters.parasites for node in net.alive.values()) == 0
-    assert all(node.participation(Topic(())) or d.group != ROOT.group for node, d in net.delivered)
+    assert all(node.local_group(Topic(())) or d.group != ROOT.group for node, d in net.delivered)
 
 
 def test_the_chain_is_a_distribution_and_meets_what_is_known() -> None:

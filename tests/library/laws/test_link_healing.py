@@ -40,9 +40,9 @@ class Levels:
 
     def links(self, node: Node) -> set[str]:
         """Return the addresses of a process's super-processes."""
-        participation = node.participation(X)
-        assert participation is not None
-        return {contact.address for contact in participation.links[0].nearest()[1]}
+        local_group = node.local_group(X)
+        assert local_group is not None
+        return {contact.address for contact in local_group.links[0].nearest()[1]}
 
     def all_linked(self) -> bool:
         """Say whether every process below has a super-process that lives."""

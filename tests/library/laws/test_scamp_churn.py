@@ -271,14 +271,14 @@ def test_gateway_out_of_reach() -> None:
     nodes = grow(net, 20, gateways=(address,))
     newcomer = net.add((address,))
     net.cut(lambda source, target: address not in (source, target))
-    participation = net.do(newcomer, lambda n, now: n.join(TOPIC, now))
+    local_group = net.do(newcomer, lambda n, now: n.join(TOPIC, now))
     net.run(15.0)
-    assert not participation.joined
-    assert participation.unanswered is not None
-    assert participation.unanswered.unreachable == (address,)
+    assert not local_group.joined
+    assert local_group.unanswered is not None
+    assert local_group.unanswered.unreachable == (address,)
     assert strongly_connected(view_graph(nodes))
     net.heal()
-    assert net.run(31.0, until=lambda: participation.joined)
+    assert net.run(31.0, until=lambda: local_group.joined)
     net.run(1.0)
     assert strongly_connected(view_graph([*nodes, newcomer]))
 
@@ -390,9 +390,9 @@ def test_who_leaves_right_after_joining_is_not_kept() -> None:
     nodes = settled(net, 12)
     hasty = net.add((nodes[0].me.address,))
     net.do(hasty, lambda node, now: node.join(TOPIC, now))
-    participation = hasty.participation(TOPIC)
-    assert participation is not None
-    assert net.run(5.0, until=lambda: participation.joined)
+    local_group = hasty.local_group(TOPIC)
+    assert local_group is not None
+    assert net.run(5.0, until=lambda: local_group.joined)
     net.do(hasty, lambda node, now: node.leave(TOPIC, now))
     net.run(1.0)  # far less than the silence that would end the arc otherwise
     assert all(hasty.me.peer not in scamp(node).peers() for node in nodes)

@@ -64,9 +64,9 @@ def mutual(communities: Iterable[Community]) -> bool:
     held: set[tuple[bytes, bytes]] = set()
     for community in communities:
         me = community._lifetime.running().node.me.peer
-        assert community._participation is not None
+        assert community._local_group is not None
         arcs |= {(me, peer.peer) for peer in community.peers}
-        scamp = community._participation.membership
+        scamp = community._local_group.membership
         assert isinstance(scamp, Scamp)
         held |= {(holder.peer, me) for holder in scamp.holders()}
     return arcs == held

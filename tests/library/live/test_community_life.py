@@ -285,8 +285,8 @@ async def test_with_retry_a_process_joins_once_the_gateway_runs() -> None:
     async with CommunityManager(gateways=[address]) as manager:
         joining = asyncio.create_task(manager.join(".a", retry=True, timeout=None))
         # Until it has learned that nobody answers.
-        await eventually(lambda: (c := manager.community(".a"))._participation is not None
-                         and c._participation.unanswered)  # fmt: skip
+        await eventually(lambda: (c := manager.community(".a"))._local_group is not None
+                         and c._local_group.unanswered)  # fmt: skip
         async with CommunityManager(bind=address):
             assert (await joining).state == "alone"
 

@@ -33,8 +33,8 @@ async def test_a_process_wants_what_its_subscriptions_want_together() -> None:
         quakes = manager.community(".quakes")
 
         def wanted() -> str:
-            assert quakes._participation is not None
-            return str(quakes._participation.context.interest.whole)
+            assert quakes._local_group is not None
+            return str(quakes._local_group.context.interest.whole)
 
         strong = quakes.subscribe(where="mag >= 5")
         assert wanted() == ".quakes and mag >= 5"

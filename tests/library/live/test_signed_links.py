@@ -57,7 +57,7 @@ def member(files: Path, name: str, *trusted: str) -> dict[str, Any]:
 def known_to(manager: CommunityManager) -> list[Contact]:
     assert manager._lifetime.runner is not None
     node = manager._lifetime.runner.node
-    tables = [peer for one in node.participations for peer in one.membership.neighbours()]
+    tables = [peer for one in node.local_groups for peer in one.membership.neighbours()]
     return [*tables, *(entry.contact for entry in node.liveness.entries.values())]
 
 

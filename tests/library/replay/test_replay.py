@@ -181,8 +181,8 @@ def mishear(network: VirtualNetwork) -> None:
 
 
 def forget(network: VirtualNetwork) -> None:
-    (participation,) = next(iter(network)).node.participations
-    table = participation.membership.peers()
+    (local_group,) = next(iter(network)).node.local_groups
+    table = local_group.membership.peers()
     table.discard(next(iter(table)).peer)
 
 

@@ -108,9 +108,9 @@ class HpmcastWorld(World):
 
 
 def views(node: Node) -> HpmcastMembership:
-    (participation,) = node.participations
-    assert isinstance(participation.membership, HpmcastMembership)
-    return participation.membership
+    (local_group,) = node.local_groups
+    assert isinstance(local_group.membership, HpmcastMembership)
+    return local_group.membership
 
 
 def true_table(

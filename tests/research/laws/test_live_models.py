@@ -89,7 +89,7 @@ def neither(dead: set[str], one: str, other: str) -> bool:
 
 
 def wants(node: Node) -> bool:
-    return node.participation(A) is not None
+    return node.local_group(A) is not None
 
 
 def counted(group: World, others: Sequence[Node]) -> tuple[int, int]:
@@ -104,7 +104,7 @@ def entries(group: World) -> float:
     """Return how many others a process knows, holders included if it knows them."""
     known_by = []
     for node in group.nodes:
-        membership = next(iter(node.participations)).membership
+        membership = next(iter(node.local_groups)).membership
         contacts = [*membership.peers(), *(membership.holders() or ())]
         known_by.append(len({contact.peer for contact in contacts}))
     return fmean(known_by)

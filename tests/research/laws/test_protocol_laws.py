@@ -102,9 +102,9 @@ class Dealt(World):
         pairs = combinations(range(len(peers)), 2) if links is None else links
         for one, other in pairs:
             for mine, theirs in ((one, other), (other, one)):
-                for participation in self.processes[mine].node.participations:
-                    if participation.topic in groups[theirs]:
-                        participation.membership.peers().add(self.processes[theirs].me)
+                for local_group in self.processes[mine].node.local_groups:
+                    if local_group.topic in groups[theirs]:
+                        local_group.membership.peers().add(self.processes[theirs].me)
         self.receivers: list[tuple[Process, Deliver]] = []
 
     def _on_delivery(self, process: Process, delivery: Deliver) -> None:
@@ -415,9 +415,9 @@ def test_percolation_on_scamp_is_the_simulators_on_the_overlay_of_its_tables(
     for publisher in range(0, 40, 4):
         links = set()
         for number, node in enumerate(group.nodes):
-            participation = node.participation(A if number % 4 == 0 else X)
-            assert participation is not None
-            membership = participation.membership
+            local_group = node.local_group(A if number % 4 == 0 else X)
+            assert local_group is not None
+            membership = local_group.membership
             for contact in (*membership.peers(), *(membership.holders() or ())):
                 links.add((number, numbers[contact.peer]))
         assert links == {(two, one) for one, two in links}

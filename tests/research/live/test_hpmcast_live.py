@@ -135,7 +135,7 @@ async def test_what_subscribers_want_of_attributes_is_known_to_others_as_it_chan
         """Wait until a process, and the third, which passes events on, knows what everybody wants,
         itself included."""
         for community in (here, third.community(NEWS)):
-            membership = community._participation and community._participation.membership
+            membership = community._local_group and community._local_group.membership
             assert isinstance(membership, HpmcastMembership)
             table = membership.table
             await eventually(

@@ -48,9 +48,9 @@ def publish(
 
 def links(node: Node, topic: Topic) -> tuple[Topic, set[str]]:
     """Return the level of the node's super-topic table and the addresses in it."""
-    participation = node.participation(topic)
-    assert participation is not None
-    level, contacts = participation.links[0].nearest()
+    local_group = node.local_group(topic)
+    assert local_group is not None
+    level, contacts = local_group.links[0].nearest()
     return level, {contact.address for contact in contacts}
 
 
@@ -74,7 +74,7 @@ def test_2_1_a_publisher_is_interested_like_a_subscriber(net: World) -> None:
     keeps the same tables."""
     nodes = community(net, A, 5)
     assert nodes[-1] in publish(net, nodes[-1], A)
-    assert all(len(p.membership.peers()) for n in nodes for p in n.participations)
+    assert all(len(p.membership.peers()) for n in nodes for p in n.local_groups)
 
 
 def test_2_2_each_process_gossips_to_ln_n_plus_c(net: World) -> None:
@@ -83,9 +83,9 @@ def test_2_2_each_process_gossips_to_ln_n_plus_c(net: World) -> None:
     publish(net, nodes[0], ROOT)
     copies = [node.counters.event_copies_sent for node in nodes]
     for node, sent in zip(nodes, copies, strict=True):
-        participation = node.participation(ROOT)
-        assert participation is not None
-        assert sent == min(ceil(log(30) + 5), len(participation.membership.peers()))
+        local_group = node.local_group(ROOT)
+        assert local_group is not None
+        assert sent == min(ceil(log(30) + 5), len(local_group.membership.peers()))
 
 
 def test_3_1_the_publisher_may_leave_at_once(net: World) -> None:
@@ -123,10 +123,10 @@ def test_3_2_two_tables_a_topic_whatever_lies_below(net: World) -> None:
     for topic in (AB, AX, ABC):
         community(net, topic, 3)
     for node, topic, supers in ((root[0], ROOT, 0), (a[0], A, 1)):
-        assert [p.topic for p in node.participations] == [topic]
-        assert [len(p.links) for p in node.participations] == [supers]
+        assert [p.topic for p in node.local_groups] == [topic]
+        assert [len(p.links) for p in node.local_groups] == [supers]
         members = addresses(root if topic == ROOT else a)
-        assert {c.address for p in node.participations for c in p.membership.peers()} <= members
+        assert {c.address for p in node.local_groups for c in p.membership.peers()} <= members
 
 
 def test_3_2_1_the_super_topic_table_has_constant_size_z(net: World) -> None:
@@ -143,10 +143,10 @@ def test_3_2_1_the_super_topic_table_has_constant_size_z(net: World) -> None:
 def test_3_2_2_a_new_subtopic_is_transparent(net: World) -> None:
     """3.2.2: "new subtopics can be added dynamically [...] in a completely transparent manner"."""
     a = community(net, A, 6)
-    before = [node.participation(A) for node in a]
+    before = [node.local_group(A) for node in a]
     ab = community(net, AB, 3)
     assert publish(net, ab[0], AB) == {*a, *ab}
-    assert [node.participation(A) for node in a] == before
+    assert [node.local_group(A) for node in a] == before
 
 
 def test_3_3_bootstrapping_finds_the_direct_super_community(net: World) -> None:
@@ -255,7 +255,7 @@ def test_3_6_unrelated_topics_in_one_process(net: World) -> None:
     both = ab[1]
     net.do(both, lambda n, now: n.join(AX, now))
     net.run(8.0)
-    assert [p.topic for p in both.participations] == [AB, AX]
+    assert [p.topic for p in both.local_groups] == [AB, AX]
     assert publish(net, ax[0], AX) == {*root, *ax, both}
     assert publish(net, ab[0], AB) == {*root, *ab}
 
@@ -267,9 +267,9 @@ def test_3_6_several_super_topics_deliver_once(net: World) -> None:
     node = net.add((root[0].me.address,), parameters=SURE)
     net.do(node, lambda n, now: n.join(AB, now, super_topics=(A, other)))
     net.run(10.0)
-    participation = node.participation(AB)
-    assert participation is not None
-    assert len(participation.links) == 2
+    local_group = node.local_group(AB)
+    assert local_group is not None
+    assert len(local_group.links) == 2
     before = len(net.delivered)
     assert publish(net, node, AB) == {node, *root, *a, *o}
     assert len(net.delivered) - before == 1 + len(root) + len(a) + len(o)
@@ -287,9 +287,9 @@ def test_5_1_a_community_may_be_empty(net: World) -> None:
     Deviation: in ours the first member founds it, with or without a gateway."""
     gateway = net.add()
     founder = net.add((gateway.me.address,))
-    participation = net.do(founder, lambda n, now: n.join(A, now))
+    local_group = net.do(founder, lambda n, now: n.join(A, now))
     net.run(1.0)
-    assert participation.joined
+    assert local_group.joined
     assert publish(net, founder, A) == {founder}
     hermit = net.add(())
     assert net.do(hermit, lambda n, now: n.join(A, now)).joined

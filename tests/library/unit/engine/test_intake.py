@@ -189,9 +189,9 @@ def test_a_forged_stream_of_its_own_does_not_silence_a_publisher() -> None:
 def test_several_events_in_a_group_that_takes_each_by_itself_are_malformed() -> None:
     world = World(protocol="broadcast", topics=[A])
     node = world.join(A)
-    (participation,) = node.participations
+    (local_group,) = node.local_groups
     several = batch_of(PUBLISHERS[0], 1, A, b"a", b"b")
-    frame = frame_of(several, participation.topic.group, SENDERS[0])
+    frame = frame_of(several, local_group.topic.group, SENDERS[0])
     world.inject(node.me.address, frame)
     assert (node.counters.malformed, world.delivered) == (1, [])
 
@@ -207,8 +207,8 @@ def test_over_a_link_an_event_in_anothers_name_is_refused_new_or_not() -> None:
     world = AdmittedWorld()
     ada, victim, named = (world.member(one, SOCCER) for one in (ADA, key(1), key(2)))
     world.run(3.0)
-    (participation,) = victim.participations
-    participation.reports_duplicates = True
+    (local_group,) = victim.local_groups
+    local_group.reports_duplicates = True
     me, another = ada.me.peer, named.me.peer
     by = with_own(ADA, certificate(ADA))
 
@@ -232,8 +232,8 @@ def test_over_a_link_an_event_in_anothers_name_is_refused_new_or_not() -> None:
 def test_events_are_signs_of_life_of_their_senders() -> None:
     """The processes of an event loop share frames."""
     world, node = crowd()
-    (participation,) = node.participations
-    peers = [contact.peer for contact in participation.membership.peers()][:2]
+    (local_group,) = node.local_groups
+    peers = [contact.peer for contact in local_group.membership.peers()][:2]
     now = world.now + 0.5
     assert all(node.liveness.last_heard(peer) < now for peer in peers)
     new = [record(batch_of(PUBLISHERS[0], 1 + n, A), A, peer, "") for n, peer in enumerate(peers)]

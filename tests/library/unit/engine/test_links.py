@@ -563,7 +563,7 @@ def searching_processes(topics: int) -> tuple[World, list[Node]]:
 
 def all_know(nodes: list[Node], above: list[Node]) -> bool:
     """Whether all tables of these processes have those above, and no others."""
-    tables = [table for node in nodes for part in node.participations for table in part.links]
+    tables = [table for node in nodes for part in node.local_groups for table in part.links]
     known = [{contact.peer for contact in table.nearest()[1]} for table in tables]
     return all(peers == {node.me.peer for node in above} for peers in known)
 
@@ -761,9 +761,9 @@ def test_a_flood_of_invented_processes_leaves_the_table_at_z() -> None:
 
 
 def link_of(node: Node, topic: Topic) -> SuperLinks:
-    participation = node.participation(topic)
-    assert participation is not None
-    return participation.links[0]
+    local_group = node.local_group(topic)
+    assert local_group is not None
+    return local_group.links[0]
 
 
 def test_the_nearer_community_replaces_the_farther_when_it_appears() -> None:
@@ -829,8 +829,8 @@ def test_the_links_learn_at_once_of_a_death_that_the_membership_has_found() -> N
     join(network, both, A)
     assert network.run(30, until=lambda: link_of(low, AB).nearest()[1] == [both.me])
     network.kill(both)
-    (participation,) = low.participations
-    membership = participation.membership
+    (local_group,) = low.local_groups
+    membership = local_group.membership
     assert network.run(30, until=lambda: both.me.peer not in membership.peers())
     assert link_of(low, AB).nearest()[1] == []
     assert link_of(low, AB).searching

@@ -116,12 +116,12 @@ def test_leaving_one_super_community_leaves_the_link_to_the_other() -> None:
     low = network.add((next(iter(network.alive)),), parameters=ALWAYS)
     join(network, low, bottom, super_topics=(left, right))
     network.run(20.0)
-    (participation,) = low.participations
-    assert [link.nearest()[1] for link in participation.links] == [[both.me], [both.me]]
+    (local_group,) = low.local_groups
+    assert [link.nearest()[1] for link in local_group.links] == [[both.me], [both.me]]
     network.leave(both, left)
     publish(network, low, bottom)
     network.run(0.5)
-    assert [link.nearest()[1] for link in participation.links] == [[], [both.me]]
+    assert [link.nearest()[1] for link in local_group.links] == [[], [both.me]]
 
 
 def test_unrelated_topics_in_one_process_do_not_mix() -> None:
@@ -154,7 +154,7 @@ def test_the_receipt_counts_the_copies_that_left() -> None:
     assert receipt.id == EventId(stream_id(one.me.peer, 0), 1)
 
 
-def test_publishing_needs_a_participation_and_a_payload_that_fits() -> None:
+def test_publishing_needs_a_local_group_and_a_payload_that_fits() -> None:
     network, [one] = network_of(A)
     with pytest.raises(KeyError):
         publish(network, one, B)
@@ -198,8 +198,8 @@ def test_who_links_to_a_process_that_left_is_told_and_stops() -> None:
     network.leave(top, ROOT)
     publish(network, low, A)
     network.run(0.6)
-    (participation,) = low.participations
-    assert participation.live_links() == 0
+    (local_group,) = low.local_groups
+    assert local_group.live_links() == 0
     publish(network, low, A)
     network.run(0.1)
     assert (top.counters.late, top.counters.parasites) == (1, 0)
@@ -212,8 +212,8 @@ def test_who_links_is_told_also_about_an_event_from_further_down() -> None:
     publish(network, low, AB)
     network.run(0.6)
     assert deliveries(network, middle) == [(A.group, b"!")]
-    (participation,) = middle.participations
-    assert participation.live_links() == 0
+    (local_group,) = middle.local_groups
+    assert local_group.live_links() == 0
 
 
 @pytest.mark.parametrize("address", ["tcp://*:1", "ipc:///etc/passwd", "\x00", "tcp://h:1;x"])
@@ -337,7 +337,7 @@ def test_a_wrong_topic_in_a_message_is_malformed(name: str) -> None:
 def test_two_cold_peers_of_one_address_come_back_as_one() -> None:
     """A process that crashed and restarted twice on its port left two identities behind."""
     network, [one, *_] = network_of(A, A, A, A)
-    (participation,) = one.participations
+    (local_group,) = one.local_groups
     for ghost in (stranger(1), stranger(2)):
         same_port = Contact(ghost.peer, "tcp://10.9.9.9:1")
         network.inject(
@@ -346,8 +346,8 @@ def test_two_cold_peers_of_one_address_come_back_as_one() -> None:
         network.run(9.0)  # held, silent, given up: cold
     back = Contact(stranger(2).peer, "tcp://10.9.9.9:1")
     network.inject(one.me.address, control(Kind.MEMBERSHIP, A, back, said.Kept()))
-    assert participation.membership.peers().get(back.peer) == back
-    assert stranger(1).peer not in participation.membership.peers()
+    assert local_group.membership.peers().get(back.peer) == back
+    assert stranger(1).peer not in local_group.membership.peers()
 
 
 # -- hostile numbers and floods ------------------------------------------------------------
@@ -488,8 +488,8 @@ def test_a_flood_of_invented_peers_leaves_every_table_bounded(name: str) -> None
     assert sizes["list"] <= room
     assert sizes["dict"] <= room
     network.run(20.0)  # the inventions never answer
-    (participation,) = one.participations
-    assert len(participation.membership.peers()) <= 2
+    (local_group,) = one.local_groups
+    assert len(local_group.membership.peers()) <= 2
 
 
 def test_after_the_last_sequence_number_comes_a_new_stream() -> None:
@@ -612,8 +612,8 @@ def test_who_was_taken_in_before_its_search_was_answered_joins_once() -> None:
     node = network.start(searching)
     join(network, node, A)
     network.inject(node.me.address, control(Kind.MEMBERSHIP, A, member.me, Greeting()))
-    (participation,) = node.participations
-    assert participation.joined
+    (local_group,) = node.local_groups
+    assert local_group.joined
     node.contacts_found(Finding(A, (member.me,), size=2.0), network.now)
     assert [one for one in node.outbox.wakes if one.token.kind is Kind.MEMBERSHIP] == []
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from camcast.doors.plugs import find_backend, find_discovery
+from camcast.engine.local_group import LocalGroup
 from camcast.engine.node import Node
-from camcast.engine.participation import Participation
 from camcast.engine.settings import Settings
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.testing.world import World
@@ -36,10 +36,10 @@ def add(world: World, gateways: Gateways, remember: Path | None = None) -> Node:
     )
 
 
-def join(world: World, node: Node, topic: Topic, seconds: float = 3.0) -> Participation:
-    participation = world.do(node, lambda n, now: n.join(topic, now))
+def join(world: World, node: Node, topic: Topic, seconds: float = 3.0) -> LocalGroup:
+    local_group = world.do(node, lambda n, now: n.join(topic, now))
     world.run(seconds)
-    return participation
+    return local_group
 
 
 def test_a_register_and_one_that_does_not_know_make_no_founder() -> None:
@@ -123,8 +123,8 @@ def test_those_who_find_the_gateway_again_at_once_found_one_community() -> None:
     world.run(4.0)
     world.restart(gateway)
     world.run(3.5)  # they ask 5 s after the start, and would announce themselves after 10 s
-    assert all(participation.joined for participation in joining)
-    assert all(len(participation.membership.peers()) for participation in joining)
+    assert all(local_group.joined for local_group in joining)
+    assert all(len(local_group.membership.peers()) for local_group in joining)
 
 
 def test_a_silent_gateway_is_asked_again_within_a_seek() -> None:

@@ -15,8 +15,8 @@ from camcast import CommunityManager
 from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
 from camcast.doors.options import OptionError
 from camcast.doors.protocol import Group
+from camcast.engine.local_group import LocalGroup
 from camcast.engine.node import Node
-from camcast.engine.participation import Participation
 from camcast.protocols.camcast import Camcast, CamcastProtocol, Gossip, make_spread
 from camcast.protocols.tree import Tree
 from camcast.research.scenarios.base import ScenarioError
@@ -108,13 +108,13 @@ class Floods:
         return self.net.do(self.nodes[at], lambda node, now: node.publish(topic, b"!", now))
 
     def table(self, at: int) -> set[PeerId]:
-        [participation] = self.nodes[at].participations
-        return {contact.peer for contact in participation.membership.peers()}
+        [local_group] = self.nodes[at].local_groups
+        return {contact.peer for contact in local_group.membership.peers()}
 
 
 def flood_of(node: Node) -> Flood:
-    [participation] = node.participations
-    flood = vars(participation.dissemination)["_spread"]
+    [local_group] = node.local_groups
+    flood = vars(local_group.dissemination)["_spread"]
     assert isinstance(flood, Flood)
     return flood
 
@@ -207,9 +207,9 @@ def test_timers_and_the_start_reach_the_spread() -> None:
 # -- the spread inside a community is a parameter, and a tree needs repair -----------------------
 
 
-def participation(parameters: Parameters, protocol: str, *, repair: bool) -> Participation:
+def local_group(parameters: Parameters, protocol: str, *, repair: bool) -> LocalGroup:
     world = World(parameters=parameters, protocol=protocol, topics=(A,), repair=repair)
-    made = world.join(A).participation(A)
+    made = world.join(A).local_group(A)
     assert made is not None
     return made
 
@@ -222,7 +222,7 @@ def test_a_tree_is_chosen_and_needs_repair(protocol: str) -> None:
         (TREE, False, Gossip),
         (Parameters(spread="tree", retention_seconds=0), True, Gossip),
     ):
-        made = participation(parameters, protocol, repair=repair)
+        made = local_group(parameters, protocol, repair=repair)
         assert isinstance(make_spread(made.context), kind)
         assert made.dissemination.flags_busy is (kind is Tree)
 

@@ -53,8 +53,8 @@ def protocol_wakes(node: Node) -> list[Wake]:
 
 def cached(group: World, at: int, of: int) -> tuple[Topic, ...] | None:
     """Return what a process of the fleet believes that another subscribes to."""
-    [participation] = group.nodes[at].participations
-    cache: dict[PeerId, tuple[Topic, ...]] = participation.dissemination._cache  # type: ignore[attr-defined]  # the cache is what is tested
+    [local_group] = group.nodes[at].local_groups
+    cache: dict[PeerId, tuple[Topic, ...]] = local_group.dissemination._cache  # type: ignore[attr-defined]  # the cache is what is tested
     return cache.get(group.nodes[of].me.peer)
 
 
@@ -106,8 +106,8 @@ def test_a_cache_holds_so_many_strangers_and_so_many_topics() -> None:
     """What is full keeps whom it knows, and goes on to hear of them."""
     group = pair(tick_seconds=10**6)
     [node, _] = group.nodes
-    [participation] = node.participations
-    cache = participation.dissemination._cache  # type: ignore[attr-defined]  # is what is tested
+    [local_group] = node.local_groups
+    cache = local_group.dissemination._cache  # type: ignore[attr-defined]  # is what is tested
     for number in range(CACHE_MAX + 10):
         node.receive(subscriptions(stranger(number), ".a"), group.now)
     node.receive(subscriptions(stranger(5), *(f".t{n}" for n in range(1000))), group.now)
@@ -159,8 +159,8 @@ def test_no_timer_is_left_when_the_buffer_is_empty() -> None:
     group.run(30.0)
     assert tokens["PROTOCOL"] == spent
     for node in group.nodes:
-        [participation] = node.participations
-        spreading = vars(participation.dissemination)
+        [local_group] = node.local_groups
+        spreading = vars(local_group.dissemination)
         assert not spreading["_gossips"]
         assert not spreading["_awake"]
 
@@ -192,8 +192,8 @@ def test_the_oldest_event_leaves_a_full_buffer() -> None:
     [node] = group.nodes
     for number in range(BUFFERED_MAX + 3):
         node.receive(event(number), group.now)
-    [participation] = node.participations
-    buffered = list(vars(participation.dissemination)["_gossips"])
+    [local_group] = node.local_groups
+    buffered = list(vars(local_group.dissemination)["_gossips"])
     assert len(buffered) == BUFFERED_MAX
     assert buffered[0].publisher == stranger(3)
 
@@ -225,7 +225,7 @@ def test_copies_to_other_clusters_go_to_others_at_random() -> None:
     sender = group.nodes[0]
     mine = cluster_of(sender.me.peer, 3)
     chosen = set[str]()
-    _, across = sender.participations
+    _, across = sender.local_groups
     others = [c for c in across.membership.peers() if cluster_of(c.peer, 3) != mine]
     assert len(others) >= 4
     everybody = {node.me.address: node.me.peer for node in group.nodes}

@@ -178,8 +178,8 @@ def test_a_copy_to_an_address_that_never_was_is_undeliverable() -> None:
     bench = Bench()
     one, _ = bench.community(2)
     nobody = Contact(PeerId(b"n" * 16), "tcp://192.0.2.1:9")
-    (participation,) = one.node.participations
-    participation.membership.peers().add(nobody)
+    (local_group,) = one.node.local_groups
+    local_group.membership.peers().add(nobody)
     bench.say(one)
     bench.run(0.1)  # until it would arrive, before the next heartbeat
     assert bench.network.undeliverable == 1

@@ -44,9 +44,9 @@ class Watched(World):
         self.invariants.on_delivery(process, delivery)
 
     def scamp(self, number: int) -> Scamp:
-        (participation,) = self.processes[number].node.participations
-        assert isinstance(participation.membership, Scamp)
-        return participation.membership
+        (local_group,) = self.processes[number].node.local_groups
+        assert isinstance(local_group.membership, Scamp)
+        return local_group.membership
 
     def look(self, times: int = 2, every_seconds: float = 0.5) -> None:
         for _ in range(times):

@@ -47,8 +47,8 @@ def networks(monkeypatch: pytest.MonkeyPatch) -> list[Spied]:
 
 
 def table(process: Process) -> list[PeerId]:
-    (participation,) = process.node.participations
-    return [contact.peer for contact in participation.membership.peers()]
+    (local_group,) = process.node.local_groups
+    return [contact.peer for contact in local_group.membership.peers()]
 
 
 # -- what is sent ------------------------------------------------------------------------------
@@ -130,8 +130,8 @@ def test_super_tables_name_the_super_communities(networks: list[Spied]) -> None:
         processes = list(network)
         sixth, eighth = ({p.me.peer for p in processes[a:b]} for a, b in ((8, 14), (14, 16)))
         for process in processes[:8]:
-            (participation,) = process.node.participations
-            one, other = (link.nearest()[1] for link in participation.links)
+            (local_group,) = process.node.local_groups
+            one, other = (link.nearest()[1] for link in local_group.links)
             assert len({contact.peer for contact in one} & sixth) == len(one) == 3
             assert {contact.peer for contact in other} == eighth
 

@@ -85,9 +85,9 @@ def said(kind: Kind, topic: Topic, message: Message) -> bytes:
 
 
 def history(node: Node, now: float) -> None:
-    participation = node.participation(A)
-    assert participation is not None
-    node.history(participation, 1e6, now)
+    local_group = node.local_group(A)
+    assert local_group is not None
+    node.history(local_group, 1e6, now)
 
 
 INPUTS: Final[dict[str, Callable[[Node, float], object]]] = {

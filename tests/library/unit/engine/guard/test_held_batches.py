@@ -16,13 +16,13 @@ from camcast.vocabulary.identity import PeerId
 from tests.signed_world import SOCCER
 
 PEER = PeerId(b"P" * 16)
-PARTICIPATION = World().join(SOCCER).participation(SOCCER)
+GROUP_OF_ADA = World().join(SOCCER).local_group(SOCCER)
 
 
 def waiting(number: int, size: int = 4, certificate: bytes = b"unknown!") -> HeldBatch:
     batch = make_batch(stream_id(PEER, 7), number, [bytes(size)], SOCCER)
-    assert PARTICIPATION is not None
-    return HeldBatch(PARTICIPATION, batch.signed(certificate, lambda _: bytes(64)), PEER, number)
+    assert GROUP_OF_ADA is not None
+    return HeldBatch(GROUP_OF_ADA, batch.signed(certificate, lambda _: bytes(64)), PEER, number)
 
 
 def test_the_oldest_goes_first() -> None:

@@ -99,8 +99,8 @@ def test_a_revoked_member_is_out_of_all_tables_within_half_a_minute(membership: 
 
 def knows(node: Node, other: Node) -> bool:
     """Say whether a process has another one in a table."""
-    known = [c.peer for p in node.participations for c in p.membership.peers()]
-    above = [c.peer for p in node.participations for link in p.links for c in link.nearest()[1]]
+    known = [c.peer for p in node.local_groups for c in p.membership.peers()]
+    above = [c.peer for p in node.local_groups for link in p.links for c in link.nearest()[1]]
     return other.me.peer in (*known, *above)
 
 

@@ -38,9 +38,9 @@ def test_a_hole_is_asked_for_though_what_was_told_before_is_still_waited_for(
 ) -> None:
     """After a cut, what a tree waited for eight seconds for became a hole as the stream went on."""
     one, other = members(world, A, A)
-    (participation,) = other.participations
-    assert participation.repair is not None
-    participation.repair.report_to(Patient())
+    (local_group,) = other.local_groups
+    assert local_group.repair is not None
+    local_group.repair.report_to(Patient())
     world.publish(one, A, b"1")
     world.sever((one, other))
     world.publish(one, A, b"2", seconds=0.5)
@@ -58,7 +58,7 @@ def test_a_newcomer_gets_what_was_said_as_it_joined_however_long_its_question_ta
     (one,) = members(world, A)
     world.virtual.weather = Weather(Climate(latency=Constant(0.3)), Random(1))
     newcomer = world.join(A)
-    (joins,) = newcomer.participations
+    (joins,) = newcomer.local_groups
     while not joins.joined:
         world.run(0.01)
     world.cut(lambda *_: False)
@@ -381,13 +381,13 @@ def test_what_nobody_keeps_any_more_is_told(world: RepairWorld) -> None:
     world.publish(one, A, b"after", seconds=60.0)
     assert world.payloads(away) == [b"before", b"after"]
     assert world.told == [(away, Missed(stream, A, 2, 4))]
-    (participation,) = away.participations
-    assert participation.repair is not None
-    assert participation.repair.told_missed == 3
+    (local_group,) = away.local_groups
+    assert local_group.repair is not None
+    assert local_group.repair.told_missed == 3
     said = [message for source, _, message in world.said if source == away.me.address]
-    assert participation.repair.haves_sent == sum(isinstance(one, Have) for one in said)
-    assert participation.repair.wants_sent == sum(isinstance(one, Want) for one in said) > 0
-    assert participation.repair.incomplete_streams == participation.repair.holes() == 0
+    assert local_group.repair.haves_sent == sum(isinstance(one, Have) for one in said)
+    assert local_group.repair.wants_sent == sum(isinstance(one, Want) for one in said) > 0
+    assert local_group.repair.incomplete_streams == local_group.repair.holes() == 0
 
 
 def test_nobody_is_told_while_one_that_is_cut_off_may_have_it(world: RepairWorld) -> None:

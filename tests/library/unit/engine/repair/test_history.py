@@ -38,9 +38,9 @@ def test_who_asks_for_history_again_and_again_gets_no_more_than_the_second_allow
 
 def second(world: RepairWorld, node: Node) -> int:
     """Return the second since 1970 of a node's clock."""
-    (participation,) = node.participations
-    assert participation.repair is not None
-    return int(participation.repair._clock.wall(world.now))
+    (local_group,) = node.local_groups
+    assert local_group.repair is not None
+    return int(local_group.repair._clock.wall(world.now))
 
 
 def referrals(world: RepairWorld) -> set[tuple[str, str]]:
@@ -86,9 +86,9 @@ def test_who_knows_the_same_says_nothing(world: RepairWorld) -> None:
     one, other = members(world, A, A)
     since = second(world, one)
     world.publish(one, A, b"goal", seconds=5.0)
-    (participation,) = other.participations
-    assert participation.repair is not None
-    parts = participation.repair._tally.parts(since, since + 5)
+    (local_group,) = other.local_groups
+    assert local_group.repair is not None
+    parts = local_group.repair._tally.parts(since, since + 5)
     assert parts.strip(b"\0")
     assert not world.ask(one, Compare(100.0, since, parts))
 

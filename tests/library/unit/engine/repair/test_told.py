@@ -328,13 +328,13 @@ def test_who_is_late_itself_compares_nothing_with_those_who_are_not(
 ) -> None:
     one, other = members(world, A, A)
     world.publish(one, A, seconds=5.0)
-    (participation,) = one.participations
-    assert participation.repair is not None
+    (local_group,) = one.local_groups
+    assert local_group.repair is not None
     one._around.lateness.add(late, world.now)
     second, tally = one._around.lateness.second(one.clock, world.now), bytes(8)
     second += one._around.lateness.lag(world.now)  # to which one goes that is not late
     stranger = Contact(PeerId(b"newcomer-newcome"), other.me.address)
-    hear = participation.repair.on_tally
+    hear = local_group.repair.on_tally
     world.do(one, lambda _, now: hear(stranger, tally, second, now))
     assert fulls(world) == told
 

@@ -1,4 +1,4 @@
-"""Participation: what a process holds for one group, such as a community, that it is in."""
+"""LocalGroup: what a process holds for one group, such as a community, that it is in."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RETRY_SECONDS: Final = 1.0  # chosen: a restarted gateway is found again within 
 
 
 @define(eq=False)
-class Participation:
+class LocalGroup:
     """One group that this process takes part in (paper 000, 2.1: it is "interested")."""
 
     context: DisseminationContext
@@ -41,7 +41,7 @@ class Participation:
     reports_duplicates: bool
     """Whether the trace or the dissemination is told of duplicates."""
     serial: int
-    """Tells its timers from those of an earlier participation in the same group."""
+    """Tells its timers from those of an earlier membership of the same group."""
     neighbour_changes: list[tuple[bool, Contact]]
     """Changes of the topic table that the node has not passed on yet: (there, neighbour)."""
     streams: KnownStreams = field(factory=KnownStreams)

@@ -1,4 +1,4 @@
-"""How a participation is put together: the parts of one group, and what each is given."""
+"""How a local group is put together: the parts of one group, and what each is given."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from camcast.engine.event_outlet import GroupEventOutlet
 from camcast.engine.guard.signing import Signing
 from camcast.engine.known_streams import KnownStreams
 from camcast.engine.links import SuperLinks
-from camcast.engine.participation import Participation
+from camcast.engine.local_group import LocalGroup
 from camcast.engine.process_context import ProcessContext
 from camcast.engine.repair.messages import Nonces
 from camcast.engine.repair.repair import Repair
@@ -47,17 +47,17 @@ class Surroundings:
     asked: AskedLately = field(factory=AskedLately)
     """Whom the super-topic tables have asked lately."""
     serial: int = 0
-    """How many participations were made."""
+    """How many local groups were made."""
 
 
-def make_participation(
+def make_local_group(
     process: ProcessContext,
     around: Surroundings,
     group: Group,
     interest: ProcessInterest,
     super_topics: Sequence[Topic],
     parameters: Parameters,
-) -> Participation:
+) -> LocalGroup:
     """Make what the process holds for a group."""
     around.serial += 1
     settings, topic, serial = around.settings, group.topic, around.serial
@@ -126,7 +126,7 @@ def make_participation(
         )
         context = evolve(context, repair=repair)
     dissemination, trace = group.dissemination(context), process.recorder.trace
-    return Participation(
+    return LocalGroup(
         context=context,
         dissemination=dissemination,
         links=links,
