@@ -13,9 +13,10 @@ runner (`camcast.live.runner`), which gives it to the node with the time (`camca
 3.  *Repair* keeps the batch for others and adds it to the tally of the stream
     (`camcast.engine.repair`): what is missing below it will be asked for.
 4.  The group's *dissemination* (`camcast.protocols.camcast`) sends the event upward, with some
-    probability, to super-processes (`camcast.engine.links`), and spreads it to random members of
-    the topic table, which a membership keeps (`membership.scamp`). What it sends goes through an
-    event outlet (`camcast.engine.event_outlet`) into the *outbox* (`camcast.vocabulary.outbox`).
+    probability, to super-processes (`camcast.engine.super_topic_table`), and spreads it to random
+    members of the topic table, which a membership keeps (`membership.scamp`). What it sends goes
+    through an event outlet (`camcast.engine.event_outlet`) into the *outbox*
+    (`camcast.vocabulary.outbox`).
 5.  The intake leaves the event in the outbox for the application.
 
 The node has decided everything and done nothing. The runner drains the outbox: records go to the

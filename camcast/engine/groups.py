@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from camcast.engine.links import SuperLinks
 from camcast.engine.local_group import LocalGroup
+from camcast.engine.super_topic_table import SuperTopicTable
 from camcast.vocabulary.topics import GroupId
 
 LEFT_MAX: Final = 64  # chosen: groups left of late, to say goodbye to late messages
@@ -39,7 +39,7 @@ class Groups:
         """Return what this process holds for a group, also for one that it has left recently."""
         return self.current.get(group) or self.left.get(group)
 
-    def tables(self) -> Iterator[SuperLinks]:
+    def tables(self) -> Iterator[SuperTopicTable]:
         """Yield every super-topic table of the process."""
         for local_group in self.current.values():
             yield from local_group.links

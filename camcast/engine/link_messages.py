@@ -1,4 +1,4 @@
-"""What links say to other processes: the messages of Figures 5 and 6 (`camcast.engine.links`)."""
+"""The messages of Figures 5 and 6, by which super-topic tables are searched and kept up."""
 
 from __future__ import annotations
 

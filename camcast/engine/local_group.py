@@ -9,8 +9,8 @@ from attrs import define, field
 from camcast.doors.dissemination import Dissemination, DisseminationContext
 from camcast.doors.membership import Membership
 from camcast.engine.known_streams import KnownStreams
-from camcast.engine.links import SuperLinks
 from camcast.engine.repair.repair import Repair
+from camcast.engine.super_topic_table import SuperTopicTable
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import Finding
 from camcast.vocabulary.topics import Topic
@@ -25,7 +25,7 @@ class LocalGroup:
     context: DisseminationContext
     """What the dissemination works with: the membership, the interest and the rest."""
     dissemination: Dissemination
-    links: list[SuperLinks]
+    links: list[SuperTopicTable]
     """The super-topic tables; the context shows them to the dissemination."""
     batched: bool
     """Whether batches of the group may have more than one event."""

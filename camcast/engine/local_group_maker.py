@@ -14,7 +14,6 @@ from camcast.engine.asked_lately import AskedLately
 from camcast.engine.event_outlet import GroupEventOutlet
 from camcast.engine.guard.signing import Signing
 from camcast.engine.known_streams import KnownStreams
-from camcast.engine.links import SuperLinks
 from camcast.engine.local_group import LocalGroup
 from camcast.engine.process_context import ProcessContext
 from camcast.engine.repair.messages import Nonces
@@ -22,6 +21,7 @@ from camcast.engine.repair.repair import Repair
 from camcast.engine.repair.told import Lateness
 from camcast.engine.settings import Settings
 from camcast.engine.strangers import Strangers
+from camcast.engine.super_topic_table import SuperTopicTable
 from camcast.interests.attributes import EventAttributes
 from camcast.interests.wanted import ProcessInterest
 from camcast.vocabulary.events import Missed
@@ -79,7 +79,7 @@ def make_local_group(
         settings.options or backend.options(),
     )
     links = [
-        SuperLinks(
+        SuperTopicTable(
             me=me,
             super_topic=super_topic,
             parameters=parameters,

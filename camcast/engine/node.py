@@ -33,10 +33,10 @@ events, the *publisher* (`camcast.engine.publisher`) gathers this process's own 
 arrives. This module has the commands, joining, and the way of every other input to its part.
 
 For each community that the process takes part in, the node holds a `LocalGroup`: a membership
-(who keeps the topic table is a plug), one `SuperLinks` for each super-topic, a dissemination, and
-what is known of streams. One discovery serves the whole process. Protocols other than CAMCAST have
-groups of their own instead of communities, some for several topics; an event that does not interest
-this process is then counted as a parasite and spread, but not delivered.
+(who keeps the topic table is a plug), one `SuperTopicTable` for each super-topic, a dissemination,
+and what is known of streams. One discovery serves the whole process. Protocols other than CAMCAST
+have groups of their own instead of communities, some for several topics; an event that does not
+interest this process is then counted as a parasite and spread, but not delivered.
 
 Joining: the node announces itself to the discovery and seeks members. An empty answer makes it the
 founder; without any answer, the node reports whom it asked, and asks again later for as long as the

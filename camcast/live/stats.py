@@ -16,9 +16,9 @@ import msgspec
 from attrs import define, field, frozen
 
 from camcast.doors.transport import OutputPipes
-from camcast.engine.links import SuperLinks
 from camcast.engine.liveness import Entry
 from camcast.engine.local_group import LocalGroup
+from camcast.engine.super_topic_table import SuperTopicTable
 from camcast.inbox.deliveries import Deliveries
 from camcast.inbox.subscription import SubscriptionStats
 from camcast.live.counters import Counters
@@ -344,7 +344,7 @@ def take_community_stats(
     )
 
 
-def _link_stats(link: SuperLinks) -> LinkStats:
+def _link_stats(link: SuperTopicTable) -> LinkStats:
     nearest, contacts = link.nearest()
     return LinkStats(
         super_topic=link.super_topic.name,

@@ -56,8 +56,11 @@ _DRAWINGS: Final[Mapping[str, tuple[str, str]]] = {
         "Their sizes are in 4.4.",
     ),
     "Figure 4": ("Bootstrapping", "tests/library/conversations has ours."),
-    "Figure 5": ("Initialization algorithm", "It is the search of camcast.engine.links."),
-    "Figure 6": ("Algorithm used to maintain the link", "It is camcast.engine.links."),
+    "Figure 5": (
+        "Initialization algorithm",
+        "It is the search of camcast.engine.super_topic_table.",
+    ),
+    "Figure 6": ("Algorithm used to maintain the link", "It is camcast.engine.super_topic_table."),
     "Figure 7": ("Subscription/Reception algorithm", "It is camcast.engine.intake."),
     "Figure 8": ("Dissemination algorithm", "It is camcast.protocols.camcast."),
     "Figure 9": ("Unstructured approach", "It is --membership scamp."),

@@ -2,7 +2,7 @@
 
 Theory of operation
 -------------------
-`SuperLinks` is one super-topic table of one community in one process; a topic with several
+`SuperTopicTable` is one super-topic table of one community in one process; a topic with several
 super-topics has one for each (3.6). It lives through two tasks of the paper:
 
 *Search* (FIND_SUPER_CONTACT, Figure 5). While no process of super(t) is known, the scope of
@@ -105,7 +105,7 @@ class _Entry:
     """When it answered last."""
 
 
-class SuperLinks(Watcher):
+class SuperTopicTable(Watcher):
     """One super-topic table, searched and kept up; see the module's theory of operation."""
 
     def __init__(

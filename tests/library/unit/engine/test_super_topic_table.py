@@ -1,6 +1,6 @@
 """Super-topic links: the search of Figure 5, the upkeep of Figure 6, MERGE (paper 000).
 
-One `SuperLinks` alone for what it does with what it is told, and whole nodes in the memory
+One `SuperTopicTable` alone for what it does with what it is told, and whole nodes in the memory
 network for what comes of it.
 """
 
@@ -23,10 +23,10 @@ from camcast.engine.link_messages import (
     ReqContact,
     SuperProcesses,
 )
-from camcast.engine.links import NEW_PROCESSES, SERVES_SECONDS, SuperLinks
 from camcast.engine.node import Node
 from camcast.engine.questions import QUESTION_SECONDS
 from camcast.engine.strangers import SEARCHES_REMEMBERED, SearchRelay
+from camcast.engine.super_topic_table import NEW_PROCESSES, SERVES_SECONDS, SuperTopicTable
 from camcast.testing.lone_process import LoneProcess, contact
 from camcast.testing.world import World
 from camcast.vocabulary import messages, wire
@@ -57,7 +57,7 @@ class Bench(LoneProcess):
         self.now = 0.0
         self.parameters = Parameters(**{"refresh_probability": 0.0, **parameters})
         self.liveness = self.answered_liveness(ABCD.group)
-        self.links = SuperLinks(
+        self.links = SuperTopicTable(
             me=ME,
             super_topic=super_topic,
             parameters=self.parameters,
@@ -760,7 +760,7 @@ def test_a_flood_of_invented_processes_leaves_the_table_at_z() -> None:
 # -- in a network --------------------------------------------------------------------------
 
 
-def link_of(node: Node, topic: Topic) -> SuperLinks:
+def link_of(node: Node, topic: Topic) -> SuperTopicTable:
     local_group = node.local_group(topic)
     assert local_group is not None
     return local_group.links[0]
