@@ -29,7 +29,7 @@ events, the *publisher* (`camcast.engine.publisher`) gathers this process's own 
 *strangers* (`camcast.engine.strangers`) answers the links and discoveries of other processes, the
 *liveness service* (`camcast.engine.liveness`) finds out which peers live, the *recorder*
 (`camcast.engine.recorder`) counts and traces. With identities, *signing*
-(`camcast.engine.guard.signing`) and the *guard* (`camcast.engine.guard.doorkeeper`) judge what
+(`camcast.engine.guard.signing`) and the *guard* (`camcast.engine.guard.access_control`) judge what
 arrives. This module has the commands, joining, and the way of every other input to its part.
 
 For each community that the process takes part in, the node holds a `LocalGroup`: a membership
@@ -56,7 +56,7 @@ from camcast.engine import link_messages, liveness_messages, security_messages
 from camcast.engine.counted_datagrams import CountedDatagrams
 from camcast.engine.group_tallies import GroupTallies
 from camcast.engine.groups import Groups
-from camcast.engine.guard.doorkeeper import Doorkeeper
+from camcast.engine.guard.access_control import AccessControl
 from camcast.engine.guard.signing import Signing
 from camcast.engine.intake import Intake
 from camcast.engine.liveness import LivenessService
@@ -121,7 +121,7 @@ class Node:
         self.guard = guard = Guard()
         """Judges what other processes send."""
         if settings.admission is not None:
-            self.guard = guard = Doorkeeper(
+            self.guard = guard = AccessControl(
                 settings.admission, outbox, me, recorder.counters, clock
             )
         outbox.vouch = guard.vouch

@@ -19,7 +19,7 @@ class Guard:
     """Judges what arrives at one node.
 
     This one, of the profiles ``open`` and ``shared-key``, takes every process that reaches the
-    node for a member; `camcast.engine.guard.doorkeeper.Doorkeeper` is that of the profile
+    node for a member; `camcast.engine.guard.access_control.AccessControl` is that of the profile
     ``signed``.
     """
 

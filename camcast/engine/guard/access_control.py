@@ -1,4 +1,4 @@
-"""The doorkeeper of a node: it drops what a sender has no right to say (docs/security.md).
+"""The access control of a node: it drops what a sender has no right to say (docs/security.md).
 
 Theory of operation
 -------------------
@@ -75,7 +75,7 @@ RENEW_SECONDS: Final = 1200.0
 VERDICT_SECONDS: Final = 5.0
 
 
-class Doorkeeper(Guard):
+class AccessControl(Guard):
     """Judges by introductions and certificates, and vouches for what this process sends."""
 
     admission: Admission
@@ -379,7 +379,7 @@ class CertifiedMembers:
     introductions, which nobody can forge; the sender of invented numbers has none to show.
     """
 
-    _guard: Doorkeeper
+    _guard: AccessControl
     _topic: Topic
     _counted: dict[int, None] = field(init=False, factory=dict)
     """The numbers that were found to count since `_since`."""
