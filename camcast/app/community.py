@@ -26,7 +26,7 @@ from camcast.inbox.subscription import (
 )
 from camcast.interests.interest import Interest
 from camcast.live.stats import CommunityStats, take_community_stats
-from camcast.live.wire.probe_port import reaches
+from camcast.live.wire.probe_port import probe_ports
 from camcast.vocabulary import typed
 from camcast.vocabulary.arguments import (
     BYTES,
@@ -124,7 +124,7 @@ class Community(Generic[E]):
                 self.topic,
                 unanswered.unreachable,
                 unanswered.ignorant,
-                await reaches(unanswered.unreachable),
+                await probe_ports(unanswered.unreachable),
                 me,
                 unanswered.nobody,
             )

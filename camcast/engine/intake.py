@@ -25,7 +25,7 @@ from camcast.engine.known_streams import KnownRanges
 from camcast.engine.liveness import Entry
 from camcast.engine.local_group import LocalGroup
 from camcast.engine.process_context import ProcessContext
-from camcast.engine.strangers import Strangers
+from camcast.engine.remote_queries import RemoteQueries
 from camcast.vocabulary import wire
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.batches import Batch, decode_body
@@ -54,7 +54,7 @@ class Intake:
     def __init__(
         self,
         process: ProcessContext,
-        strangers: Strangers,
+        queries: RemoteQueries,
         on_control: OnControl,
         signing: Signing | None = None,
     ) -> None:
@@ -63,7 +63,7 @@ class Intake:
         self._groups = groups = process.groups
         self._recorder = process.recorder
         self._counters = process.recorder.counters
-        self._strangers = strangers
+        self._queries = queries
         self._on_control = on_control
         self._liveness = liveness = process.liveness
         self._signing = signing
@@ -375,7 +375,7 @@ class Intake:
             self._counters.late += batch.count
             self._recorder.record_batch("drop", batch, left.topic.name, now, sender)
         address = wire.event_address(frame, start)
-        self._strangers.say_gone(sender, address, batch.topic, group, now)
+        self._queries.say_gone(sender, address, batch.topic, group, now)
 
     def _report_duplicate(
         self,

@@ -16,11 +16,11 @@ from camcast.engine.guard.signing import Signing
 from camcast.engine.known_streams import KnownStreams
 from camcast.engine.local_group import LocalGroup
 from camcast.engine.process_context import ProcessContext
+from camcast.engine.remote_queries import RemoteQueries
 from camcast.engine.repair.messages import Nonces
 from camcast.engine.repair.repair import Repair
 from camcast.engine.repair.told import Lateness
 from camcast.engine.settings import Settings
-from camcast.engine.strangers import Strangers
 from camcast.engine.super_topic_table import SuperTopicTable
 from camcast.interests.attributes import EventAttributes
 from camcast.interests.wanted import ProcessInterest
@@ -37,7 +37,7 @@ class Surroundings:
     """What the groups of one process share beside its `ProcessContext`."""
 
     settings: Settings
-    strangers: Strangers
+    queries: RemoteQueries
     signing: Signing | None
     attributes: EventAttributes
     own_groups: OwnGroups
@@ -88,8 +88,8 @@ def make_local_group(
             rng=rng,
             peers=partial(membership.peers().sample, rng=rng),
             size=membership.size,
-            neighbours=around.strangers.neighbours,
-            known=around.strangers.known,
+            neighbours=around.queries.neighbours,
+            known=around.queries.known,
             asked=around.asked,
         )
         for number, super_topic in enumerate(super_topics)

@@ -26,9 +26,9 @@ record                kind (`Node._handlers`)
 
 A node has these parts: the *intake* (`camcast.engine.intake`) takes frames apart and accepts new
 events, the *publisher* (`camcast.engine.publisher`) gathers this process's own events into batches,
-*strangers* (`camcast.engine.strangers`) answers the links and discoveries of other processes, the
-*liveness service* (`camcast.engine.liveness`) finds out which peers live, the *recorder*
-(`camcast.engine.recorder`) counts and traces. With identities, *signing*
+*remote queries* (`camcast.engine.remote_queries`) answers the links and discoveries of other
+processes, the *liveness service* (`camcast.engine.liveness`) finds out which peers live, the
+*recorder* (`camcast.engine.recorder`) counts and traces. With identities, *signing*
 (`camcast.engine.guard.signing`) and the *guard* (`camcast.engine.guard.access_control`) judge what
 arrives. This module has the commands, joining, and the way of every other input to its part.
 
@@ -66,12 +66,12 @@ from camcast.engine.open_guard import Guard
 from camcast.engine.process_context import ProcessContext
 from camcast.engine.publisher import Publisher
 from camcast.engine.recorder import NodeCounters, Recorder
+from camcast.engine.remote_queries import RemoteQueries
 from camcast.engine.repair import messages as repair_messages
 from camcast.engine.repair.messages import NONCE_BYTES, Nonces
 from camcast.engine.repair.told import Lateness
 from camcast.engine.security_messages import Introductions, WhoAre
 from camcast.engine.settings import Settings
-from camcast.engine.strangers import Strangers
 from camcast.interests.attributes import EventAttributes
 from camcast.interests.interest import Interest
 from camcast.interests.wanted import ProcessInterest
@@ -138,15 +138,15 @@ class Node:
         self._process = process = ProcessContext(
             me, outbox, recorder, groups, rng, self.liveness, guard, clock
         )
-        self._strangers = strangers = Strangers(process, settings.parameters)
+        self._queries = queries = RemoteQueries(process, settings.parameters)
         self.signing: Signing | None = None
         """Signs and verifies events; None where they are not signed."""
         if settings.signatures is not None:
-            self.signing = Signing(settings.signatures, process, strangers.neighbours)
-        self._intake = intake = Intake(process, strangers, self._on_control, self.signing)
+            self.signing = Signing(settings.signatures, process, queries.neighbours)
+        self._intake = intake = Intake(process, queries, self._on_control, self.signing)
         self._around = Surroundings(
             settings,
-            strangers,
+            queries,
             self.signing,
             attributes or EventAttributes(),
             intake,
@@ -159,7 +159,7 @@ class Node:
                 me=me,
                 rng=secrets,
                 outlet=process.outlet(Kind.DISCOVERY, NO_GROUP),
-                known=strangers.known,
+                known=queries.known,
                 gateways=settings.gateways,
                 remember=settings.remember,
                 port_required=settings.port_required,
@@ -500,7 +500,7 @@ class Node:
         topic = None if asking is None else asking.topic
         message = self._read(link_messages.DECODER, arrival, body, topic)
         if message is not None:
-            self._strangers.receive(arrival.source, arrival.group, message, arrival.now)
+            self._queries.receive(arrival.source, arrival.group, message, arrival.now)
         return True
 
     def _on_discovery(self, arrival: Arrival, body: bytes) -> bool:

@@ -16,7 +16,7 @@ from attrs import frozen
 
 from camcast.live.stats import FirstContactStats
 from camcast.live.wire.pipes import descriptors_allow
-from camcast.live.wire.probe_port import Reach, reaches
+from camcast.live.wire.probe_port import Reach, probe_ports
 from camcast.vocabulary.addresses import is_loopback
 
 PEERS_MIN: Final = 300  # chosen: tables of ten communities of 10,000, and holders of this process
@@ -215,7 +215,7 @@ async def of_network(manager: Trying, *, overlay: bool) -> list[Finding]:
     if overlay:
         return [*findings, _of_overlay(manager.discovery_state)]
     silent = [one.address for one in asked if not one.answers]
-    reached = await reaches(silent)
+    reached = await probe_ports(silent)
     for one in asked:
         if one.answers:
             local = is_loopback(manager.address) and not is_loopback(one.address)
@@ -240,7 +240,7 @@ _GATEWAY_DO: Final = {
 
 
 async def _of_address(address: str) -> Finding:
-    reach = (await reaches([address]))[address]
+    reach = (await probe_ports([address]))[address]
     if reach is Reach.ABSENT:
         says = f"{address} cannot be connected to from this machine"
         do = "behind NAT that may be so; else let --advertise be an address of this machine"

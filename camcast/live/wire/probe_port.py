@@ -23,7 +23,7 @@ class Reach(Enum):
     )
 
 
-async def reaches(addresses: Iterable[str]) -> Mapping[str, Reach]:
+async def probe_ports(addresses: Iterable[str]) -> Mapping[str, Reach]:
     """Connect to each address once, all at the same time, and say how far that got."""
     listed = list(addresses)
     return dict(zip(listed, await asyncio.gather(*map(_reach, listed)), strict=True))

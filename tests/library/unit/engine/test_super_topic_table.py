@@ -25,7 +25,7 @@ from camcast.engine.link_messages import (
 )
 from camcast.engine.node import Node
 from camcast.engine.questions import QUESTION_SECONDS
-from camcast.engine.strangers import SEARCHES_REMEMBERED, SearchRelay
+from camcast.engine.remote_queries import SEARCHES_REMEMBERED, SearchRelay
 from camcast.engine.super_topic_table import NEW_PROCESSES, SERVES_SECONDS, SuperTopicTable
 from camcast.testing.lone_process import LoneProcess, contact
 from camcast.testing.world import World

@@ -1,4 +1,4 @@
-"""Strangers: what a node answers to the links and discoveries of other processes.
+"""Remote queries: what a node answers to the links and discoveries of other processes.
 
 A process of another community searches for super-processes, checks those that it has, or still
 sends events to a process that has left or that had this address before. This process answers it
@@ -53,7 +53,7 @@ class _Below(NamedTuple):
     when: float
 
 
-class Strangers:
+class RemoteQueries:
     """Answers other processes, and hands what they answer to this process's own links."""
 
     def __init__(self, process: ProcessContext, parameters: Parameters) -> None:
