@@ -4,6 +4,11 @@
 PYTHON ?= python3
 MEMBERSHIP ?= scamp
 COMMIT ?= f88a4fb
+PART ?= # of the slow tests: a folder of tests/, at any of two depths
+SLOW = tests/$(PART) tests/*/$(PART)
+RESEARCH := experiment models pipeline population report reproduction runs scenarios simulation
+RESEARCH += sweeps workloads
+LIBRARY := $(RESEARCH:%=--ignore=tests/unit/%) --ignore=tests/research/papers --ignore=tests/library/replay
 VENV := .venv
 unexport PYTHONDONTWRITEBYTECODE # otherwise every process that a test starts compiles camcast again
 BIN := $(VENV)/bin
@@ -12,7 +17,7 @@ BIN := $(VENV)/bin
 .PHONY: help demo test test-slow tests lint style types bench against peers chaos docs scale clean
 
 help: ## List the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 demo: $(VENV)/core ## Replay a day of departures through 118 live nodes (MEMBERSHIP=scamp)
 	$(BIN)/camcast demo --membership $(MEMBERSHIP)
@@ -20,11 +25,15 @@ demo: $(VENV)/core ## Replay a day of departures through 118 live nodes (MEMBERS
 test: style ## Check style and types, and run the tests
 	@$(MAKE) --no-print-directory --jobs types tests
 
-tests: $(VENV)/dev
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+test-library: style ## Check style and types, and run the tests of the library: not those of research
+	@$(MAKE) --no-print-directory --jobs types tests TESTS="$(LIBRARY)"
 
-test-slow: $(VENV)/dev ## Run the statistical and soak suites as well (some minutes)
-	$(BIN)/python -m pytest -m slow
+# Two kinds of workers, for tests that compute and for tests that wait: tests/distribution.py.
+tests: $(VENV)/dev
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(TESTS)
+
+test-slow: $(VENV)/dev ## Run the statistical and soak suites (an hour), or a folder's (PART=laws)
+	$(BIN)/python -m pytest -m slow $(if $(PART),$(or $(wildcard $(SLOW)),$(error there is no folder $(PART) in tests)))
 
 lint: style types ## Check style and types
 

@@ -1,13 +1,14 @@
 """Which processes run the tests; ignored signals and a busy machine change nothing."""
 
 import gc
-import os
 import signal
-from pathlib import PurePosixPath
 from typing import Any
 
 import pytest
 from hypothesis import settings
+
+from tests import distribution
+from tests.cpu_seconds import CpuSeconds
 
 # A program that is started while a signal is ignored, SIGINT with & in a script, SIGHUP by nohup,
 # ignores it too. What has a handler, even one that does nothing, is at the default in a new one.
@@ -19,11 +20,21 @@ for ignored in (signal.SIGINT, signal.SIGHUP):
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-_TOGETHER = tuple(f"tests/research/unit/{room}" for room in ("pipeline", "population", "systems"))
-"""Folders whose tests one worker runs: they share a JVM, or functions that numba compiles."""
-
 # measured: with Python's 700 two tests of a hundred virtual processes took 2.6 s, so 2.4 s
 _GARBAGE = 20_000
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the option that lists files by what they cost."""
+    parser.addoption(
+        "--cpu", type=int, default=0, metavar="N", help="list the N files that cost most CPU"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Add up CPU seconds; a worker that computes makes room for those that wait."""
+    distribution.begin_worker(config)
+    config.pluginmanager.register(CpuSeconds(config))
 
 
 def pytest_collection_finish() -> None:
@@ -38,20 +49,11 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One worker more than there are cores: a third of the time tests wait for live processes."""
-    return (os.cpu_count() or 1) + 1
+    """Start as many workers as there are of both kinds."""
+    return distribution.workers()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Let one worker run the tests of a file, or of a folder that is to stay together."""
-    if config.getvalue("dist") != "loadfile":
-        return None
-    from xdist.scheduler import LoadScopeScheduling
-
-    class Together(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
-        def _split_scope(self, nodeid: str) -> str:
-            file = PurePosixPath(nodeid.partition("::")[0])
-            return next((one for one in _TOGETHER if file.is_relative_to(one)), str(file))
-
-    return Together(config, log)
+    """Deal tests out by file, to workers of two kinds."""
+    return distribution.Distribution(config, log) if config.getvalue("dist") == "loadfile" else None

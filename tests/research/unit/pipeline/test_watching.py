@@ -220,7 +220,10 @@ main()
         pytest.param(
             "watch", "camcast.research.pipeline.watching.measures", marks=pytest.mark.slow
         ),
-        ("compare", "camcast.research.pipeline.compare.inputs.read_runs"),
+        # A JVM; what Spark leaves behind when it is broken off: test_session.
+        pytest.param(
+            "compare", "camcast.research.pipeline.compare.inputs.read_runs", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_ctrl_c_ends_it_without_a_traceback(command: str, moment: str, tmp_path: Path) -> None:

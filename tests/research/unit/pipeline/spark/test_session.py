@@ -268,6 +268,7 @@ def test_what_java_says_is_shown_when_it_does_not_start(monkeypatch: pytest.Monk
         open_spark("test", conf={"spark.driver.memory": "much"}).__enter__()
 
 
+@pytest.mark.slow  # two JVMs; masters that nobody serves, above, need none
 def test_masters_that_spark_refuses_or_that_say_nothing(tmp_path: Path) -> None:
     script = """
         import signal, socket
@@ -343,13 +344,22 @@ def test_how_a_jvm_has_ended_is_said_with_its_last_words(
         assert jvm.died() == f"Java ended in the middle of the work ({how}): out of luck"
 
 
+def test_an_answer_that_is_cut_off_by_the_end_of_the_jvm_says_how_it_ended(tmp_path: Path) -> None:
+    from py4j.protocol import Py4JNetworkError
+
+    (tmp_path / "java.log").write_text("out of luck\n")
+    died = r"^Spark failed: Java ended in the middle .* \(killed by signal 9\): out of luck"
+    with subprocess.Popen(["sh", "-c", "kill -9 $$"], stdin=subprocess.PIPE) as process:
+        jvm = Jvm(process, "local[*]", tmp_path)
+        for error in (Py4JNetworkError("Answer from Java side is empty"), ConnectionResetError()):
+            with pytest.raises(SparkFailedError, match=died), spark_session._errors_readable(jvm):
+                raise error
+
+
+@pytest.mark.slow  # a JVM each; the tests above have how its end is found and said
 @pytest.mark.parametrize(
     ("death", "how"),
-    [
-        # the test above has how it is said, and the other one here how Spark's end is found
-        pytest.param("java.Runtime.getRuntime().exit(3)", "exit code 3", marks=pytest.mark.slow),
-        (KILL, "killed by signal 9"),
-    ],
+    [("java.Runtime.getRuntime().exit(3)", "exit code 3"), (KILL, "killed by signal 9")],
 )
 def test_a_jvm_that_ends_by_itself_is_named_with_its_last_words(
     death: str, how: str, tmp_path: Path
@@ -375,7 +385,7 @@ def test_a_jvm_that_ends_by_itself_is_named_with_its_last_words(
 @pytest.mark.parametrize(
     "how",
     [
-        pytest.param(signal.SIGINT, marks=pytest.mark.slow),  # as in test_watch
+        pytest.param(signal.SIGINT, marks=pytest.mark.slow),
         signal.SIGTERM,
         pytest.param(signal.SIGKILL, marks=pytest.mark.slow),
     ],
@@ -386,15 +396,13 @@ def test_nothing_is_left_when_a_job_is_broken_off(how: signal.Signals, tmp_path:
         from camcast.research.pipeline.spark.session import open_spark
         from camcast.research.sweeps.sigterm import sigterm_stops
 
-        QUICK = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
-
         def endless(batches):
             with open("pids", "w") as pids:
                 pids.write(f"{os.getpid()} {os.getppid()}\\\\n")
             open("never").read()
             yield from batches
 
-        with sigterm_stops(), open_spark("test", master="local[1]", conf=QUICK) as spark:
+        with sigterm_stops(), open_spark("test", master="local[1]", light=True) as spark:
             with open("pids", "w") as pids:
                 pids.write(f"{spark._jvm.java.lang.ProcessHandle.current().pid()}\\\\n")
             spark.range(1, numPartitions=1).mapInArrow(endless, "id long").count()
