@@ -61,7 +61,9 @@ def settled_tables(size: int, c: float) -> Graph:
     return graph_of(world)
 
 
-@pytest.mark.parametrize(("size", "c"), [(30, 0.0), (50, 2.0), (LARGE, 5.0)])
+@pytest.mark.parametrize(
+    ("size", "c"), [(30, 0.0), pytest.param(50, 2.0, marks=pytest.mark.slow), (LARGE, 5.0)]
+)
 def test_tables_have_ln_n_plus_c_entries(size: int, c: float, large: Graph) -> None:
     """5.2.3: "those have all the same size of ln Nt + ct", rounded up; all of them, exactly."""
     tables = large if size == LARGE else settled_tables(size, c)
@@ -109,7 +111,9 @@ def test_who_leaves_politely_is_forgotten_at_once() -> None:
     assert all(leaver.me.address not in entries for entries in tables.values())
 
 
-@pytest.mark.parametrize("share", [0.3, 0.5, 0.8])
+@pytest.mark.parametrize(
+    "share", [*(pytest.param(one, marks=pytest.mark.slow) for one in (0.3, 0.5)), 0.8]
+)
 def test_crashes_are_noticed_and_tables_filled_again(share: float) -> None:
     """The dead are gone when helpers have confirmed their silence, and tables full again."""
     world = DhtWorld(5)

@@ -20,6 +20,14 @@ from tests.library.laws.overlay_graphs import graph_of
 TOPIC = Topic.parse(".community")
 HEALED = 20.0  # seconds: two probe periods of 10 s
 APART = (40.0, 300.0)  # seconds: within the busy start of the overlay, and beyond every timer
+SMALL_OR_LONG = pytest.mark.parametrize(
+    ("each", "apart"),
+    [
+        (2, APART[1]),
+        (10, APART[0]),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in ((2, APART[0]), (10, APART[1]))),
+    ],
+)
 
 
 class Islands(World):
@@ -62,8 +70,7 @@ class Islands(World):
 
 
 @pytest.mark.parametrize("backend", ["dht", pytest.param("hybrid", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("each", [2, 10])
-@pytest.mark.parametrize("apart", APART)
+@SMALL_OR_LONG
 def test_two_islands_from_the_start(backend: str, each: int, apart: float) -> None:
     """Both sides know both bootstrap nodes, and reach one."""
     world = Islands(2, backend)
@@ -76,8 +83,7 @@ def test_two_islands_from_the_start(backend: str, each: int, apart: float) -> No
     world.assert_one()
 
 
-@pytest.mark.parametrize("each", [2, 10])
-@pytest.mark.parametrize("apart", APART)
+@SMALL_OR_LONG
 def test_two_islands_of_a_partition(each: int, apart: float) -> None:
     """The bootstrap nodes are dead: former neighbours find each other."""
     world = Islands(2, "dht")

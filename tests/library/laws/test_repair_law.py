@@ -76,7 +76,17 @@ def wrong(verdict: Verdict) -> list[str]:
     return [f"{again}  # {verdict}", *words] if words else []
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+OF_A_KIND: Final = (
+    *("loss-1", "loss-10", "kill-30", "kill-80", "kill-30-gateway", "kill-50-gateway"),
+    *("cut-10", "pause-5"),
+)
+"""Faults of which another one differs in its extent alone."""
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [pytest.param(one, marks=[pytest.mark.slow] * (one in OF_A_KIND)) for one in FAULTS],
+)
 def test_each_fault(fault: str) -> None:
     verdict = judge(make_case("scamp", 1, (fault,)))
     assert verdict.due > 100
@@ -86,13 +96,17 @@ def test_each_fault(fault: str) -> None:
 @pytest.mark.parametrize(
     "membership", [pytest.param("hybrid", marks=pytest.mark.slow), "dht"]
 )  # the tables of hybrid are SCAMP's, as in the test before
-@pytest.mark.parametrize("fault", ["cut-10", "kill-50", "pause-20"])
+@pytest.mark.parametrize(
+    "fault",
+    ["cut-10", *(pytest.param(one, marks=pytest.mark.slow) for one in ("kill-50", "pause-20"))],
+)
 def test_each_overlay(membership: str, fault: str) -> None:
     verdict = judge(make_case(membership, 2, (fault,)))
     assert verdict.due > 100
     assert not wrong(verdict)
 
 
+@pytest.mark.slow
 def test_a_cut_of_a_minute_with_cyclon() -> None:
     """With nobody watched across the cut afterwards, 41 were lost; with nobody at all, 265."""
     verdict = judge(make_case("cyclon", 12, ("cut-60",)))

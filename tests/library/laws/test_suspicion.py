@@ -50,8 +50,14 @@ def count_given_up(world: World, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @BOTH
-@pytest.mark.parametrize("size", [3, 20])
-@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize(
+    ("size", "late"),
+    [
+        (3, False),
+        (20, True),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in ((3, True), (20, False))),
+    ],
+)
 def test_thirty_percent_of_loss_gives_no_live_peer_up(
     membership: str, size: int, late: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,7 +90,9 @@ def test_thirty_percent_of_loss_gives_up_fewer_than_one_live_arc_in_a_thousand(
 
 
 @BOTH
-@pytest.mark.parametrize("killed", [1, 15, 25, 40])
+@pytest.mark.parametrize(
+    "killed", [1, *(pytest.param(one, marks=pytest.mark.slow) for one in (15, 25)), 40]
+)
 def test_a_crash_is_confirmed_and_noticed_within_ten_seconds(membership: str, killed: int) -> None:
     """Of 50 processes; none of them hears the dead, and who is asked first may be dead as well.
 

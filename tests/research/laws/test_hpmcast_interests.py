@@ -33,10 +33,10 @@ A = Topic.parse(".a")
 WHERES = ("mag >= 2.5", "mag >= 4.5", "")
 SETTLES = 40.0  # virtual seconds, as in test_hpmcast_views
 Z_999 = NormalDist().inv_cdf(0.999)  # one-sided
-HIERARCHIES: list[dict[str, Any]] = [
-    {"protocol": "pmcast"},
-    {"arity": 4},
-    {"arity": 3, "depth": 3},
+HIERARCHIES = [
+    pytest.param({"protocol": "pmcast"}, id="pmcast"),
+    pytest.param({"arity": 4}, id="arity 4"),
+    pytest.param({"arity": 3, "depth": 3}, id="arity 3, depth 3", marks=pytest.mark.slow),
 ]
 
 
@@ -92,7 +92,7 @@ class Told:
 # -- the views -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", HIERARCHIES, ids=str)
+@pytest.mark.parametrize("options", HIERARCHIES)
 def test_views_follow_what_subscribers_want_of_attributes(options: dict[str, Any]) -> None:
     """Condensed without redundancies, weaker level by level; narrowed and widened live."""
     world = world_of(30, 1, **options)
@@ -129,6 +129,7 @@ def test_a_table_that_has_not_changed_is_not_condensed_again(
 # -- events ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_pmcast_reaches_whom_an_event_interests_and_nobody_else() -> None:
     """30 of 45 want magnitude 3. Reception is the kernel's, within 3.29 standard errors (99.9 %);
     the publisher counts as interested (Equation 9), whether it is or not."""
@@ -146,7 +147,7 @@ def test_pmcast_reaches_whom_an_event_interests_and_nobody_else() -> None:
     assert mean(told.shares) < 1  # else it would not tell
 
 
-@pytest.mark.parametrize("options", HIERARCHIES, ids=str)
+@pytest.mark.parametrize("options", HIERARCHIES)
 def test_all_interested_receive_and_parasites_are_fewer_than_by_topic(
     options: dict[str, Any],
 ) -> None:
@@ -175,7 +176,7 @@ def is_delegate(world: HpmcastWorld, process: Node) -> bool:
     return any(address in line.delegates for line in views(process).table(2))
 
 
-@pytest.mark.parametrize("protocol", ["pmcast", "hpmcast"])
+@pytest.mark.parametrize("protocol", [pytest.param("pmcast", marks=pytest.mark.slow), "hpmcast"])
 def test_a_single_process_that_wants_an_event_receives_it_from_one_that_does_not(
     protocol: str,
 ) -> None:

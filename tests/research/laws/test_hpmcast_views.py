@@ -33,8 +33,10 @@ from tests.research.laws.hpmcast_world import HpmcastWorld, views
 
 HIERARCHIES: list[dict[str, Any]] = [
     {},
-    {"arity": 4, "depth": 3},
     {"protocol": "pmcast"},
+]
+DEEPER: list[dict[str, Any]] = [
+    {"arity": 4, "depth": 3},
     {"arity": 2, "depth": 4, "redundancy": 2},
 ]
 SIZES = {".": 5, ".a": 15, ".a.b": 20, ".c": 20}
@@ -45,7 +47,11 @@ def living(world: HpmcastWorld) -> list[Node]:
     return list(world.alive.values())
 
 
-@pytest.mark.parametrize("options", HIERARCHIES, ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [*HIERARCHIES, *(pytest.param(one, marks=pytest.mark.slow) for one in DEEPER)],
+    ids=str,
+)
 def test_views_follow_joins_crashes_and_leaves(options: dict[str, Any]) -> None:
     """All tables of all processes: interests regrouped, processes counted, delegates elected."""
     world = HpmcastWorld(1, **options)
@@ -64,6 +70,7 @@ def test_views_follow_joins_crashes_and_leaves(options: dict[str, Any]) -> None:
     assert {views(process).size() for process in world.alive.values()} == {53.0}
 
 
+@pytest.mark.slow
 def test_half_of_all_crash_with_a_tenth_of_all_messages_lost() -> None:
     world = HpmcastWorld(2, loss=0.1, arity=4, depth=3)
     processes = world.grow(SIZES)
@@ -73,6 +80,7 @@ def test_half_of_all_crash_with_a_tenth_of_all_messages_lost() -> None:
     world.until_right(SETTLES)
 
 
+@pytest.mark.slow
 def test_in_messages_of_a_line_and_read_bit_by_bit_views_come_to_be_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -85,6 +93,7 @@ def test_in_messages_of_a_line_and_read_bit_by_bit_views_come_to_be_the_same(
     assert all(views(process).refused == 0 for process in world.alive.values())
 
 
+@pytest.mark.slow
 def test_the_smallest_addresses_are_delegates() -> None:
     """4.1.3, counted without `elect`: of every subsystem that is known, the R smallest."""
     world = HpmcastWorld(3, arity=4, depth=3)
@@ -114,6 +123,7 @@ def test_the_first_delegate_is_replaced_when_it_crashes() -> None:
         assert smallest.me.peer not in views(process).peers()
 
 
+@pytest.mark.slow
 def test_a_subsystem_that_loses_all_delegates_at_once_is_found_again() -> None:
     """Nobody outside knows any other process of it: it has to make itself known."""
     world = HpmcastWorld(12, arity=4)
@@ -152,6 +162,7 @@ def test_views_follow_subscriptions() -> None:
     world.until_right(SETTLES)
 
 
+@pytest.mark.slow
 def test_systems_that_were_founded_apart_become_one() -> None:
     """Once the discovery tells a process of one of them of a process of the other."""
     world = HpmcastWorld(7, arity=4, depth=3)
@@ -200,6 +211,7 @@ def receptions(world: HpmcastWorld, processes: list[Node], events: int, rng: Ran
     ]
 
 
+@pytest.mark.slow
 def test_reception_is_that_of_the_kernel() -> None:
     """6^2 processes, R = 2, F = 1, all interested: the shipped code, whose processes are not in
     step, against Figure 6 in step. Within 3.29 standard errors of the difference (99.9 %)."""
@@ -251,6 +263,7 @@ def assert_same_mean(live: list[float], kernel: NDArray[np.float64], errors: flo
     assert abs(deviations) <= errors
 
 
+@pytest.mark.slow
 def test_pmcast_s_reception_is_that_of_its_kernel() -> None:
     """30 of 60 processes interested, F = 3; within 3.29 standard errors (99.9 %)."""
     world = HpmcastWorld(9, latency=0.01, protocol="pmcast", constant=0.0)

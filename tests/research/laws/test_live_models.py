@@ -3,6 +3,9 @@
 Addresses and overlays are drawn once in a fleet, so that fleets, and not their events, are what is
 independent: intervals are Student's of the fleets' means, at 99 % each, and allow besides for the
 approximations that the models name. Copies are lost, or processes dead, only while events spread.
+
+The fleets are slow. Without them, nodes are compared with simulators (test_event_simulators_live),
+and simulators with these models (tests of camcast.research.population).
 """
 
 from __future__ import annotations
@@ -156,13 +159,14 @@ def addressed(n: int, n_1: int, loss: float, crash: float, fan_out: int) -> Addr
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "n_1", "loss", "crash", "fan_out", "fleets", "events"),
     [
         (40, 40, 0.3, 0.0, 2, 8, 3),
         (60, 20, 0.15, 0.0, 3, 5, 3),
-        pytest.param(118, 118, 0.15, 0.0, 3, 12, 10, marks=pytest.mark.slow),
-        pytest.param(118, 34, 0.3, 0.0, 2, 12, 10, marks=pytest.mark.slow),
+        (118, 118, 0.15, 0.0, 3, 12, 10),
+        (118, 34, 0.3, 0.0, 2, 12, 10),
     ],
 )
 def test_hpmcast_in_step_is_its_model(
@@ -179,12 +183,10 @@ def test_hpmcast_in_step_is_its_model(
     assert near(found["entries"], model.entries, 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "n_1", "loss", "fan_out", "fleets", "events"),
-    [
-        (40, 40, 0.3, 2, 8, 3),
-        pytest.param(118, 34, 0.15, 3, 12, 10, marks=pytest.mark.slow),
-    ],
+    [(40, 40, 0.3, 2, 8, 3), (118, 34, 0.15, 3, 12, 10)],
 )
 def test_hpmcast_as_it_is_shipped_is_close_to_its_model(
     n: int, n_1: int, loss: float, fan_out: int, fleets: int, events: int
@@ -216,7 +218,7 @@ def gossip_once(setting: AddressedSetting, rng: Random) -> tuple[float, ...]:
     ("n", "n_1", "tree", "loss", "crash", "fan_out", "runs"),
     [
         (40, 40, Hierarchy(), 0.4, 0.0, 2, 500),
-        (40, 20, Hierarchy(), 0.0, 0.2, 2, 200),
+        pytest.param(40, 20, Hierarchy(), 0.0, 0.2, 2, 200, marks=pytest.mark.slow),
         pytest.param(70, 70, Hierarchy(arity=4, depth=3), 0.2, 0.1, 2, 150, marks=pytest.mark.slow),
         (30, 12, Hierarchy(depth=1), 0.2, 0.1, 3, 500),
         pytest.param(118, 34, Hierarchy(), 0.15, 0.0, 3, 5000, marks=pytest.mark.slow),
@@ -306,8 +308,8 @@ def percolate_once(setting: ScampOverlay, rng: Random) -> tuple[float, ...]:
     ("n", "n_1", "gamma", "loss", "crash", "reception", "copies"),
     [
         (118, 34, 0.6, 0.15, 0.1, 0.003, 0.01),
-        (118, 24, 0.05, 0.3, 0.2, 0.02, 0.03),
-        (60, 12, 0.05, 0.3, 0.0, 0.02, 0.03),
+        pytest.param(118, 24, 0.05, 0.3, 0.2, 0.02, 0.03, marks=pytest.mark.slow),
+        pytest.param(60, 12, 0.05, 0.3, 0.0, 0.02, 0.03, marks=pytest.mark.slow),
         pytest.param(300, 60, 0.0, 0.2, 0.0, 0.02, 0.03, marks=pytest.mark.slow),
         (118, 12, 0.0, 0.85, 0.0, 0.02, 0.05),  # Equation 17
     ],
@@ -330,14 +332,15 @@ def test_percolation_among_holders_by_chance_is_the_model(
         assert abs(fmean(values) - getattr(model, name)) <= error + most, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "n_1", "gamma", "loss", "crash", "fleets", "events"),
     [
         (30, 10, 0.1, 0.3, 0.0, 6, 10),
         (60, 12, 0.05, 0.3, 0.0, 5, 10),
-        pytest.param(40, 40, 0.6, 0.15, 0.0, 5, 4, marks=pytest.mark.slow),
-        pytest.param(118, 34, 0.6, 0.15, 0.1, 10, 10, marks=pytest.mark.slow),
-        pytest.param(118, 24, 0.05, 0.3, 0.2, 12, 20, marks=pytest.mark.slow),
+        (40, 40, 0.6, 0.15, 0.0, 5, 4),
+        (118, 34, 0.6, 0.15, 0.1, 10, 10),
+        (118, 24, 0.05, 0.3, 0.2, 12, 20),
     ],
 )
 def test_percolation_on_scamp_is_its_model(

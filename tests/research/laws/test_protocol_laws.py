@@ -253,7 +253,10 @@ def test_one_cluster_is_broadcast() -> None:
 # -- gossip in rounds ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("fan_out", "loss"), [(2, 0.5), (3, 0.6), (1, 0.0)])
+@pytest.mark.parametrize(
+    ("fan_out", "loss"),
+    [(2, 0.5), *(pytest.param(*one, marks=pytest.mark.slow) for one in ((3, 0.6), (1, 0.0)))],
+)
 def test_rfpbcast_is_the_exact_chain(fan_out: int, loss: float) -> None:
     """n = 40: mean and P(all) at 99.9 % each, T by Equation 5; a copy of every round of
     everybody who has the event for it (Figure 1)."""
@@ -387,7 +390,9 @@ def test_percolation_without_chance_is_the_simulators(gamma: float, ttl: int, me
     assert len(seen) > 1 or (gamma == 1 and ttl == 32)
 
 
-@pytest.mark.parametrize(("gamma", "mean"), [(0.1, 4.0), (0.4, 3.0)])
+@pytest.mark.parametrize(
+    ("gamma", "mean"), [(0.1, 4.0), pytest.param(0.4, 3.0, marks=pytest.mark.slow)]
+)
 def test_percolation_by_chance_is_the_simulators(gamma: float, mean: float) -> None:
     """One publisher on one overlay: receivers, subscribers, copies and parasites, means at
     99.9 % each."""

@@ -438,7 +438,13 @@ def paper(crash: float, weak: bool) -> Setting:
 
 
 @every_simulator
-@pytest.mark.parametrize(("crash", "weak"), [(0.0, False), (0.3, False), (0.3, True)])
+@pytest.mark.parametrize(
+    ("crash", "weak"),
+    [
+        (0.3, True),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in ((0.0, False), (0.3, False))),
+    ],
+)
 def test_they_agree_in_the_paper_s_setting(simulator: Simulator, crash: float, weak: bool) -> None:
     """The population simulator meets itself with another seed."""
     spread = simulator.simulate(paper(crash, weak), simulator.runs, 8, 0)
@@ -455,7 +461,11 @@ def test_they_agree_in_the_paper_s_setting(simulator: Simulator, crash: float, w
 @every_simulator
 @pytest.mark.parametrize(
     ("sizes", "published", "known"),
-    [((1000, 100, 10), 8.91, 8.6), ((100,) * 3, 8.83, 9.1), ((100,) * 5, 13.08, 13.5)],
+    [
+        ((1000, 100, 10), 8.91, 8.6),
+        pytest.param((100,) * 3, 8.83, 9.1, marks=pytest.mark.slow),
+        pytest.param((100,) * 5, 13.08, 13.5, marks=pytest.mark.slow),
+    ],
 )
 def test_table_1(
     simulator: Simulator, sizes: tuple[int, ...], published: float, known: float

@@ -109,7 +109,13 @@ def test_a_port_in_use_falls_back_to_a_free_one_unless_it_is_required(world: Ove
 # -- loss and crashes --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("topics", [(A,), (A, B, C)], ids=["one community", "three"])
+@pytest.mark.parametrize(
+    "topics",
+    [
+        pytest.param((A,), id="one community", marks=pytest.mark.slow),
+        pytest.param((A, B, C), id="three"),
+    ],
+)
 def test_look_ups_survive_a_loss_of_one_in_five(topics: tuple[Topic, ...]) -> None:
     world = Overlays(seed=3, loss=0.2)
     world.populate([topics[n % len(topics)] for n in range(32)])
@@ -222,7 +228,9 @@ def test_two_halves_of_a_partition_join_again() -> None:
 # -- size and uniformity -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("members", [10, 30, 100, pytest.param(300, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "members", [10, 30, *(pytest.param(one, marks=pytest.mark.slow) for one in (100, 300))]
+)
 def test_who_looks_for_a_table_estimates_the_size_within_a_quarter(members: int) -> None:
     # From 8 points; 15 estimates of 300 have a standard deviation of 0.05 (0.10 from 4 points).
     world = Overlays(seed=6)
@@ -297,7 +305,7 @@ def test_chances_are_uniform_if_all_are_known() -> None:
     assert chi_square(counts, 70, 1000, 8) < chi_square_limit(69, 0.99)
 
 
-@pytest.mark.parametrize("members", [200, 400])
+@pytest.mark.parametrize("members", [200, pytest.param(400, marks=pytest.mark.slow)])
 def test_chances_are_near_uniform_if_the_nearest_are_found(members: int) -> None:
     """They differed by 11 % when all members of the cells were shuffled together.
 
@@ -356,7 +364,9 @@ def test_close_ends_everything() -> None:
     assert len(world.queue) == 0  # no timer sets itself again
 
 
-@pytest.mark.parametrize("seconds", [0.01, 0.3, 0.5, 0.9])
+@pytest.mark.parametrize(
+    "seconds", [0.01, 0.3, *(pytest.param(one, marks=pytest.mark.slow) for one in (0.5, 0.9))]
+)
 def test_who_leaves_while_it_seeks_is_answered_and_leaves_no_call(
     world: Overlays, seconds: float
 ) -> None:
