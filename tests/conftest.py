@@ -20,6 +20,8 @@ for ignored in (signal.SIGINT, signal.SIGHUP):
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
+gc.disable()  # until all tests are collected: that takes a fifth less CPU, in each worker
+
 # measured: with Python's 700 two tests of a hundred virtual processes took 2.6 s, so 2.4 s
 _GARBAGE = 20_000
 
@@ -45,6 +47,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(_GARBAGE)
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -18,7 +18,7 @@ from typing import Any, Final
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-_WAITING_WORKERS: Final = 4  # chosen: they end before two cores have computed the rest
+_WAITING_WORKERS: Final = 3  # chosen: they end before two cores have computed the rest
 _COMPUTING_WORKERS_MAX: Final = 4  # chosen: each collects all tests, 4 s of CPU
 _NICENESS: Final = 5  # chosen: a nice process still gets a quarter of a core that another one fills
 

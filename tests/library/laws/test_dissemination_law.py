@@ -100,7 +100,11 @@ def test_the_chain_is_a_distribution_and_meets_what_is_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fan_out", "c", "events"), [(3, -2.5, 150), (5, -0.5, 150), (7, 1.5, 150)]
+    ("fan_out", "c", "events"),
+    [
+        (5, -0.5, 150),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in ((3, -2.5, 150), (7, 1.5, 150))),
+    ],
 )
 def test_reception_is_the_chains(fan_out: int, c: float, events: int) -> None:
     """N = 200: mean reached and P(all reached) equal to the chain's at 99.9 % each, and a copy
@@ -176,7 +180,13 @@ def test_scamp_tables_deviate_little() -> None:
     assert_once_and_no_parasites(net)
 
 
-@pytest.mark.parametrize(("p_sel", "a", "z"), [(0.05, 1.0, 3), (0.2, 2.0, 4), (1.0, 3.0, 3)])
+@pytest.mark.parametrize(
+    ("p_sel", "a", "z"),
+    [
+        (0.2, 2.0, 4),
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in ((0.05, 1.0, 3), (1.0, 3.0, 3))),
+    ],
+)
 def test_upward_messages(p_sel: float, a: float, z: int) -> None:
     """4.3.1: "Nti . psel . pa . z": mean over 150 events at 99.9 %; all of 40 are reached.
 

@@ -14,7 +14,7 @@ from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 
 X = Topic.parse(".x")
-BACKENDS = ("scamp", "hybrid", "dht")
+BACKENDS = ("scamp", pytest.param("hybrid", marks=pytest.mark.slow), "dht")
 EVERYBODY_CLIMBS = Parameters(p_sel=1.0, a=3.0, z=3)
 CHECK_SECONDS_MAX = 7.5  # the longest pause between two checks: 1.5 times `check_seconds`
 
@@ -71,7 +71,8 @@ def test_links_come_back_after_all_in_the_tables_have_died(backend: str) -> None
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("seconds", [25.0, 400.0])  # of leases the longest has 60, of refreshes 120
+# Of leases the longest has 60, of refreshes 120.
+@pytest.mark.parametrize("seconds", [pytest.param(25.0, marks=pytest.mark.slow), 400.0])
 def test_climbs_come_back_after_a_cut_between_two_levels(backend: str, seconds: float) -> None:
     levels = Levels(backend)
     below = {node.me.address for node in levels.below}

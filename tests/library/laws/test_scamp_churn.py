@@ -32,6 +32,9 @@ ASKED_AGAIN = 3 * 1.1
 PROBE = DEFAULTS.probe_seconds
 LOSS = 0.15
 
+also_with_loss = pytest.mark.parametrize("loss", [0.0, pytest.param(LOSS, marks=pytest.mark.slow)])
+even_with_loss = pytest.mark.parametrize("loss", [pytest.param(0.0, marks=pytest.mark.slow), LOSS])
+
 GiveUp = Callable[[PeerId, float], None]
 
 
@@ -97,7 +100,7 @@ def crash(net: World, nodes: list[Node], share: float, seed: int) -> list[Node]:
 # -- departures --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", [0.0, LOSS])
+@also_with_loss
 def test_half_of_the_members_leave_politely(loss: float) -> None:
     """Half leave within 2 s: no arc to a leaver once silence has told of the last of them.
 
@@ -155,7 +158,10 @@ def test_leaving_one_by_one_keeps_everybody_linked() -> None:
 # -- crashes -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("share", "loss"), [(0.3, 0.0), (0.5, 0.0), (0.5, LOSS)])
+@pytest.mark.parametrize(
+    ("share", "loss"),
+    [(0.5, LOSS), *(pytest.param(share, 0.0, marks=pytest.mark.slow) for share in (0.3, 0.5))],
+)
 def test_crash(share: float, loss: float) -> None:
     """At once all survivors are still reached; the dead are dropped when helpers have confirmed
     their silence, and everybody then reaches everybody again.
@@ -202,7 +208,7 @@ def test_loss_alone_causes_no_epidemic_of_false_verdicts(
     assert strongly_connected(view_graph(nodes))
 
 
-@pytest.mark.parametrize("loss", [0.0, LOSS])
+@even_with_loss
 def test_a_node_whose_holders_all_die_is_found_again(loss: float) -> None:
     net = World(5, loss=loss)
     nodes = settled(net, 40)
@@ -220,7 +226,7 @@ def test_a_node_whose_holders_all_die_is_found_again(loss: float) -> None:
 # -- partitions --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("loss", [0.0, LOSS])
+@even_with_loss
 def test_a_healed_partition_is_one_within_two_probe_periods(loss: float) -> None:
     """G6; each half meanwhile drops the other and stays one component."""
     net = World(6, loss=loss)
@@ -321,7 +327,7 @@ def assert_estimates(nodes: list[Node]) -> None:
         assert all(abs(size / len(nodes) - 1) <= error for size in sizes)
 
 
-@pytest.mark.parametrize("loss", [0.0, LOSS])
+@also_with_loss
 def test_size_estimate_of_fifty_is_exact(loss: float) -> None:
     net = World(10, loss=loss)
     nodes = grow(net, 50)

@@ -85,7 +85,9 @@ def _publish(events: int, node: Node, now: float) -> list[EventId]:
     return [receipt.id for receipt in receipts]
 
 
-@pytest.mark.parametrize("membership", ["scamp", "hybrid", "dht"])
+@pytest.mark.parametrize(
+    "membership", ["scamp", pytest.param("hybrid", marks=pytest.mark.slow), "dht"]
+)
 def test_after_a_while_a_process_gets_one_copy(membership: str) -> None:
     world = community(membership=membership)
     one, ten = world.nodes[4:5], world.nodes[4:14]

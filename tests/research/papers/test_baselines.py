@@ -220,7 +220,9 @@ def dealt(processes: int, fan_out: int, **more: Any) -> Baseline:
     )
 
 
-@pytest.mark.parametrize("fan_out", [7, 8, 10])
+@pytest.mark.parametrize(
+    "fan_out", [8, *(pytest.param(one, marks=pytest.mark.slow) for one in (7, 10))]
+)
 def test_4_5_2_a_and_b_reliability(fan_out: int) -> None:
     """4.5.2 (a): e^(-e^-c), for 1,000 processes. (b) as one group is the same; its printed product
     over the communities takes each for a group of its own."""
@@ -232,7 +234,14 @@ def test_4_5_2_a_and_b_reliability(fan_out: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("clusters", "m", "k1", "k2"), [(20, 100, 11, 5), (40, 60, 12, 6), (10, 200, 10, 4)]
+    ("clusters", "m", "k1", "k2"),
+    [
+        (20, 100, 11, 5),
+        *(
+            pytest.param(*one, marks=pytest.mark.slow)
+            for one in ((40, 60, 12, 6), (10, 200, 10, 4))
+        ),
+    ],
 )
 def test_4_5_2_c_reliability_is_that_of_clusters_that_send_few_copies(
     clusters: int, m: int, k1: int, k2: int
