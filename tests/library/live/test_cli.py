@@ -67,7 +67,7 @@ def test_events_travel_between_processes_through_a_gateway(gateway: str) -> None
         assert tennis.line() == ""  # a sibling's event never got there
 
 
-@pytest.mark.parametrize("membership", ["hybrid", "dht"])
+@pytest.mark.parametrize("membership", [pytest.param("hybrid", marks=pytest.mark.slow), "dht"])
 def test_events_travel_through_an_overlay(membership: str, capfd: Capture) -> None:
     """One bootstrap node of no community for everybody; it may go once they know each other."""
     with ExitStack() as stack:
@@ -111,7 +111,12 @@ def test_every_line_of_stdin_is_an_event_and_too_long_ones_are_named(gateway: st
 
 
 @pytest.mark.parametrize(
-    "command", ["model --sizes 10", "simulate chain --sizes 10 --runs 3 --json", "--help"]
+    "command",
+    [
+        pytest.param("model --sizes 10", marks=pytest.mark.slow),
+        "simulate chain --sizes 10 --runs 3 --json",
+        "--help",
+    ],
 )
 def test_a_full_disk_is_said_in_a_sentence_and_a_reader_that_has_gone_is_not(command: str) -> None:
     reading, abandoned = os.pipe()

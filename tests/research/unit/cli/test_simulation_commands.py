@@ -195,10 +195,15 @@ def test_another_protocol_does_not_take_the_options_of_the_file(
     "command",
     [
         "simulate population --sizes 10",
-        "simulate chain --sizes 10",
-        "simulate percolation --degrees poisson:4,300 --sigma 0.2 --gamma 0.3",
-        "model --sizes 10",
         "plan --sizes 10",
+        *(
+            pytest.param(one, marks=pytest.mark.slow)
+            for one in (
+                "simulate chain --sizes 10",
+                "simulate percolation --degrees poisson:4,300 --sigma 0.2 --gamma 0.3",
+                "model --sizes 10",
+            )
+        ),
     ],
 )
 def test_a_missing_extra_is_named(command: str, tmp_path: Path) -> None:

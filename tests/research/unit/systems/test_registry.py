@@ -82,7 +82,7 @@ def all_counts() -> str:
     return repr([spread(*one, 3, 12).counts() for one in SIMULATORS])
 
 
-@pytest.mark.parametrize("hash_seed", ["0", "1"])
+@pytest.mark.parametrize("hash_seed", [pytest.param("0", marks=pytest.mark.slow), "1"])
 def test_another_process_and_hash_seed_give_the_same(hash_seed: str) -> None:
     program = "from tests.research.unit.systems.test_registry import *; print(all_counts())"
     root = Path(__file__).parents[4]

@@ -415,7 +415,7 @@ def story() -> str:
     return f"{digest.hexdigest()} {world.datagrams.checksum:08x}"
 
 
-@pytest.mark.parametrize("hash_seed", ["0", "4242"])
+@pytest.mark.parametrize("hash_seed", [pytest.param("0", marks=pytest.mark.slow), "4242"])
 def test_other_processes_with_other_hash_seeds_do_the_same(hash_seed: str) -> None:
     program = "from tests.library.unit.overlays.kademlia.test_overlay import story; print(story())"
     got = subprocess.run(
