@@ -1,0 +1,79 @@
+"""Files that wait go to waiting workers alone, and every test is dealt out once."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from tests.distribution import Distribution
+
+FILES = {
+    "tests/laws/test_a.py": 3,
+    "tests/live/test_b.py": 7,
+    "tests/live/test_c.py": 2,
+    "tests/unit/engine/test_d.py": 9,
+    "tests/unit/population/test_e.py": 1,
+    "tests/unit/population/test_f.py": 4,
+    "tests/library/hostile/test_g.py": 5,
+}
+
+
+class Worker:
+    """A worker of xdist that runs what it is given, one test a turn."""
+
+    def __init__(self, number: int) -> None:
+        self.gateway = SimpleNamespace(id=f"gw{number}")
+        self.shutting_down = False
+        self.given: list[int] = []
+        self.ran: list[int] = []
+
+    def send_runtest_some(self, indices: list[int]) -> None:
+        self.given += indices
+
+    def shutdown(self) -> None:
+        self.shutting_down = True
+
+
+def dealt(workers: int) -> list[list[str]]:
+    """Return which tests each of so many workers has run."""
+    pool: list[Any] = [Worker(number) for number in range(workers)]
+    tests = [f"{file}::test_{number}" for file, count in FILES.items() for number in range(count)]
+    options = {"tx": ["popen"] * workers}
+    ordered = SimpleNamespace(loadscopereorder=True)
+    scheduler = Distribution(SimpleNamespace(getvalue=options.__getitem__, option=ordered), None)
+    for worker in pool:
+        scheduler.add_node(worker)
+    for worker in pool:
+        scheduler.add_node_collection(worker, tests)
+    scheduler.schedule()
+    while not all(worker.shutting_down and not worker.given for worker in pool):
+        for worker in pool:
+            if len(worker.given) > (0 if worker.shutting_down else 1):
+                worker.ran.append(worker.given.pop(0))
+                scheduler.mark_test_complete(worker, worker.ran[-1])
+    assert sorted(index for worker in pool for index in worker.ran) == list(range(len(tests)))
+    return [[tests[index] for index in worker.ran] for worker in pool]
+
+
+def folders(tests: list[str]) -> set[str]:
+    return {test.split("/")[1] for test in tests}
+
+
+def test_what_waits_is_dealt_to_waiting_workers() -> None:
+    computing, *waiting = dealt(4)
+    assert folders(computing) >= {"laws", "unit"}
+    assert all(folders(tests) <= {"live", "hostile"} for tests in waiting)
+    assert folders([test for tests in waiting for test in tests]) == {"live", "hostile"}
+
+
+def test_few_workers_are_of_one_kind() -> None:
+    for workers in (1, 2, 3):
+        assert len(dealt(workers)) == workers
+
+
+def test_a_folder_that_stays_together_is_one_workers() -> None:
+    for workers in (2, 4, 6):
+        together = [
+            tests for tests in dealt(workers) if any("population" in test for test in tests)
+        ]
+        assert len(together) == 1
