@@ -4,8 +4,9 @@
 PYTHON ?= python3
 MEMBERSHIP ?= scamp
 COMMIT ?= f88a4fb
-PART ?= # of the slow tests: a folder of tests/, at any of two depths
-SLOW = tests/$(PART) tests/*/$(PART)
+# A part of the slow tests is a folder of tests/, or of a folder there.
+PART ?=
+SLOW = $(wildcard tests/$(PART) tests/*/$(PART))
 RESEARCH := experiment models pipeline population report reproduction runs scenarios simulation
 RESEARCH += sweeps workloads
 LIBRARY := $(RESEARCH:%=--ignore=tests/unit/%) --ignore=tests/research/papers --ignore=tests/library/replay
@@ -14,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE # otherwise every process that a test starts co
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow tests lint style types bench against peers chaos docs scale clean
+.PHONY: help demo test test-library test-slow tests lint style types bench against peers chaos docs scale clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -33,7 +34,7 @@ tests: $(VENV)/dev
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(TESTS)
 
 test-slow: $(VENV)/dev ## Run the statistical and soak suites (an hour), or a folder's (PART=laws)
-	$(BIN)/python -m pytest -m slow $(if $(PART),$(or $(wildcard $(SLOW)),$(error there is no folder $(PART) in tests)))
+	$(BIN)/python -m pytest -m slow $(if $(PART),$(or $(SLOW),$(error there is no folder $(PART) in tests)))
 
 lint: style types ## Check style and types
 
