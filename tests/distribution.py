@@ -74,8 +74,9 @@ class Distribution(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no t
         xdist numbers workers; one in place of a crashed one has a number beyond theirs, and
         computes.
         """
-        computing = self.numnodes - _WAITING_WORKERS
-        return computing > 0 and computing <= _number(node.gateway.id) < self.numnodes
+        workers: int = self.numnodes
+        computing = workers - _WAITING_WORKERS
+        return computing > 0 and computing <= _number(node.gateway.id) < workers
 
 
 def _waits(scope: str) -> bool:
