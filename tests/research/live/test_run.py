@@ -114,7 +114,9 @@ def test_another_package_of_that_name_in_the_current_folder_is_not_taken(
     assert outcome.summary.deliveries == 3 * 2
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGTERM]
+)
 def test_a_signal_ends_it_politely(tmp_path: Path, number: signal.Signals) -> None:
     output = tmp_path / "out"
     with Running("run", *ENDLESS, "--json", "--output", output) as running:

@@ -33,7 +33,9 @@ def answered(rows: list[Row]) -> list[Verdict]:
     return verdicts_of(rows, names_of([row.variant for row in rows]))
 
 
-@pytest.mark.parametrize("metric", ASKED)
+@pytest.mark.parametrize(
+    "metric", [*ASKED[:2], *(pytest.param(metric, marks=pytest.mark.slow) for metric in ASKED[2:])]
+)
 def test_the_verdict_and_its_sentence_are_those_of_the_twin(metric: str) -> None:
     """Ten runs of three backends, of truths that are equal, near, and far apart."""
     rng, winners = Random(metric), 0

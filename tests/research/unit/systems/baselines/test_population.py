@@ -112,8 +112,22 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("twins", [200, pytest.param(5000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", SETTINGS)
+QUICK = (
+    "broadcast, weak",
+    "uneven clusters, stillborn",
+    "fan-outs of two sizes",
+    "few between",
+    "single processes",
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "twins"),
+    [
+        *((name, 200) for name in QUICK),
+        *(pytest.param(name, 5000, marks=pytest.mark.slow) for name in SETTINGS),
+    ],
+)
 def test_the_kernel_agrees_with_the_twin(name: str, twins: int) -> None:
     given = SETTINGS[name]
     spread = simulate(given, 8 * twins, 7)
