@@ -18,15 +18,14 @@ from camcast.cli.output import TERMINAL_WIDTH, print_json, say, wide_console
 from camcast.doors.plugs import find_protocol
 from camcast.research.cli.compare import print_verdicts
 from camcast.research.cli.wide_table import WideTable
-from camcast.research.papers.chosen_protocols import choose
 from camcast.research.report.measures import measure_of
 from camcast.research.sweeps import ProgressBar
 from camcast.research.systems.registry import find_system
 
 if TYPE_CHECKING:
-    from camcast.research.papers.camcast import paper as camcast_paper
-    from camcast.research.papers.camcast.tables import Entry
-    from camcast.research.papers.memberships.comparison import Memberships
+    from camcast.research.papers.camcast_paper import CamcastReproduction
+    from camcast.research.papers.camcast_tables import Entry
+    from camcast.research.papers.memberships_paper import Memberships
     from camcast.research.papers.paper import Reproduction
     from camcast.research.papers.plan_folder import PlanFolder
     from camcast.research.population.outcome import Interval
@@ -137,10 +136,11 @@ def reproduce(
             return
         if what not in PRINTERS:
             raise ValueError(f"unknown paper {what!r}; known: {', '.join(PRINTERS)}, {ALL}")
-        chosen = None if names is None else choose(what, names)
         with extras_named("sim,report"):
-            from camcast.research.papers.papers import PAPERS
+            from camcast.research.papers.all_papers import PAPERS
+            from camcast.research.papers.paper import choose
             from camcast.research.papers.plan_folder import PlanFolder
+        chosen = None if names is None else choose(what, names)
         paper = PAPERS[what]
         for name in given:
             takers = [one.name for one in PAPERS.values() if name in attrs.fields_dict(one.plan)]
@@ -165,7 +165,7 @@ def _option(field: str) -> str:
 def _reproduce_all(path: Path, seed: int, workers: int | None, *, json: bool) -> None:
     """Reproduce every paper into a folder of its name, and write the evidence of all."""
     with extras_named("sim,report"):
-        from camcast.research.papers.papers import PAPERS
+        from camcast.research.papers.all_papers import PAPERS
         from camcast.research.papers.plan_folder import EVIDENCE, PlanFolder
         from camcast.research.report.evidence import Evidence, in_words
         from camcast.research.report.results_folder import ResultsFolder
@@ -208,7 +208,7 @@ def _with_bar(folder: PlanFolder[Any, Any], workers: int | None) -> Any:
 
 
 def _print_memberships(found: Memberships) -> None:
-    from camcast.research.papers.memberships.results import COLUMNS, UPKEEP
+    from camcast.research.papers.memberships_paper import COLUMNS, UPKEEP
 
     print_verdicts(found.verdicts)
     _print_measures(
@@ -260,7 +260,7 @@ def _print_evidence(found: Reproduction[Any]) -> None:
     wide_console(TERMINAL_WIDTH).print(in_words(found.evidence), highlight=False)
 
 
-def _print_tables(reproduction: camcast_paper.Reproduction) -> None:
+def _print_tables(reproduction: CamcastReproduction) -> None:
     for table in reproduction.tables:
         topologies = list(dict.fromkeys(entry.topology for entry in table.entries))
         lines = [

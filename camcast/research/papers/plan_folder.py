@@ -22,9 +22,9 @@ import attrs
 import msgspec
 
 from camcast import __version__
-from camcast.research.papers.chart import chart_of
-from camcast.research.papers.page import html
+from camcast.research.papers.figure import chart_of
 from camcast.research.papers.paper import OnProgress, P, Paper, R
+from camcast.research.papers.paper_page import html
 from camcast.research.report.results_folder import ResultsFolder, as_bytes
 from camcast.vocabulary.errors import CamcastError
 
@@ -33,8 +33,6 @@ CELLS_FILE: Final = "cells.jsonl"
 EVIDENCE: Final = "evidence"
 """The name of its files, without what follows the dot."""
 
-_PROTOCOLS: Final = "protocols"
-_MEMBERSHIPS: Final = "memberships"
 _OPTIONS: Final = ("runs", "events", "seed", "engine", "preset")
 """The fields of plans that `camcast reproduce` has options for."""
 
@@ -53,7 +51,7 @@ class PlanFolder(ResultsFolder, Generic[P, R]):
         super().__init__(path)
         self.paper = paper
         self.plan = plan
-        kept_apart = attrs.asdict(plan, filter=lambda field, _: field.name != _PROTOCOLS)
+        kept_apart = attrs.asdict(plan, filter=lambda field, _: field.name != "protocols")
         given = {"paper": paper.name, **kept_apart, "camcast": __version__}
         asked = msgspec.json.decode(msgspec.json.encode(given))
         file = path / PLAN_FILE
@@ -82,10 +80,10 @@ class PlanFolder(ResultsFolder, Generic[P, R]):
     @property
     def command(self) -> str:
         """The command that makes this folder's content."""
-        chosen = attrs.asdict(self.plan).get(_PROTOCOLS)
+        chosen = self.plan.protocols or ()
         return shlex.join([*self._command(chosen), "--output", str(self.path)])
 
-    def _command(self, protocols: Sequence[str] | None = None) -> list[str]:
+    def _command(self, protocols: Sequence[str] = ()) -> list[str]:
         parts = ["camcast", "reproduce", self.paper.name]
         if protocols:
             parts += ["--protocol", ",".join(protocols)]
@@ -93,7 +91,7 @@ class PlanFolder(ResultsFolder, Generic[P, R]):
         for name in _OPTIONS:
             if given.get(name) is not None:
                 parts += [f"--{name}", str(given[name])]
-        for name in given.get(_MEMBERSHIPS, ()):
+        for name in given.get("memberships", ()):
             parts += ["--membership", name]
         return parts
 
@@ -106,8 +104,8 @@ class PlanFolder(ResultsFolder, Generic[P, R]):
         try:
             found = self.paper.reproduce(self.plan, self.cells, workers, on_progress)
         except BaseException:
-            if self.paper.partial is not None and self.cells.exists():
-                self._write(self.paper.partial(self.plan, self.cells))
+            if self.paper.partial and self.cells.exists():
+                self._write(self.paper.partial_of(self.plan, self.cells))
             raise
         self._write(found)
         return found
@@ -123,7 +121,7 @@ class PlanFolder(ResultsFolder, Generic[P, R]):
             )
         if rows := self.evidence(found):
             self.write_rows(EVIDENCE, None, rows)
-        page = html(self.paper.text, found, drawings, self.command)
+        page = html(self.paper, found, drawings, self.command)
         self.write("index.html", page.encode())
 
     def evidence(self, found: R) -> list[dict[str, Any]]:

@@ -21,8 +21,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from camcast.research.papers.camcast.plan import BROADCAST, CAMCAST, TOPOLOGIES
-from camcast.research.papers.camcast.tables import PARASITES, ROUNDS
+from camcast.research.papers.camcast_tables import BROADCAST, CAMCAST, PARASITES, ROUNDS, TOPOLOGIES
 from camcast.research.population.outcome import Outcome
 from camcast.research.systems.baselines.population import simulate
 from camcast.research.systems.baselines.setting import PROTOCOLS, Baseline, Protocol, baseline

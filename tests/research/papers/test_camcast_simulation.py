@@ -17,18 +17,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from camcast.research.papers.camcast.cells import copies_outside
-from camcast.research.papers.camcast.plan import (
+from camcast.research.papers.camcast_setting import CRASHED, SIZES, setting_of
+from camcast.research.papers.camcast_tables import (
     BROADCAST,
     CAMCAST,
-    CRASHED,
+    PARASITES,
     PMCAST,
-    SIZES,
+    ROUNDS,
     TOPOLOGIES,
-    setting_of,
+    copies_outside,
+    expected_parasites,
+    multicast,
 )
-from camcast.research.papers.camcast.pmcast_rows import expected_parasites, multicast
-from camcast.research.papers.camcast.tables import PARASITES, ROUNDS
 from camcast.research.population.outcome import Outcome
 from camcast.research.systems.camcast import population
 from camcast.research.systems.camcast.message_equations import gossip_messages

@@ -7,20 +7,11 @@ with data or without.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import pytest
 
-from camcast.research.papers.camcast import paper as camcast
-from camcast.research.papers.camcast.plan import Plan as CamcastPlan
-from camcast.research.papers.damulticast import paper as damulticast
-from camcast.research.papers.hpmcast import paper as hpmcast
-from camcast.research.papers.hpmcast.plan import Plan as HpmcastPlan
-from camcast.research.papers.memberships.comparison import together
-from camcast.research.papers.memberships.plan import Plan as MembershipsPlan
-from camcast.research.papers.percolation import paper as percolation
-from camcast.research.papers.percolation.plan import Plan as PercolationPlan
+from camcast.research.papers.all_papers import PAPERS
 from camcast.research.report.evidence import Evidence
 
 PRINTED: Mapping[str, tuple[str, ...]] = {
@@ -43,16 +34,11 @@ TABLE_2 = [0, 0, 0, 11216, 1699, 3739, 453, 369, 615]  # [000 Table 2]
 @pytest.fixture(scope="module")
 def evidence() -> list[Evidence]:
     """All rows, of results that are made up."""
-    plans: Iterable[tuple[Any, Any]] = (
-        (camcast, CamcastPlan()),
-        (damulticast, damulticast.Plan()),
-        (hpmcast, HpmcastPlan()),
-        (percolation, PercolationPlan()),
-    )
-    rows: list[Evidence] = []
-    for paper, plan in plans:
-        rows += paper.reproduce.together(paper.reproduce.results(plan)).evidence
-    return [*rows, *together(MembershipsPlan(), []).evidence]
+    return [
+        row
+        for paper in PAPERS.values()
+        for row in paper.together(paper.results(paper.plan())).evidence
+    ]
 
 
 @pytest.mark.parametrize("paper", PRINTED)

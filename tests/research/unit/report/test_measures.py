@@ -11,7 +11,7 @@ import attrs
 import pytest
 
 from camcast.research.cli.run_outcome import COLUMNS as SUMMARY
-from camcast.research.papers.memberships.results import COLUMNS, UPKEEP
+from camcast.research.papers.memberships_paper import COLUMNS, UPKEEP
 from camcast.research.papers.protocol_comparison import Cost
 from camcast.research.report.measures import MEASURES, measure_of
 from camcast.research.runs.summary import CommunitySummary, Summary

@@ -8,10 +8,19 @@ from typing import Any
 
 import pytest
 
-from camcast.research.papers.hpmcast import paper
-from camcast.research.papers.hpmcast.cells import Results, compute, deep, infections, scaled
-from camcast.research.papers.hpmcast.plan import DEPTH_PROCESSES, DEPTHS, FLAT_PROCESSES, Plan
-from camcast.research.papers.papers import HPMCAST
+from camcast.research.papers.all_papers import HPMCAST
+from camcast.research.papers.hpmcast_paper import (
+    DEPTH_PROCESSES,
+    DEPTHS,
+    FLAT_PROCESSES,
+    Found,
+    HpmcastPlan,
+    compute,
+    deep,
+    hierarchy,
+    infections,
+    scaled,
+)
 from camcast.research.systems.hpmcast.pmcast_law import completion_rounds
 from camcast.research.systems.hpmcast.tree_population import reception, simulate
 from camcast.research.systems.hpmcast.tree_setting import HpmcastSetting
@@ -23,14 +32,14 @@ FIGURES = [
 ]
 
 
-def computed(asked: Results) -> Any:
+def computed(asked: Found) -> Any:
     """Return the result of the only cell that was asked for."""
     (cell,) = asked.asked.values()
     return compute(cell)
 
 
 def test_every_cell_is_a_setting_that_can_be_simulated() -> None:
-    listed = paper.reproduce.cells(Plan(runs=2))
+    listed = HPMCAST.cells(HpmcastPlan(runs=2))
     assert len(listed) > 100
     assert {cell["kind"] for cell in listed} == {"tree", "flat", "infection"}
     assert all(deep(depth)["arity"] ** depth == DEPTH_PROCESSES for depth in DEPTHS)
@@ -39,8 +48,8 @@ def test_every_cell_is_a_setting_that_can_be_simulated() -> None:
 
 
 def test_a_cell_is_what_the_simulator_says() -> None:
-    asked = Results(Plan(runs=5, seed=3))
-    asked.hierarchy(interested=0.01)
+    asked = HPMCAST.results(HpmcastPlan(runs=5, seed=3))
+    hierarchy(asked, interested=0.01)
     found = computed(asked)
     spread = simulate(HpmcastSetting(interested=0.01), 5, 3)
     measures = spread.measures() | {"reception": reception(spread)}
@@ -51,8 +60,8 @@ def test_a_cell_is_what_the_simulator_says() -> None:
 
 
 def test_a_flat_cell_has_the_exact_chain_beside_it() -> None:
-    asked = Results(Plan(runs=200))
-    asked.flat(20)
+    asked = HPMCAST.results(HpmcastPlan(runs=200))
+    asked.of("flat", interested=20)
     found = computed(asked)
     assert found["model"] == completion_rounds(FLAT_PROCESSES - 1, 19, 2)
     assert found["completion"]["low"] < found["model"] < found["completion"]["high"]
@@ -61,9 +70,9 @@ def test_a_flat_cell_has_the_exact_chain_beside_it() -> None:
 @pytest.mark.parametrize("protocol", ["rfpbcast", "pmcast"])
 def test_an_infection_cell_has_the_exact_chain_beside_it(protocol: str) -> None:
     """Whoever has the event after each round, within five standard errors of the chain's mean."""
-    for interested, fan_out in infections(protocol):
-        asked = Results(Plan(runs=300))
-        asked.infection(protocol, interested, fan_out)
+    for curve in infections(protocol):
+        asked, interested = HPMCAST.results(HpmcastPlan(runs=300)), curve["interested"]
+        asked.of("infection", **curve)
         found = computed(asked)
         assert found["models"][0] == 1 / interested
         assert found["shares"][0]["mean"] == pytest.approx(1 / interested, abs=1e-12)
@@ -85,4 +94,4 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.slow
 class TestFolder(FolderContract):
-    PAPER, PLAN, FIGURES = HPMCAST, Plan(runs=5), FIGURES
+    PAPER, PLAN, FIGURES = HPMCAST, HpmcastPlan(runs=5), FIGURES

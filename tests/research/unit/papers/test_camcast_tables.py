@@ -1,4 +1,4 @@
-"""hpmcast on 1,110, 300 and 500 processes (`reproduction.camcast.pmcast_rows`): its laws."""
+"""hpmcast on 1,110, 300 and 500 processes (`reproduction.camcast_tables`): its laws."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from random import Random
 import numpy as np
 import pytest
 
-from camcast.research.papers.camcast.cells import Results, compute
-from camcast.research.papers.camcast.paper import reproduce
-from camcast.research.papers.camcast.plan import SUCCESS, Plan
-from camcast.research.papers.camcast.pmcast_rows import (
+from camcast.research.papers.all_papers import CAMCAST
+from camcast.research.papers.camcast_paper import compute
+from camcast.research.papers.camcast_setting import SUCCESS, CamcastPlan
+from camcast.research.papers.camcast_tables import (
     addresses_of,
     arity_of,
     expected_parasites,
@@ -117,11 +117,11 @@ def test_it_is_the_simulator_of_a_regular_hierarchy() -> None:
 
 
 def test_a_cell_is_its_runs() -> None:
-    plan = Plan(runs=3, seed=9)
-    asked = Results(plan)
-    asked.multicast(300, 100, 4)
+    plan = CamcastPlan(runs=3, seed=9)
+    asked = CAMCAST.results(plan)
+    asked.of("multicast", processes=300, interested=100, fan_out=4)
     (cell,) = asked.asked.values()
-    assert cell in reproduce.cells(plan)
+    assert cell in CAMCAST.cells(plan)
     found = compute(cell)
     assert isinstance(found, dict)
     assert set(found) == {"last", "rounds", "delivered", "parasites", "parasite_copies"}

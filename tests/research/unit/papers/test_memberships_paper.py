@@ -8,31 +8,38 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 
 from camcast.doors.plugs import UnknownPlugError
 from camcast.research.cli.reproduce import PRINTERS
-from camcast.research.papers.memberships import comparison as memberships
-from camcast.research.papers.memberships import virtual
-from camcast.research.papers.memberships.comparison import Memberships, together
-from camcast.research.papers.memberships.plan import (
+from camcast.research.papers import memberships_paper, memberships_runs
+from camcast.research.papers.all_papers import MEMBERSHIPS
+from camcast.research.papers.memberships_paper import (
+    COLUMNS,
+    DRAWN,
+    KINDS,
+    MEASURES,
+    UPKEEP,
+    Memberships,
+    ranked_so,
+)
+from camcast.research.papers.memberships_runs import (
     COMMUNITIES,
     VARIANTS,
-    Plan,
+    MembershipsPlan,
     World,
     options_of,
     parameters_of,
 )
-from camcast.research.papers.memberships.ranking import DRAWN, ranked_so
-from camcast.research.papers.memberships.results import COLUMNS, MEASURES, UPKEEP
-from camcast.research.papers.page import html
-from camcast.research.papers.papers import MEMBERSHIPS
+from camcast.research.papers.paper import Given, key_of
+from camcast.research.papers.paper_page import html
 from camcast.research.papers.plan_folder import PlanFolder
 from camcast.research.pipeline.compare.words import choice
 from camcast.research.report.drawing import Drawing
 from camcast.research.report.measures import measure_of
-from camcast.research.sweeps import JSON, Cell, SweepError
+from camcast.research.sweeps import JSON, SweepError
 from tests.narrow_page import PHONE_PIXELS, laid_out
 from tests.research.unit.papers.folder_contract import (
     FolderContract,
@@ -41,7 +48,7 @@ from tests.research.unit.papers.folder_contract import (
     rows,
 )
 
-PLAN = Plan(
+PLAN = MembershipsPlan(
     memberships=tuple(VARIANTS),
     runs=1,
     virtual_runs=1,
@@ -61,8 +68,8 @@ VIRTUAL = [f"virtual_{m}_{c}" for m in MEASURES for c in ("d", "a")]
 def shorter() -> Iterator[None]:
     """Fewer newcomers in the virtual network, and less counting of control traffic."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(virtual, "NEWCOMERS", 3)
-        patch.setattr(virtual, "COUNTED_SECONDS", 15.0)
+        patch.setattr(memberships_runs, "NEWCOMERS", 3)
+        patch.setattr(memberships_runs, "COUNTED_SECONDS", 15.0)
         yield
 
 
@@ -164,9 +171,10 @@ def test_a_finished_run_is_not_repeated(
     def fail(_given: object) -> JSON:
         raise AssertionError("this run was finished")
 
-    monkeypatch.setattr(memberships, "RUNS", dict.fromkeys(memberships.RUNS, fail))
+    failing = {name: attrs.evolve(kind, compute=fail) for name, kind in KINDS.items()}
+    monkeypatch.setattr(memberships_paper, "KINDS", failing)
     PlanFolder(folder, MEMBERSHIPS, PLAN)  # takes it as it is
-    assert memberships.reproduce(PLAN, folder / "cells.jsonl", 1) == found
+    assert MEMBERSHIPS.reproduce(PLAN, folder / "cells.jsonl", 1) == found
     assert (folder / "cells.jsonl").read_bytes() == before
 
 
@@ -197,10 +205,10 @@ def test_an_interrupt_or_error_leaves_a_page_of_what_is_done(
 
 @pytest.mark.parametrize("backend", VARIANTS)
 def test_the_preset_paper_is_in_the_cells_and_turns_off_what_was_added(backend: str) -> None:
-    plan = Plan(memberships=[backend], runs=1, preset="paper")
+    plan = MembershipsPlan(memberships=[backend], runs=1, preset="paper")
     cells: list[Any] = [*plan.cells("live"), *plan.cells("virtual")]
     assert {cell["preset"] for cell in cells} == {"paper"}
-    assert "preset" not in Plan().cells("live")[0]
+    assert "preset" not in MembershipsPlan().cells("live")[0]
     options = options_of({"backend": backend, "printed": False, "preset": "paper"})
     assert options == {"c": 0} | (
         {} if backend == "dht" else {"sponsors": False, "indirection": False}
@@ -213,18 +221,17 @@ def test_the_preset_paper_is_in_the_cells_and_turns_off_what_was_added(backend: 
 
 
 def results_of(
-    plan: Plan, worlds: Sequence[World], mean_of: Callable[[Any], float]
-) -> list[tuple[Cell, JSON]]:
+    plan: MembershipsPlan, worlds: Sequence[World], mean_of: Callable[[Any], float]
+) -> list[tuple[Given, JSON]]:
     """Return cells, and a result of each in which every share and cost is `mean_of` the cell."""
-    found: list[tuple[Cell, JSON]] = []
+    found: list[tuple[Given, JSON]] = []
     for cell in (cell for world in worlds for cell in plan.cells(world)):
-        given: Any = cell
-        mean = mean_of(given)
+        mean = mean_of(cell)
         rows = [
             {"p_sel": value, "community": community, "hops_mean": 3.0 / value, "upward": value}
             | dict.fromkeys(("reception", "reliability", "efficiency"), mean)
             | {"predicted": None, "by_event": [mean]}
-            for value in given["p_sel"]
+            for value in cell["p_sel"]
             for community in COMMUNITIES
         ]
         whole = dict.fromkeys((*UPKEEP, "table_to_law", "unlisted"), mean)
@@ -232,8 +239,17 @@ def results_of(
     return found
 
 
+def together(plan: MembershipsPlan, runs: Sequence[tuple[Given, JSON]]) -> Memberships:
+    """Return what is made of these runs, if no others are done."""
+    found: dict[str, JSON] = dict.fromkeys(map(key_of, MEMBERSHIPS.cells(plan)))
+    found |= {key_of(cell): result for cell, result in runs}
+    return MEMBERSHIPS.together(MEMBERSHIPS.results(plan, found))
+
+
 def made_up(reception: dict[str, float]) -> Memberships:
-    plan = Plan(memberships=tuple(VARIANTS), runs=3, p_sel=(0.01, 1.0), virtual_p_sel=(0.1, 1.0))
+    plan = MembershipsPlan(
+        memberships=tuple(VARIANTS), runs=3, p_sel=(0.01, 1.0), virtual_p_sel=(0.1, 1.0)
+    )
     worlds: tuple[World, ...] = ("live", "virtual")
     of = results_of(plan, worlds, lambda cell: reception[cell["backend"]] + 0.001 * cell["run"])
     return together(plan, of)
@@ -272,7 +288,9 @@ def test_a_ranking_is_recognised(reception: dict[str, float], expected: tuple[st
 # -- the verdict, and what chance makes of few events ---------------------------------------------
 
 
-def runs_of(plan: Plan, rng: Random, truth: dict[str, float]) -> list[tuple[Cell, JSON]]:
+def runs_of(
+    plan: MembershipsPlan, rng: Random, truth: dict[str, float]
+) -> list[tuple[Given, JSON]]:
     """Ten runs of each in which everything is `truth` by backend, and scatters by 0.01."""
     return results_of(plan, ("virtual",), lambda cell: rng.gauss(truth[cell["backend"]], 0.01))
 
@@ -280,7 +298,7 @@ def runs_of(plan: Plan, rng: Random, truth: dict[str, float]) -> list[tuple[Cell
 @pytest.mark.parametrize("gap", [0.0, 0.1])
 def test_each_question_of_ten_runs_has_its_verdict(gap: float) -> None:
     """By the gap dht wins where more is better, in reception, and is last in every cost."""
-    plan = Plan(memberships=tuple(VARIANTS), virtual_runs=10, preset="paper")
+    plan = MembershipsPlan(memberships=tuple(VARIANTS), virtual_runs=10, preset="paper")
     made = together(plan, runs_of(plan, Random(7), {"scamp": 0.5, "hybrid": 0.5, "dht": 0.5 + gap}))
     assert {verdict.question for verdict in made.verdicts} == {
         *("reception", "cost of events", "cost of upkeep", "joining", "healing"),
@@ -291,15 +309,15 @@ def test_each_question_of_ten_runs_has_its_verdict(gap: float) -> None:
         assert ("V3 dht" in verdict.best) == (not gap or verdict.measure.better == "more")
     if gap:
         assert choice(made.verdicts).startswith("Choose V3 dht for reception, cost of events")
-    assert choice(made.verdicts) in MEMBERSHIPS.text.introduction(made)
+    assert choice(made.verdicts) in MEMBERSHIPS.introduction(made)
 
 
 def test_on_a_phone_tables_scroll_in_their_own_box_and_begin_with_values(tmp_path: Path) -> None:
-    plan = Plan(memberships=tuple(VARIANTS), virtual_runs=2)
+    plan = MembershipsPlan(memberships=tuple(VARIANTS), virtual_runs=2)
     made = together(plan, runs_of(plan, Random(7), {"scamp": 0.5, "hybrid": 0.5, "dht": 0.6}))
     wide = Drawing(spec={}, svg='<svg width="900" height="90"></svg>', svg_file="", png=b"")
     text = html(
-        MEMBERSHIPS.text, made, {figure.name: wide for figure in made.figures}, "camcast reproduce"
+        MEMBERSHIPS, made, {figure.name: wide for figure in made.figures}, "camcast reproduce"
     )
     seen = laid_out(text, tmp_path)
     assert seen.page <= PHONE_PIXELS
@@ -359,14 +377,14 @@ def test_of_few_events_chance_ranks_the_memberships() -> None:
 
 
 def test_any_installed_membership_may_be_compared_and_each_once() -> None:
-    plan = Plan()
+    plan = MembershipsPlan()
     assert plan.memberships[:3] == tuple(VARIANTS)
     assert "hpmcast" not in plan.memberships  # of a protocol of its own
     assert {cell["backend"] for cell in plan.cells("virtual")} == set(plan.memberships)
     assert {cell["backend"] for cell in plan.cells("live")} == set(VARIANTS)
     with pytest.raises(ValueError, match="'hpmcast' is of a protocol of its own"):
-        Plan(memberships=["hpmcast"])
+        MembershipsPlan(memberships=["hpmcast"])
     with pytest.raises(ValueError, match="give each membership that is to be compared once"):
-        Plan(memberships=["dht", "dht"])
+        MembershipsPlan(memberships=["dht", "dht"])
     with pytest.raises(UnknownPlugError, match="unknown membership 'scanp'"):
-        Plan(memberships=["scanp"])
+        MembershipsPlan(memberships=["scanp"])

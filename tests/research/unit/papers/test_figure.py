@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from camcast.research.papers.chart import chart_of
-from camcast.research.papers.figure import Figure, Point
+from camcast.research.papers.figure import Figure, Point, chart_of
 from camcast.research.report.drawing import Drawing, render
 
 

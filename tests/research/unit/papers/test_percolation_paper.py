@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from camcast.research.cli.reproduce import PRINTERS
+from camcast.research.papers import percolation_paper
+from camcast.research.papers.all_papers import PERCOLATION
 from camcast.research.papers.paper import Reproduction
-from camcast.research.papers.papers import PERCOLATION
-from camcast.research.papers.percolation import cells as percolation_cells
-from camcast.research.papers.percolation.plan import Plan
+from camcast.research.papers.percolation_paper import PercolationPlan
 from camcast.research.papers.plan_folder import PlanFolder
 from camcast.research.report.evidence import NO_DATA
 from camcast.research.systems.percolation import graphs
@@ -24,9 +24,9 @@ from tests.research.unit.papers.folder_contract import (
     rows,
 )
 
-Found = Reproduction[Plan]
+Found = Reproduction[PercolationPlan]
 FIGURES = [f"figure{number}" for number in range(1, 19)]
-PLAN = Plan(runs=2, events=2, seed=3)
+PLAN = PercolationPlan(runs=2, events=2, seed=3)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def smaller() -> Iterator[None]:
     """A tenth of the nodes of Figures 3 to 5, which make most of the time of so few events."""
     whole = graphs.Poisson
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(percolation_cells, "Poisson", lambda mean, nodes: whole(mean, nodes // 10))
+        patch.setattr(percolation_paper, "Poisson", lambda mean, nodes: whole(mean, nodes // 10))
         yield
 
 

@@ -15,11 +15,10 @@ from typing import Any
 
 import pytest
 
-from camcast.research.papers.camcast import paper as camcast_paper
-from camcast.research.papers.camcast.cells import compute
-from camcast.research.papers.camcast.plan import CRASHED, RUNS, Engine, Plan, setting_of
-from camcast.research.papers.camcast.tables import ROUNDS
-from camcast.research.papers.papers import CAMCAST
+from camcast.research.papers.all_papers import CAMCAST
+from camcast.research.papers.camcast_paper import compute
+from camcast.research.papers.camcast_setting import CRASHED, CamcastPlan, Engine, setting_of
+from camcast.research.papers.camcast_tables import ROUNDS
 from camcast.research.papers.plan_folder import FolderError, PlanFolder
 from camcast.research.report import drawing
 from camcast.research.report.page import in_script
@@ -40,7 +39,7 @@ from tests.research.unit.papers.folder_contract import (
 from tests.research.unit.papers.page import Page
 
 RUNS_HERE = 2
-PLAN = Plan(runs=RUNS_HERE, seed=3)
+PLAN = CamcastPlan(runs=RUNS_HERE, seed=3)
 OPTIONS = ("--runs", RUNS_HERE, "--seed", 3, "--workers", 1)
 TABLES = ["table1", "table2"]
 FIGURES = [*(f"figure{number}" for number in range(13, 19)), "involved"]
@@ -127,8 +126,8 @@ def test_what_is_chosen_is_as_in_the_whole(
     """In a folder with the whole's cells nothing is computed."""
     for name in ("plan.json", "cells.jsonl"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
-    plan = Plan(runs=RUNS_HERE, seed=3, protocols=protocols)
-    listed = camcast_paper.reproduce.cells(plan)
+    plan = CamcastPlan(runs=RUNS_HERE, seed=3, protocols=protocols)
+    listed = CAMCAST.cells(plan)
     calls: list[tuple[int, int]] = []
     PlanFolder(tmp_path, CAMCAST, plan).reproduce(1, lambda *call: calls.append(call))
     assert calls == [(len(listed), len(listed))]
@@ -167,8 +166,8 @@ def test_the_command_computes_the_chosen_cells_alone(
     assert "hierarchical gossip broadcast" in printed
     assert "CAMCAST" not in printed
     found = (tmp_path / "out" / "cells.jsonl").read_text().splitlines()
-    plan = Plan(runs=RUNS_HERE, seed=3, protocols=("multicast", "hierarchical"))
-    assert len(found) == len(camcast_paper.reproduce.cells(plan)) == 12
+    plan = CamcastPlan(runs=RUNS_HERE, seed=3, protocols=("multicast", "hierarchical"))
+    assert len(found) == len(CAMCAST.cells(plan)) == 12
     assert set(found) <= set((folder / "cells.jsonl").read_text().splitlines())
     assert (tmp_path / "out" / "plan.json").read_bytes() == (folder / "plan.json").read_bytes()
     for name in TABLES:
@@ -219,7 +218,7 @@ def test_the_same_again_computes_nothing_and_writes_the_same(folder: Path, capfd
         return {path.name: numbers.sub(b"clip", path.read_bytes()) for path in folder.iterdir()}
 
     before = content()
-    assert len(before["cells.jsonl"].splitlines()) == len(camcast_paper.reproduce.cells(PLAN))
+    assert len(before["cells.jsonl"].splitlines()) == len(CAMCAST.cells(PLAN))
     (folder / "figure15.svg").unlink()
     found = answer(capfd, "reproduce", "camcast", "--output", folder, *OPTIONS)
     assert content() == before
@@ -261,10 +260,10 @@ def test_other_parameters_are_refused(folder: Path, other: list[Any], capfd: Cap
 def test_a_foreign_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(FolderError, match="not empty"):
-        PlanFolder(tmp_path, CAMCAST, Plan())
+        PlanFolder(tmp_path, CAMCAST, CamcastPlan())
     (tmp_path / "plan.json").write_text("{")
     with pytest.raises(FolderError, match="nobody knows what"):
-        PlanFolder(tmp_path, CAMCAST, Plan())
+        PlanFolder(tmp_path, CAMCAST, CamcastPlan())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["plan.json", "thesis.tex"]
 
 
@@ -297,7 +296,7 @@ def test_missing_extras_are_named(package: str, tmp_path: Path) -> None:
     ],
 )
 def test_a_cell_is_what_its_engine_s_simulator_gives(engine: Engine, simulate: Any) -> None:
-    listed = camcast_paper.reproduce.cells(Plan(runs=2, engine=engine))
+    listed = CAMCAST.cells(CamcastPlan(runs=2, engine=engine))
     cell: Any = next(cell for cell in listed if cell.get("weak"))
     assert cell["engine"] == engine
     found: Any = compute(cell)
@@ -309,8 +308,8 @@ def test_a_cell_is_what_its_engine_s_simulator_gives(engine: Engine, simulate: A
 def test_the_default_reproduction(tmp_path: Path) -> None:
     """With the default number of runs every claim has the verdict that
     tests/research/papers/test_camcast_simulation.py comes to."""
-    found = PlanFolder(tmp_path, CAMCAST, Plan()).reproduce(None)
-    assert found.plan.runs == RUNS
+    found = PlanFolder(tmp_path, CAMCAST, CamcastPlan()).reproduce(None)
+    assert found.plan.runs == CamcastPlan.RUNS
     verdicts = {row.item: row.verdict for row in found.evidence}
     expected = {
         **dict.fromkeys(("Figure 13", "Figure 15", "Figure 16"), "consistent"),

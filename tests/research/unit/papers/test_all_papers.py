@@ -7,28 +7,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from zlib import crc32
 
+import attrs
 import pytest
 
 from camcast.cli.app import app
 from camcast.doors.plugs import PROTOCOL_GROUP, installed
-from camcast.research.papers.camcast import paper as camcast_paper
-from camcast.research.papers.camcast import plan as camcast_plan
-from camcast.research.papers.chosen_protocols import choose, protocols_of
-from camcast.research.papers.hpmcast import evidence as hpmcast_evidence
-from camcast.research.papers.hpmcast import figures as hpmcast_points
-from camcast.research.papers.hpmcast import paper as hpmcast_paper
-from camcast.research.papers.hpmcast import plan as hpmcast_plan
-from camcast.research.papers.hpmcast.cells import Results
-from camcast.research.papers.papers import HPMCAST, PAPERS
+from camcast.research.papers import hpmcast_paper
+from camcast.research.papers.all_papers import CAMCAST, HPMCAST, PAPERS
+from camcast.research.papers.camcast_setting import CamcastPlan
+from camcast.research.papers.hpmcast_paper import HpmcastPlan
+from camcast.research.papers.paper import Given, Kind, Results, choose, key_of, protocols_of
 from camcast.research.papers.plan_folder import PlanFolder
 from camcast.research.report.evidence import statement
-from camcast.research.sweeps import Cell, SweepError
+from camcast.research.sweeps import SweepError
 from camcast.research.systems.registry import SYSTEMS
 from tests.camcast_command import Capture, refusal
 from tests.research.unit.papers.page import Page
@@ -156,7 +154,7 @@ def test_without_a_paper_and_a_protocol_both_are_named(capfd: Capture) -> None:
 
 def test_a_plan_is_of_its_paper_s_protocols() -> None:
     with pytest.raises(ValueError, match="no protocol is chosen; hpmcast has rfpbcast"):
-        hpmcast_plan.Plan(protocols=())
+        HpmcastPlan(protocols=())
     assert choose("camcast", protocols_of("camcast")) is None
 
 
@@ -195,8 +193,8 @@ def test_all_refuses_a_folder_of_something_else_before_any_paper_is_computed(
 
 def test_the_cells_of_camcast_s_protocols_are_those_of_all() -> None:
     def of(*protocols: str) -> set[str]:
-        plan = camcast_plan.Plan(runs=2, protocols=protocols or None)
-        return {json.dumps(cell, sort_keys=True) for cell in camcast_paper.reproduce.cells(plan)}
+        plan = CamcastPlan(runs=2, protocols=protocols or None)
+        return {json.dumps(cell, sort_keys=True) for cell in CAMCAST.cells(plan)}
 
     whole = of()
     alone = [of(protocol) for protocol in protocols_of("camcast") if protocol != "pmcast"]
@@ -219,27 +217,27 @@ def test_what_is_chosen_of_hpmcast_is_that_of_the_whole(
     """Figures and evidence are those of the whole. What the cells say is made up: it is the same
     for the same cell."""
 
-    def made_up(results: Results, cell: Cell) -> Any:
-        mean = 0.5 + crc32(json.dumps(cell, sort_keys=True).encode()) % 1000 / 2000
-        return json.loads(json.dumps(example(results, cell)).replace("1.0", str(mean)))
+    def made_up(kind: Kind, cell: Given) -> Any:
+        mean = 0.5 + crc32(key_of(cell).encode()) % 1000 / 2000
+        return json.loads(json.dumps(kind.example(cell)).replace("1.0", str(mean)))
 
-    example = Results.example
-    monkeypatch.setattr(Results, "example", made_up)
-    for module in (hpmcast_points, hpmcast_evidence):
-        monkeypatch.setattr(module, "needed_rounds", lambda *_, **__: 1.0)  # seconds, of no cell
-    whole = Results(hpmcast_plan.Plan())
-    chosen = Results(hpmcast_plan.Plan(protocols=protocols))
-    told, concluded = hpmcast_points.figures(chosen), hpmcast_evidence.evidence(chosen)
+    kinds = {
+        name: attrs.evolve(kind, example=partial(made_up, kind))
+        for name, kind in HPMCAST.kinds.items()
+    }
+    monkeypatch.setattr(hpmcast_paper, "needed_rounds", lambda *_, **__: 1.0)  # seconds, of no cell
+    whole = HPMCAST.together(Results(HpmcastPlan(), kinds))
+    chosen = HPMCAST.together(Results(HpmcastPlan(protocols=protocols), kinds))
     of = {"rfpbcast": ("rfpbcast",), "pmcast": ("figure9", "pmcast")}
     others = [name for names in of.values() for name in names]
     names = {name for protocol in protocols for name in of.get(protocol, ())}
-    assert told == tuple(
+    assert chosen.figures == tuple(
         figure
-        for figure in hpmcast_points.figures(whole)
+        for figure in whole.figures
         if figure.name in names or ("hpmcast" in protocols and figure.name not in others)
     )
-    assert set(concluded) <= set(hpmcast_evidence.evidence(whole))
-    assert concluded
+    assert set(chosen.evidence) <= set(whole.evidence)
+    assert chosen.evidence
 
 
 def test_a_folder_goes_on_with_another_choice(tmp_path: Path, small_pictures: None) -> None:
@@ -248,11 +246,11 @@ def test_a_folder_goes_on_with_another_choice(tmp_path: Path, small_pictures: No
 
     def reproduce(*protocols: str) -> tuple[int, int]:
         """Return how many cells were there before, and how many there are to be."""
-        plan = hpmcast_plan.Plan(runs=2, protocols=protocols)
+        plan = HpmcastPlan(runs=2, protocols=protocols)
         PlanFolder(tmp_path, HPMCAST, plan).reproduce(1, lambda *call: calls.append(call))
         first, *_, last = calls if len(calls) > 1 else calls * 2
         calls.clear()
-        assert first[1] == last[0] == len(hpmcast_paper.reproduce.cells(plan))
+        assert first[1] == last[0] == len(HPMCAST.cells(plan))
         return first
 
     def drawn() -> list[str]:

@@ -1,18 +1,17 @@
 """The page of a reproduction, in one file: its words are data, and all pages are built here.
 
 It opens with what came out, a line a verdict, and with a line of contents; conventions fold away.
-What it says is computed here, and how it looks stands in ``page.html.j2``.
+What it says is computed here, and how it looks stands in ``paper_page.html.j2``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
-from attrs import field, frozen
-
 from camcast.research.papers.figure import Figure
+from camcast.research.papers.paper import Paper, R
 from camcast.research.report.drawing import Drawing
 from camcast.research.report.evidence import NO_DATA, VERDICTS, Evidence, Verdict, in_words
 from camcast.research.report.page import NOTHING, document, number, picture, versions
@@ -22,42 +21,21 @@ _EVIDENCE: Final = "What the paper says, and what was found"
 _ITEMS_MAX: Final = 12  # chosen: items of a verdict that fit a line or two
 
 
-@frozen(kw_only=True)
-class PageText:
-    """What a page says; what it shows is the reproduction's."""
-
-    title: str
-    introduction: Callable[[Any], str]
-    """Of what was found, as HTML."""
-    tables: Callable[[Any], Mapping[str, str]] = lambda _found: {}
-    """Of what was found: tables as HTML by their headings, before the figures."""
-    sections: Callable[[Any], Mapping[str, Sequence[Figure]]] = lambda found: {
-        "Figures": found.figures
-    }
-    """Of what was found: the figures by the headings that they stand under."""
-    made: Callable[[Any], str]
-    """Of the plan: what was given."""
-    conventions: Sequence[tuple[str | None, str]] = field(factory=tuple)
-    """Each with the protocol that it is about; None: all."""
-    packages: Sequence[str] = ("numpy", "numba")
-    """Those that computed, besides camcast."""
-
-
-def html(text: PageText, found: Any, drawings: Mapping[str, Drawing], command: str) -> str:
+def html(paper: Paper[Any, R], found: R, drawings: Mapping[str, Drawing], command: str) -> str:
     """Return the page; `drawings` by the figures' names, `command` is what made it."""
-    chosen = getattr(found.plan, "protocols", None)
-    tables, sections = text.tables(found), text.sections(found)
+    chosen = found.plan.protocols
+    tables, sections = paper.tables(found), paper.sections(found)
     sections = {heading: figures for heading, figures in sections.items() if figures}
     headings = [*tables, *sections, *([_EVIDENCE] if found.evidence else ())]
     conventions = [
         words
-        for protocol, words in text.conventions
+        for protocol, words in paper.conventions
         if protocol is None or chosen is None or protocol in chosen
     ]
     body = fill(
         "camcast.research.papers",
-        "page.html.j2",
-        introduction=text.introduction(found),
+        "paper_page.html.j2",
+        introduction=paper.introduction(found),
         chosen=chosen,
         evidence=found.evidence,
         evidence_heading=_EVIDENCE,
@@ -69,14 +47,14 @@ def html(text: PageText, found: Any, drawings: Mapping[str, Drawing], command: s
             heading: list(_pictures(figures, drawings)) for heading, figures in sections.items()
         },
         command=command,
-        made=text.made(found.plan),
-        versions=versions(text.packages),
+        made=paper.made(found.plan),
+        versions=versions(paper.packages),
         conventions=conventions,
         anchor=_anchor,
         number=number,
         nothing=NOTHING,
     )
-    return document(text.title, [body], drawings)
+    return document(paper.title, [body], drawings)
 
 
 def _items(evidence: Sequence[Evidence], verdict: Verdict) -> str:

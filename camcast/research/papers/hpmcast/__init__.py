@@ -1,1 +1,0 @@
-"""The hpmcast paper (002), computed again."""

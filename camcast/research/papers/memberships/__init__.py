@@ -1,1 +1,0 @@
-"""Section 6.2 of the CAMCAST paper (000): the three memberships side by side."""

@@ -1,1 +1,0 @@
-"""The percolation paper (003), computed again."""
