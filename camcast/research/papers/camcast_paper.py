@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from html import escape
 from itertools import pairwise
 from math import hypot
 from typing import Any, Final
@@ -22,13 +21,16 @@ from camcast.research.papers.camcast_setting import (
     COMMUNITIES,
     CRASHED,
     CRASHED_COMPARED,
-    ENGINES,
     PARAMETERS,
     SETTINGS,
     SIZES,
     SPREAD,
     SUCCESS,
+    Agreement,
     CamcastPlan,
+    agreement_as_html,
+    agreement_of,
+    compared,
     group_of,
     intervals,
     made,
@@ -69,7 +71,6 @@ from camcast.research.report.evidence import (
     told_apart,
     value,
 )
-from camcast.research.report.page import NOTHING, grid, interval_cell, notes_list, number
 from camcast.research.sweeps import JSON
 from camcast.research.systems.baselines.setting import baseline
 from camcast.research.systems.camcast import memory
@@ -82,8 +83,6 @@ from camcast.research.systems.camcast.reliability import climb_probability, goss
 from camcast.research.systems.registry import CAMCAST
 from camcast.vocabulary.parameters import PRESETS, Parameters
 
-RUNS_CHAIN_MAX: Final = CamcastPlan.RUNS  # chosen: of the chain beside the others; 6 s
-RUNS_VIRTUAL_MAX: Final = 100  # chosen: of the virtual network beside the others; 25 s
 _DEGRADED: Final = 0.05  # [CAMCAST 1.4: "degraded by only 5%"]
 _NEAR: Final = 0.1  # chosen: "of an order of" N ln N
 _BETTER: Final = 0.1  # chosen: "much better", in absolute terms
@@ -604,16 +603,6 @@ def _percent(intervals: Sequence[Interval]) -> str:
 
 
 @frozen(kw_only=True)
-class Agreement:
-    """One measure of a community by every simulator, and by the model."""
-
-    community: str
-    measure: str
-    by_simulator: Mapping[str, Interval]
-    model: float | None
-
-
-@frozen(kw_only=True)
 class CamcastReproduction(Reproduction[CamcastPlan]):
     """Everything that was computed again."""
 
@@ -650,40 +639,10 @@ def _together(results: Found) -> CamcastReproduction:
         plan=plan,
         tables=both,
         figures=figures,
-        agreement=_agreement(results) if ours else (),
+        agreement=agreement_of(results) if ours else (),
         runs_compared=compared(plan) if ours else {},
         evidence=(*table_rows("000", both), *evidence),
     )
-
-
-def _agreement(results: Found) -> tuple[Agreement, ...]:
-    predicted = model(crash=CRASHED_COMPARED)
-    measures = ("reception", "reliability", "messages", "upward_messages", "rounds")
-    return tuple(
-        Agreement(
-            community=community,
-            measure=measure,
-            by_simulator={
-                engine: intervals(
-                    results, measure, crash=CRASHED_COMPARED, engine=engine, runs=runs
-                )[at]
-                for engine, runs in compared(results.plan).items()
-            },
-            model=getattr(predicted[at], measure),
-        )
-        for at, community in enumerate(COMMUNITIES)
-        for measure in measures
-        if not (measure == "upward_messages" and community == COMMUNITIES[-1])
-    )
-
-
-def compared(given: CamcastPlan) -> dict[str, int]:
-    """Return how many runs each simulator makes of the cell in which they are compared."""
-    most = {"population": given.runs, "chain": RUNS_CHAIN_MAX, "virtual": RUNS_VIRTUAL_MAX}
-    return {
-        engine: given.runs if engine == given.engine else min(given.runs, most[engine])
-        for engine in ENGINES
-    }
 
 
 # -- the page -------------------------------------------------------------------------------------
@@ -708,30 +667,10 @@ def tables_as_html(found: CamcastReproduction) -> dict[str, str]:
     """Return the paper's tables by their headings, and that of the simulators."""
     shown = {f"Table {table.number}. {table.title}": as_html(table) for table in found.tables}
     if found.agreement:
-        shown["Three simulators, one setting"] = _agreement_as_html(found)
+        shown["Three simulators, one setting"] = agreement_as_html(
+            found.agreement, found.runs_compared
+        )
     return shown
-
-
-def _agreement_as_html(found: CamcastReproduction) -> str:
-    runs = found.runs_compared
-    what = {
-        "population": "every process by itself, tables drawn when needed",
-        "chain": "only how many processes have the event",
-        "virtual": "the shipped node, encoding and decoding, in a virtual network",
-    }
-    rows = [
-        f"<tr><td>{escape(row.community)}</td><td class='how'>"
-        f"{escape(row.measure.replace('_', ' '))}</td>"
-        + "".join(f"<td>{interval_cell(row.by_simulator[name])}</td>" for name in runs)
-        + f"<td>{NOTHING if row.model is None else number(row.model)}</td></tr>"
-        for row in found.agreement
-    ]
-    heads = ["", "", *(f"{name} ({count:,} runs)" for name, count in runs.items()), "model"]
-    return (
-        f"<p>Beyond the paper: the same cell, {CRASHED_COMPARED:.0%} of the processes dead"
-        " from the beginning, in all three simulators and in the model, which simulates"
-        " nothing.</p>" + grid(heads, rows) + notes_list(f"{name}: {what[name]}." for name in runs)
-    )
 
 
 PAPER: Final = Paper(

@@ -56,10 +56,7 @@ def _figure_4(results: Found) -> Shown:
     """Yield Figure 15 of 000, and what is said of it."""
     yield attrs.evolve(by_crashed(results, 15, "reception"), name="figure4")
     yield smaller_above(
-        results,
-        "001",
-        "Figure 4",
-        "the reliability is smaller for processes interested in T0",
+        results, "001", "Figure 4", "the reliability is smaller for processes interested in T0"
     )
 
 

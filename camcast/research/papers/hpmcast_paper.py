@@ -149,13 +149,8 @@ def hierarchy(results: Found, **setting: Any) -> Any:
 def scaled(arity: int, interested: float) -> dict[str, Any]:
     """Return a setting of Figure 11."""
     # [hpmcast Figure 11: "= 3, R = 4, F = 3" is left of its caption]
-    return {
-        "arity": arity,
-        "depth": 3,
-        "redundancy": min(4, arity),
-        "fan_out": 3,
-        "interested": interested,
-    }
+    fixed = {"depth": 3, "redundancy": 4, "fan_out": 3}
+    return {**fixed, "arity": arity, "interested": interested}
 
 
 def deep(depth: int) -> dict[str, Any]:
@@ -163,15 +158,15 @@ def deep(depth: int) -> dict[str, Any]:
     return {"arity": round(DEPTH_PROCESSES ** (1 / depth)), "depth": depth, "interested": 1.0}
 
 
-def _curves(
-    results: Found,
-    series: Mapping[str, Mapping[Any, dict[str, Any]]],
-    measure: str = "reception",
-) -> tuple[Point, ...]:
-    """Return what was measured of settings, by the name of their series and by their x."""
+Series = Mapping[Any, Mapping[Any, Mapping[str, Any]]]
+"""Settings of hierarchies by the series and the x of their points."""
+
+
+def _curves(results: Found, series: Series, measure: str = "reception") -> tuple[Point, ...]:
+    """Return a measure of settings; a series is named, or is of one p₁."""
     return tuple(
         Point(
-            series=name,
+            series=name if isinstance(name, str) else f"p₁ = {name:g}",
             x=x,
             model=found["model"].get(measure),
             runs=results.plan.runs,
@@ -183,8 +178,11 @@ def _curves(
     )
 
 
-def _reception(results: Found, **setting: Any) -> Interval:
-    return Interval(**hierarchy(results, **setting)["reception"])
+def _intervals(
+    results: Found, settings: Mapping[X, Mapping[str, Any]], measure: str = "reception"
+) -> dict[X, Interval]:
+    """Return a measure of settings."""
+    return {x: Interval(**hierarchy(results, **of)[measure]) for x, of in settings.items()}
 
 
 def _least(of: Mapping[X, Interval]) -> X:
@@ -229,8 +227,8 @@ def _interest(results: Found) -> Shown:
         points=tuple(point for point in curves if point.x >= 0.1),
         domain=(0.998, 1),
     )
-    of = {p: _reception(results, **expected[p]) for p in SHARES}
-    from_measured = [_reception(results, **measured[p]) for p in shares]
+    of = _intervals(results, expected)
+    from_measured = _intervals(results, {p: measured[p] for p in shares}).values()
     worst = _least({p: of[p] for p in shares})
     yield _statement(
         "Figure 7",
@@ -260,15 +258,19 @@ def _interest(results: Found) -> Shown:
 # -- Figure 9 -------------------------------------------------------------------------------------
 
 
+def _flat_setting(interested: int, fan_out: int, rounds: int, protocol: str) -> FlatSetting:
+    return FlatSetting(
+        processes=FLAT_PROCESSES,
+        interested=interested,
+        fan_out=fan_out,
+        rounds=rounds,
+        sender_filters=protocol == PMCAST,
+    )
+
+
 def _flat(given: Given) -> JSON:
     """Return how many rounds pass until all the interested have the event."""
-    setting = FlatSetting(
-        processes=FLAT_PROCESSES,
-        interested=given["interested"],
-        fan_out=FAN_OUT,
-        rounds=FLAT_ROUNDS,
-        sender_filters=True,
-    )
+    setting = _flat_setting(given["interested"], FAN_OUT, FLAT_ROUNDS, PMCAST)
     completed = pmcast.simulate(setting, given["runs"], given["seed"]).completion
     return {
         "completion": mean_interval(completed[completed >= 0], 0.0).as_json(),
@@ -337,10 +339,7 @@ def _flat_rounds(results: Found) -> Shown:
 
 
 def _fan_out(results: Found) -> Shown:
-    fan_outs = {
-        f"p₁ = {p:g}": {F: {"fan_out": F, "interested": p} for F in FAN_OUTS}
-        for p in SHARES_COMPARED
-    }
+    fan_outs = {p: {F: {"fan_out": F, "interested": p} for F in FAN_OUTS} for p in SHARES_COMPARED}
     notes = " n = 22³, R = 3. The caption of Figure 10 is not in the text we have; F is chosen."
     yield Figure(
         name="figure10",
@@ -359,10 +358,7 @@ def _fan_out(results: Found) -> Shown:
         notes="5.3.2: “increasing the fanout decreases the number of rounds”." + notes,
         points=_curves(results, fan_outs, "rounds"),
     )
-    rows = {
-        p: [Interval(**hierarchy(results, fan_out=F, interested=p)["rounds"]) for F in FAN_OUTS]
-        for p in SHARES_COMPARED
-    }
+    rows = {p: [*_intervals(results, row, "rounds").values()] for p, row in fan_outs.items()}
     half = ", ".join(f"{interval.mean:.0f}" for interval in rows[0.5])
     yield _statement(
         "Figure 10",
@@ -375,7 +371,7 @@ def _fan_out(results: Found) -> Shown:
 
 
 def _scale(results: Found) -> Shown:
-    arities = {f"p₁ = {p:g}": {a: scaled(a, p) for a in ARITIES} for p in SHARES_SCALED}
+    arities = {p: {a: scaled(a, p) for a in ARITIES} for p in SHARES_SCALED}
     yield Figure(
         name="figure11",
         title="Varying a; n = a³, l = 3, R = 4, F = 3",
@@ -386,8 +382,8 @@ def _scale(results: Found) -> Shown:
         points=_curves(results, arities),
         domain=(0.998, 1),
     )
-    large = [arity for arity in ARITIES if arity >= 20]
-    of = {p: {a: _reception(results, **scaled(a, p)) for a in large} for p in SHARES_SCALED}
+    large = {p: {a: row[a] for a in ARITIES if a >= 20} for p, row in arities.items()}
+    of = {p: _intervals(results, row) for p, row in large.items()}
     yield _statement(
         "Figure 11",
         "hpmcast shows very good scalability properties when increasing a in a hierarchy of fixed"
@@ -400,8 +396,7 @@ def _scale(results: Found) -> Shown:
 
 def _redundancy(results: Found) -> Shown:
     redundancies = {
-        f"p₁ = {p:g}": {R: {"redundancy": R, "interested": p} for R in REDUNDANCIES}
-        for p in SHARES_LOW
+        p: {R: {"redundancy": R, "interested": p} for R in REDUNDANCIES} for p in SHARES_LOW
     }
     yield Figure(
         name="figure12",
@@ -413,10 +408,7 @@ def _redundancy(results: Found) -> Shown:
         points=_curves(results, redundancies),
         domain=(0, 1),
     )
-    rows = {
-        p: [_reception(results, redundancy=R, interested=p) for R in REDUNDANCIES]
-        for p in SHARES_LOW
-    }
+    rows = {p: [*_intervals(results, row).values()] for p, row in redundancies.items()}
     half = ", ".join(f"{interval.mean:.2%}" for interval in rows[0.5])
     yield _statement(
         "5.3.5, Figure 12",
@@ -456,12 +448,9 @@ def _audience(results: Found) -> Shown:
         domain=(0, 1),
         logarithmic="x",
     )
-    of = {
-        D: {p: _reception(results, interested=p, threshold=D) for p in SHARES_SMALL}
-        for D in THRESHOLDS
-    }
-    original, improved = of[THRESHOLDS[0]], of[THRESHOLDS[-1]]
-    worst = {D: row[_least(row)] for D, row in of.items()}
+    of = [_intervals(results, {p: row[p] for p in SHARES_SMALL}) for row in thresholds.values()]
+    original, improved = of[0], of[-1]
+    worst = {D: row[_least(row)] for D, row in zip(THRESHOLDS, of, strict=True)}
     yield _statement(
         "Figure 13",
         "The result of such an improvement is illustrated by Figure 13, which compares the original"
@@ -501,6 +490,7 @@ def _broadcast(results: Found) -> Shown:
             needed_rounds(*setting, of_all=True) for setting in given
         ],
     }
+    depths = {depth: deep(depth) for depth in DEPTHS}
     yield Figure(
         name="depth",
         title="Rounds of a broadcast through l levels; n = 4,096, R = 3, F = 2",
@@ -511,7 +501,7 @@ def _broadcast(results: Found) -> Shown:
         " publisher at the top and R delegates below. What Figure 6 does is Equation 20, which has"
         " (l - 1) T(R, F) more, with R lines' processes in level 1, too, and whole rounds.",
         points=(
-            *_curves(results, {"gossiped, Figure 6": {at: deep(at) for at in DEPTHS}}, "rounds"),
+            *_curves(results, {"gossiped, Figure 6": depths}, "rounds"),
             *(
                 Point(series=series, x=depth, formula=rounds)
                 for series, formula in formulas.items()
@@ -531,7 +521,7 @@ def _broadcast(results: Found) -> Shown:
         f" that the levels need are {', '.join(f'{rounds:.1f}' for rounds in needed)}:"
         " each adds a constant that the asymptote leaves out.",
     )
-    gossiped = [Interval(**hierarchy(results, **deep(depth))["rounds"]) for depth in DEPTHS]
+    gossiped = [*_intervals(results, depths, "rounds").values()]
     yield _statement(
         "6.2, as Figure 6 gossips",
         quote,
@@ -559,24 +549,15 @@ def _view(_results: Found) -> Shown:
 def _levels(_results: Found) -> Shown:
     depths = [depth for depth in DEPTHS if deep(depth)["arity"] >= REDUNDANCY]
     settings = [(deep(depth)["arity"], depth, REDUNDANCY) for depth in depths]
-    formula = " These are formulas, which nothing is simulated for."
-    for item, quote, of, falls in (
-        ("6.3.1, Equation 30", "m decreases as l increases, as long as l < log n", view_size, True),
-        (
-            "6.3.2, Equation 35",
-            "the average number of participants whose membership views have to be updated upon"
-            " failure of any given participant decreases as l increases",
-            average_informed,
-            True,
-        ),
-        (
-            "6.3.2, Equation 36",
-            "the average level of a participant in the hierarchy increases as the number of levels"
-            " increases",
-            average_level,
-            False,
-        ),
-    ):
+    quotes = {
+        "6.3.1, Equation 30": "m decreases as l increases, as long as l < log n",
+        "6.3.2, Equation 35": "the average number of participants whose membership views have to be"
+        " updated upon failure of any given participant decreases as l increases",
+        "6.3.2, Equation 36": "the average level of a participant in the hierarchy increases as the"
+        " number of levels increases",
+    }
+    formulas = ((view_size, True), (average_informed, True), (average_level, False))
+    for (item, quote), (of, falls) in zip(quotes.items(), formulas, strict=True):
         values = [float(of(*setting)) for setting in settings]
         yield _statement(
             item,
@@ -584,7 +565,7 @@ def _levels(_results: Found) -> Shown:
             [(one > other) == falls for one, other in pairwise(values)],
             f"Of {DEPTH_PROCESSES:,} processes, R = {REDUNDANCY}, l ="
             f" {', '.join(map(str, depths))}: {', '.join(f'{one:,.2f}' for one in values)}."
-            f"{formula}",
+            " These are formulas, which nothing is simulated for.",
         )
 
 
@@ -593,13 +574,7 @@ def _levels(_results: Found) -> Shown:
 
 def _infected(given: Given) -> JSON:
     """Return which share of its audience an event has got to after 0, 1, 2, … rounds."""
-    setting = FlatSetting(
-        processes=FLAT_PROCESSES,
-        interested=given["interested"],
-        fan_out=given["fan_out"],
-        rounds=given["rounds"],
-        sender_filters=given["protocol"] == PMCAST,
-    )
+    setting = _flat_setting(*(given[of] for of in ("interested", "fan_out", "rounds", "protocol")))
     shares = (
         pmcast.simulate(setting, given["runs"], given["seed"]).infected_by_round / setting.audience
     )
@@ -686,39 +661,24 @@ def _points(shares: Mapping[float, float]) -> str:
     return ", ".join(f"{share:.2%} (p₁ = {p:g})" for p, share in shares.items())
 
 
-_SETTINGS: Final = (
-    (
-        HPMCAST,
-        "Figure 6 process by process, all in step. Views are complete and static; the delegates"
-        " are the R smallest addresses of a subsystem. The publisher is any process.",
-    ),
-    (None, "Nobody crashes and no copy is lost, as in the paper's captions."),
-    (
-        HPMCAST,
-        "Reliability: the share of the interested processes, without the publisher, that deliver;"
-        " the mean over runs, with Student's interval.",
-    ),
-    (
-        HPMCAST,
-        "Line 27 of Figure 6 is taken as printed: |view| R processes in level 1, too, where a line"
-        " is one process. With |view| there, as Equation 17 has it, 88 % instead of 99.95 % of"
-        " Figure 7's deliver at p₁ = 0.1, and 99.88 % at p₁ = 1.",
-    ),
-    (
-        HPMCAST,
-        "Line 35's share is hits / (processes of the view). Divided by R in level 1, too, 90 %"
-        " deliver at p₁ = 0.1.",
-    ),
-    (
-        HPMCAST,
-        "The model follows one process down the levels, exactly but for the publisher's own"
-        " descent (camcast.research.systems.hpmcast.levels).",
-    ),
-    (RFPBCAST, "rfpbcast: Figure 1 process by process; everybody knows everybody."),
-    (PMCAST, "pmcast: Figure 2 process by process; everybody knows everybody's interests."),
-    (None, "All points are simulated with the same seed."),
-)
-"""The conventions, by the protocol that they are about; None: of all."""
+_SETTINGS: Final[Mapping[str, str | None]] = {
+    "Figure 6 process by process, all in step. Views are complete and static; the delegates"
+    " are the R smallest addresses of a subsystem. The publisher is any process.": HPMCAST,
+    "Nobody crashes and no copy is lost, as in the paper's captions.": None,
+    "Reliability: the share of the interested processes, without the publisher, that deliver;"
+    " the mean over runs, with Student's interval.": HPMCAST,
+    "Line 27 of Figure 6 is taken as printed: |view| R processes in level 1, too, where a line"
+    " is one process. With |view| there, as Equation 17 has it, 88 % instead of 99.95 % of"
+    " Figure 7's deliver at p₁ = 0.1, and 99.88 % at p₁ = 1.": HPMCAST,
+    "Line 35's share is hits / (processes of the view). Divided by R in level 1, too, 90 %"
+    " deliver at p₁ = 0.1.": HPMCAST,
+    "The model follows one process down the levels, exactly but for the publisher's own"
+    " descent (camcast.research.systems.hpmcast.levels).": HPMCAST,
+    "rfpbcast: Figure 1 process by process; everybody knows everybody.": RFPBCAST,
+    "pmcast: Figure 2 process by process; everybody knows everybody's interests.": PMCAST,
+    "All points are simulated with the same seed.": None,
+}
+"""The conventions, each with the protocol that it is about; None: all."""
 
 
 _PARTS: Final[Parts] = (

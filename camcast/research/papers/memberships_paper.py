@@ -498,9 +498,7 @@ def chances_of(worlds: Iterable[Measured]) -> Iterator[Chance]:
             }
             if all(len(of_point) for of_point in found.values()):
                 yield Chance(
-                    world=results.world,
-                    if_alike=ranked_so(alike),
-                    as_measured=ranked_so(found),
+                    world=results.world, if_alike=ranked_so(alike), as_measured=ranked_so(found)
                 )
 
 
@@ -727,6 +725,6 @@ PAPER: Final = Paper(
     tables=_tables,
     sections=_sections,
     made=lambda plan: f"Seed {plan.seed}, {plan.runs} runs, {plan.events} events.",
-    conventions=[(None, words) for words in _SETTINGS],
+    conventions=dict.fromkeys(_SETTINGS),
     packages=("numpy",),
 )

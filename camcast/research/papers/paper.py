@@ -236,8 +236,8 @@ class Paper(Generic[P, R]):
     """Of what was found: the figures by the headings that they stand under."""
     made: Callable[[P], str]
     """Of the plan: what was given."""
-    conventions: Sequence[tuple[str | None, str]] = field(factory=tuple)
-    """Each with the protocol that it is about; None: all."""
+    conventions: Mapping[str, str | None]
+    """In words, each with the protocol that it is about; None: all."""
     packages: Sequence[str] = ("numpy", "numba")
     """Those that computed, besides camcast."""
 

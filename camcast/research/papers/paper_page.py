@@ -29,7 +29,7 @@ def html(paper: Paper[Any, R], found: R, drawings: Mapping[str, Drawing], comman
     headings = [*tables, *sections, *([_EVIDENCE] if found.evidence else ())]
     conventions = [
         words
-        for protocol, words in paper.conventions
+        for words, protocol in paper.conventions.items()
         if protocol is None or chosen is None or protocol in chosen
     ]
     body = fill(

@@ -631,5 +631,5 @@ PAPER: Final = Paper(
         for part, numbers in _SECTIONS.items()
     },
     made=lambda given: f"Seed {given.seed}.",
-    conventions=[(None, words) for words in _SETTINGS],
+    conventions=dict.fromkeys(_SETTINGS),
 )
