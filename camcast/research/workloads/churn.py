@@ -1,20 +1,11 @@
 """Churn: the times at which each node of a real network was up, and windows of these times.
 
-Two formats give the same `ChurnTrace`:
-
-- Tor CSV, our own: one session a row, made from the public Tor consensuses (the README of
-  the data).
-- AVT, of the Repository of Availability Traces (Brighten Godfrey,
-  http://pbg.cs.illinois.edu/availability/; PlanetLab, web servers, corporate PCs, DNS
-  servers, Skype, KAD): one node a line, ``NODE SESSIONS UP DOWN UP DOWN …``, separated by
-  blanks, times in seconds, and comments in lines that begin with ``#``. The format's readme.pdf
-  could not be had; the AVT readers of gmega/decentralized-osns-phd (GitHub; AVTDecoder, AVTReplay,
-  AVTEventStreamInit, which cite that readme) and its writer ZoneCrawl2Avt agree on this much.
+The format is our own, made from the public Tor consensuses (the README of the data): a CSV file
+with one session a row.
 """
 
 from __future__ import annotations
 
-import logging
 import math
 from bisect import bisect_left
 from collections import defaultdict
@@ -25,17 +16,13 @@ from pathlib import Path
 from random import Random
 from typing import Final, NamedTuple
 
-import msgspec
 from attrs import field, frozen
 
-from camcast.research.workloads.csv_rows import Row, count, number, read_rows, text
+from camcast.research.workloads.csv_rows import number, read_rows, text
 from camcast.research.workloads.publication import WorkloadError
-from camcast.research.workloads.text_lines import read_lines
 
-TOR_COLUMNS: Final = ("node", "up_minute", "down_minute")
+COLUMNS: Final = ("node", "up_minute", "down_minute")
 SECONDS_PER_MINUTE: Final = 60  # by definition; the Tor file counts in minutes
-
-_log = logging.getLogger(__name__)
 
 
 class Session(NamedTuple):
@@ -90,7 +77,7 @@ def _check_order(_instance: object, _attribute: object, sessions: tuple[Session,
 class ChurnTrace:
     """Sessions in the order of their beginning, then of their end, then of the names.
 
-    The sessions of one node do not overlap, and no session has the length 0; the loaders check
+    The sessions of one node do not overlap, and no session has the length 0; the loader checks
     both.
     """
 
@@ -146,23 +133,7 @@ class ChurnTrace:
 
 
 def load_churn(path: Path) -> ChurnTrace:
-    """Read a trace in the format that its suffix names: ``.csv`` (Tor) or ``.avt``.
-
-    Raises `WorkloadError` for another suffix, and as the format's loader.
-    """
-    match path.suffix.lower():
-        case ".csv":
-            return load_tor_churn(path)
-        case ".avt":
-            return load_avt_churn(path)
-        case suffix:
-            raise WorkloadError(
-                path, None, f"its suffix {suffix!r} names no format of churn; use .csv or .avt"
-            )
-
-
-def load_tor_churn(path: Path) -> ChurnTrace:
-    """Read sessions in minutes, one a row with the columns TOR_COLUMNS.
+    """Read sessions in minutes, one a row with the columns COLUMNS.
 
     `up_minute` is empty for a node that was up before the trace began, `down_minute` for one that
     was still up when it ended. The trace ends with its last change. (The file of 42 days has no
@@ -173,7 +144,7 @@ def load_tor_churn(path: Path) -> ChurnTrace:
     later than it begins, and sessions of a node that overlap.
     """
     found = []
-    for row in read_rows(path, TOR_COLUMNS):
+    for row in read_rows(path, COLUMNS):
         session = Session(
             node=row.read("node", text),
             up_seconds=row.read("up_minute", lambda field: _minutes(field, -math.inf)),
@@ -188,44 +159,6 @@ def load_tor_churn(path: Path) -> ChurnTrace:
                 " write the later time here, or remove the row",
             )
         found.append((session, row.line, "up_minute"))
-    return _trace(path, found)
-
-
-def load_avt_churn(path: Path) -> ChurnTrace:
-    """Read an availability trace of Godfrey's repository; the module says what AVT is.
-
-    DOWN is the moment from which the node is down. (One of the readers named there takes it as the
-    last second up, and adds a second; the traces were probed every few minutes, so this does not
-    matter.) The readers accept a session that ends as it begins: the node is never up in it, so
-    such sessions are left out, and a warning counts them. The trace begins with the first time in
-    the file and ends with the last. A node may have no session.
-
-    Raises `WorkloadError` when a line is not ``NODE SESSIONS UP DOWN …`` with as many pairs
-    as it says, a time is negative or earlier than the one before it, a node has two lines, or
-    there is no session at all.
-    """
-    found: list[tuple[Session, int, str]] = []
-    line_of: dict[str, int] = {}
-    momentary = 0
-    for line, content in enumerate(read_lines(path, "lines NODE SESSIONS UP DOWN …"), start=1):
-        if content.startswith("#"):
-            continue
-        node, times = _avt_node(path, line, content)
-        if (earlier := line_of.setdefault(node, line)) != line:
-            raise WorkloadError(
-                path,
-                line,
-                f"column 'node': {node!r} is already in line {earlier}; join the two lines",
-            )
-        for ordinal, (up, down) in enumerate(zip(times[::2], times[1::2], strict=True), start=1):
-            if up == down:
-                momentary += 1
-            else:
-                found.append((Session(up, down, node), line, f"up {ordinal}"))
-    if momentary:
-        _log.warning("%s: left out %d sessions that end as they begin", path, momentary)
-    if not found:
-        raise WorkloadError(path, None, "there is no session in it; add lines NODE 1 UP DOWN")
     return _trace(path, found)
 
 
@@ -246,44 +179,6 @@ def _seconds(field: str) -> float:
     if (value := number(field)) < 0:
         raise ValueError(f"{field!r} is negative; write 0 or more")
     return value
-
-
-def _avt_node(path: Path, line: int, content: str) -> tuple[str, list[float]]:
-    values = content.split()
-    if len(values) < len(columns := ["node", "sessions"]):
-        remedy = "write NODE SESSIONS UP DOWN …, or begin a comment with '#'"
-        raise WorkloadError(
-            path, line, f"column {columns[len(values)]!r} is missing in {content!r}; {remedy}"
-        )
-    node, number_of_sessions, *fields = values
-    sessions = Row(path, line, {"sessions": number_of_sessions}).read("sessions", count)
-    if (got := len(fields)) != 2 * sessions:
-        raise WorkloadError(
-            path,
-            line,
-            f"column 'sessions': {sessions} sessions take {2 * sessions} times, and {got} follow;"
-            " write an up and a down for each",
-        )
-    try:
-        # the fast way; the slow one below names the wrong field
-        times = msgspec.json.decode(f"[{','.join(fields)}]", type=list[float])
-    except msgspec.MsgspecError:
-        times = []
-    if len(times) == got and times == sorted(times) and min(times, default=0) >= 0:
-        return node, times
-    names = [f"{edge} {n}" for n in range(1, sessions + 1) for edge in ("up", "down")]
-    row = Row(path, line, dict(zip(names, fields, strict=True)))
-    times = [row.read(name, _seconds) for name in names]
-    for (name, time), (later_name, later) in pairwise(zip(names, times, strict=True)):
-        if later < time:
-            this, that = row.fields[later_name], row.fields[name]
-            raise WorkloadError(
-                path,
-                line,
-                f"column {later_name!r}: {this!r} is earlier than {that!r} of {name!r};"
-                " write the times of a node in their order",
-            )
-    return node, times
 
 
 def _trace(path: Path, found: Iterable[tuple[Session, int, str]]) -> ChurnTrace:

@@ -560,17 +560,6 @@ def churn_csv(path: Path) -> Path:
     return file
 
 
-def churn_avt(path: Path) -> Path:
-    """The same, but that AVT has no before and no after."""
-    nodes: defaultdict[str, list[int]] = defaultdict(list)
-    for node, up, down in SESSIONS:
-        nodes[node] += [60 * (up or 0), 60 * (10 if down is None else down)]
-    file = path / "up.avt"
-    lines = [" ".join(map(str, [node, len(t) // 2, *t])) for node, t in nodes.items()]
-    file.write_text("\n".join(["# a comment", *lines, ""]), "utf-8")
-    return file
-
-
 def churned(churn: Churn, **changes: Any) -> VirtualScenario:
     workload = Workload(topic=A, events=60, rate=0.2)
     fields = {"communities": {A: 20}, "workload": workload, "duration_seconds": 300.0}
@@ -592,13 +581,6 @@ def test_churn(tmp_path: Path) -> None:
     assert of(outcome, A).reception == 1.0
     assert outcome.summary.dead_entries == 0
     assert len({record.node for record in sink.records if record.kind == "join"}) == 15
-
-
-def test_churn_in_either_format(tmp_path: Path) -> None:
-    csv, avt = (
-        run_scenario(churned(window(file))) for file in (churn_csv(tmp_path), churn_avt(tmp_path))
-    )
-    assert csv == avt
 
 
 @pytest.mark.parametrize(

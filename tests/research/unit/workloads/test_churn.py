@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
-from collections.abc import Callable
 from math import inf
 from pathlib import Path
 from random import Random
@@ -19,13 +17,9 @@ from camcast.research.workloads.churn import (
     ChurnTrace,
     ChurnWindow,
     Session,
-    load_avt_churn,
     load_churn,
-    load_tor_churn,
 )
 from tests.research.unit.workloads.given_file import assert_refused, written
-
-Loader = Callable[[Path], ChurnTrace]
 
 SHARED = Path(__file__).parents[5] / "shared" / "data"
 
@@ -36,15 +30,9 @@ TOR = """node,up_minute,down_minute
 9,2,3.5
 9,3.5,6
 """
-AVT = """# made by hand; "quotes are text
-pc7.example 2 0 120 180 300
-# a node may have no session
-silent 0
-8\t1   60 360
-"""
 
 
-# --- the formats -----------------------------------------------------------------------
+# --- the format -----------------------------------------------------------------------
 
 
 def test_tor_sessions_are_in_seconds_and_open_where_a_field_is_empty(tmp_path: Path) -> None:
@@ -59,42 +47,22 @@ def test_tor_sessions_are_in_seconds_and_open_where_a_field_is_empty(tmp_path: P
     assert (trace.start_seconds, trace.end_seconds) == (0, 360)
 
 
-def test_avt_has_a_line_for_each_node_with_its_sessions_in_seconds(tmp_path: Path) -> None:
-    trace = load_churn(written(tmp_path, AVT, "given.AVT"))
-    assert trace.sessions == (
-        Session(0, 120, "pc7.example"),
-        Session(60, 360, "8"),
-        Session(180, 300, "pc7.example"),
-    )
-    assert (trace.start_seconds, trace.end_seconds) == (0, 360)
-
-
-def test_avt_sessions_that_end_as_they_begin_are_left_out_and_counted(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    path = written(tmp_path, "a 3 1 1 1 4 5 5\n")
-    with caplog.at_level(logging.WARNING):
-        assert load_avt_churn(path).sessions == (Session(1, 4, "a"),)
-    assert caplog.messages == [f"{path}: left out 2 sessions that end as they begin"]
-
-
-@pytest.mark.parametrize("load", [load_tor_churn, load_avt_churn])
-def test_the_order_of_the_file_does_not_matter(tmp_path: Path, load: Loader) -> None:
-    header, *rows = (TOR if load is load_tor_churn else AVT).splitlines(keepends=True)
-    forth = load(written(tmp_path, "".join([header, *rows])))
-    assert load(written(tmp_path, "".join([header, *reversed(rows)]))) == forth
+def test_the_order_of_the_file_does_not_matter(tmp_path: Path) -> None:
+    header, *rows = TOR.splitlines(keepends=True)
+    forth = load_churn(written(tmp_path, TOR))
+    assert load_churn(written(tmp_path, "".join([header, *reversed(rows)]))) == forth
 
 
 def test_a_byte_order_mark_and_carriage_returns_change_nothing(tmp_path: Path) -> None:
-    marked = b"\xef\xbb\xbf" + AVT.replace("\n", "\r\n").encode()
-    assert load_avt_churn(written(tmp_path, marked)) == load_avt_churn(written(tmp_path, AVT))
+    marked = b"\xef\xbb\xbf" + TOR.replace("\n", "\r\n").encode()
+    assert load_churn(written(tmp_path, marked)) == load_churn(written(tmp_path, TOR))
 
 
 # --- windows ---------------------------------------------------------------------------
 
 
 def test_a_window_has_who_is_up_and_the_changes_since_its_start(tmp_path: Path) -> None:
-    trace = load_tor_churn(written(tmp_path, TOR))
+    trace = load_churn(written(tmp_path, TOR))
     assert trace.window(60, 200) == ChurnWindow(
         duration_seconds=200,
         up=("7", "8"),
@@ -112,7 +80,7 @@ def test_a_window_has_who_is_up_and_the_changes_since_its_start(tmp_path: Path) 
 def test_what_happens_at_the_edges_is_the_state_at_the_start_and_not_at_the_end(
     tmp_path: Path,
 ) -> None:
-    trace = load_tor_churn(written(tmp_path, TOR))
+    trace = load_churn(written(tmp_path, TOR))
     assert trace.window(120, 60) == ChurnWindow(60, ("8", "9"), ())
     assert trace.window(120, 60).nodes == ("8", "9")
 
@@ -123,7 +91,7 @@ def test_what_happens_at_the_edges_is_the_state_at_the_start_and_not_at_the_end(
 def test_a_window_outside_the_trace_is_refused(
     tmp_path: Path, start: float, duration: float
 ) -> None:
-    trace = load_tor_churn(written(tmp_path, TOR))
+    trace = load_churn(written(tmp_path, TOR))
     with pytest.raises(ValueError, match=r"give one between 0\.0 s and 360\.0 s"):
         trace.window(start, duration)
 
@@ -181,7 +149,7 @@ def test_a_sample_has_some_nodes_with_all_that_they_do(
 
 
 def test_each_node_is_as_likely_in_a_sample(tmp_path: Path) -> None:
-    trace, random = load_tor_churn(written(tmp_path, TOR)), Random(4)
+    trace, random = load_churn(written(tmp_path, TOR)), Random(4)
     runs = 3000
     drawn = Counter(trace.window(0, 360, nodes_max=1, random=random).nodes for _ in range(runs))
     assert sorted(drawn) == [("7",), ("8",), ("9",)]
@@ -190,7 +158,7 @@ def test_each_node_is_as_likely_in_a_sample(tmp_path: Path) -> None:
 
 
 def test_a_senseless_sample_is_refused(tmp_path: Path) -> None:
-    trace = load_tor_churn(written(tmp_path, TOR))
+    trace = load_churn(written(tmp_path, TOR))
     with pytest.raises(ValueError, match="nodes_max is -1"):
         trace.window(0, 60, nodes_max=-1, random=Random(1))
     with pytest.raises(ValueError, match="nodes_max without random"):
@@ -201,56 +169,28 @@ def test_a_senseless_sample_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("load", "content", "old", "new", "line", "says"),
+    ("old", "new", "line", "says"),
     [
-        (load_tor_churn, TOR, "8,0,", " ,0,", 4, ["'node'", "is empty"]),
-        (load_tor_churn, TOR, "8,0,", "8,zero,", 4, ["'up_minute'", "'zero' is not a number"]),
-        (load_tor_churn, TOR, "8,0,", "8,0,inf", 4, ["'down_minute'", "'inf' is not a number"]),
-        (load_tor_churn, TOR, "7,3,5", "7,3,-5", 2, ["'down_minute'", "'-5' is negative"]),
-        (load_tor_churn, TOR, "7,3,5", "7,5,3", 2, ["'down_minute'", "'3', not after", "'5'"]),
-        (load_tor_churn, TOR, "7,3,5", "7,3,3", 2, ["'down_minute'", "later time"]),
-        (load_tor_churn, TOR, "7,3,5", "7,1,5", 2, ["'up_minute'", "'7'", "session of line 3"]),
-        (load_tor_churn, TOR, "8,0,", "7,,", 4, ["'up_minute'", "session of line 3 lasts"]),
-        (load_avt_churn, AVT, "silent 0", "silent", 4, ["'sessions' is missing in 'silent'"]),
-        (load_avt_churn, AVT, "silent 0", "", 4, ["'node' is missing", "with '#'"]),
-        (load_avt_churn, AVT, "silent 0", "silent no", 4, ["'sessions'", "'no' is not a whole"]),
-        (load_avt_churn, AVT, "silent 0", "silent -1", 4, ["'sessions'", "'-1' is negative"]),
-        (load_avt_churn, AVT, "silent 0", "silent 1", 4, ["take 2 times, and 0 follow"]),
-        (load_avt_churn, AVT, "silent 0", "silent 0 1", 4, ["take 0 times, and 1 follow"]),
-        (load_avt_churn, AVT, "silent 0", "silent 1 2", 4, ["take 2 times, and 1 follow"]),
-        (load_avt_churn, AVT, "silent", "pc7.example", 4, ["'node'", "already in line 2"]),
-        (load_avt_churn, AVT, "180", "soon", 2, ["'up 2'", "'soon' is not a number"]),
-        (load_avt_churn, AVT, " 0 120", " -1 120", 2, ["'up 1'", "'-1' is negative"]),
-        (load_avt_churn, AVT, "300", "170", 2, ["'down 2'", "'170' is earlier than '180'"]),
-        (load_avt_churn, AVT, "180", "119", 2, ["'up 2'", "'119' is earlier than '120'"]),
+        ("8,0,", " ,0,", 4, ["'node'", "is empty"]),
+        ("8,0,", "8,zero,", 4, ["'up_minute'", "'zero' is not a number"]),
+        ("8,0,", "8,0,inf", 4, ["'down_minute'", "'inf' is not a number"]),
+        ("7,3,5", "7,3,-5", 2, ["'down_minute'", "'-5' is negative"]),
+        ("7,3,5", "7,5,3", 2, ["'down_minute'", "'3', not after", "'5'"]),
+        ("7,3,5", "7,3,3", 2, ["'down_minute'", "later time"]),
+        ("7,3,5", "7,1,5", 2, ["'up_minute'", "'7'", "session of line 3"]),
+        ("8,0,", "7,,", 4, ["'up_minute'", "session of line 3 lasts"]),
     ],
 )
 def test_a_bad_file_is_refused_with_its_name_its_line_and_what_is_wrong(
-    tmp_path: Path, load: Loader, content: str, old: str, new: str, line: int, says: list[str]
+    tmp_path: Path, old: str, new: str, line: int, says: list[str]
 ) -> None:
-    load(written(tmp_path, content))  # the sample is good, so the change alone is at fault
-    assert_refused(load, written(tmp_path, content.replace(old, new, 1)), line, says)
+    load_churn(written(tmp_path, TOR))  # the sample is good, so the change alone is at fault
+    assert_refused(load_churn, written(tmp_path, TOR.replace(old, new, 1)), line, says)
 
 
-@pytest.mark.parametrize(
-    ("load", "content", "says"),
-    [
-        (load_avt_churn, "# nothing\n", "no session in it"),
-        (load_avt_churn, "a 0\n", "no session in it"),
-        (load_tor_churn, "node,up_minute,down_minute\na,,\n", "no session has a time"),
-    ],
-)
-def test_a_trace_in_which_nothing_happens_is_refused(
-    tmp_path: Path, load: Loader, content: str, says: str
-) -> None:
-    with pytest.raises(WorkloadError, match=says):
-        load(written(tmp_path, content))
-
-
-@pytest.mark.parametrize("name", ["trace.txt", "trace"])
-def test_a_suffix_that_names_no_format_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(WorkloadError, match=r"names no format of churn; use \.csv or \.avt"):
-        load_churn(written(tmp_path, TOR, name))
+def test_a_trace_in_which_nothing_happens_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(WorkloadError, match="no session has a time"):
+        load_churn(written(tmp_path, "node,up_minute,down_minute\na,,\n"))
 
 
 # --- the real file, where it is --------------------------------------------------------

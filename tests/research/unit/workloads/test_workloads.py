@@ -21,7 +21,7 @@ from camcast.research.workloads import (
     load_usenet,
     synthetic,
 )
-from camcast.research.workloads.churn import load_avt_churn, load_tor_churn
+from camcast.research.workloads.churn import load_churn
 from camcast.research.workloads.edge_list import load_edges
 from camcast.research.workloads.latency_file import load_latencies
 from camcast.vocabulary.topics import Topic
@@ -233,7 +233,7 @@ def test_a_bad_file_is_refused_with_its_name_its_line_and_what_is_wrong(
 LOADERS = pytest.mark.parametrize(
     "load",
     [
-        *(load_departures, load_earthquakes, load_usenet, load_tor_churn, load_avt_churn),
+        *(load_departures, load_earthquakes, load_usenet, load_churn),
         *(load_latencies, load_edges),
     ],
 )
