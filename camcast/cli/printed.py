@@ -218,7 +218,7 @@ class Swept(TypedDict):
 
 
 class Watched(TypedDict):
-    """What is known of a run by now; the community "" is the whole run."""
+    """What is known of a run by now, by community."""
 
     run: str
     records: int

@@ -42,7 +42,7 @@ for _command, _extras, _example in (
         "sim,report,spark",
         "compare runs/scamp-* runs/dht-* bench.json --output report",
     ),
-    (watch, "spark", "watch runs/paper-20260801-120000"),
+    (watch, "", "watch runs/paper-20260801-120000"),
 ):
     _missing = missing_extras(_extras)
     _panel = "Research" + (f", after: pip install 'camcast[{_missing}]'" if _missing else "")

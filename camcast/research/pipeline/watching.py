@@ -1,39 +1,30 @@
 """Follows a running experiment: the measures of what its traces say so far, again and again.
 
-Spark's Structured Streaming brings what is new in the traces; it is kept as Parquet, and after each
-batch all metrics are computed from everything so far, by the same code as for a run that is over.
-So the last table is that of ``camcast compare``, and an early one says what is known by then: an
-event that is still under way counts as lost.
+Traces are read on from where the last look ended, and measured by the code that measures a run
+which is over, so that the last table is that of the run's summary. An early one says what is known
+by then: an event that is still under way counts as lost.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from time import monotonic
 from typing import Any, Final
 
 import attrs
-from attrs import define, frozen
-from py4j.protocol import Py4JError
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+import msgspec
+from attrs import define, field, frozen
 
-from camcast.observe.trace_reading import read_traces
-from camcast.research.pipeline.ingest.condense import condensed
-from camcast.research.pipeline.ingest.local_table import local_table
-from camcast.research.pipeline.ingest.run_to_read import NoTraceError, RunFolder, read_run_folder
-from camcast.research.pipeline.ingest.runs import ReadRun, Runs, judged
-from camcast.research.pipeline.ingest.trace_schema import COLUMNS, SCHEMA
-from camcast.research.pipeline.ingest.trace_tail import NAME, TraceTail
-from camcast.research.pipeline.measures.run_measures import METRICS, measures
+from camcast.observe.trace_reading import Reading, take
+from camcast.research.pipeline.ingest.run_to_read import NoTraceError, read_run_folder
 from camcast.research.runs.run_folder import SUMMARY_FILE
 from camcast.research.runs.summary import levels, measured
+from camcast.vocabulary.trace import TraceRecord
 
-_LOOK_BYTES: Final = 20_000_000  # measured: 80,000 records, which take a second
-_LOOK_SECONDS: Final = 1  # chosen: how late the end of a run is noticed
+LOOK_SECONDS: Final = 2.0  # chosen: between two looks; workers write ten times a second
+_READ_SECONDS: Final = 2.0  # chosen: reading, until what is known by then is shown
 
 
 @frozen
@@ -43,10 +34,11 @@ class Update:
     run: str
     records: int
     quarantined: int
+    """Lines that are no record, and at the end last lines that were not written to their end."""
     finished: bool
     """Whether the run is over, and this is the last word."""
     communities: dict[str, dict[str, float | None]]
-    """Metrics by community; "" is the whole run."""
+    """Metrics by community."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the update as JSON takes it."""
@@ -54,12 +46,11 @@ class Update:
         return attrs.asdict(self) | {"communities": communities}
 
 
-def watch(
-    spark: SparkSession, path: Path, show: Callable[[Update], None], *, once: bool = False
-) -> None:
-    """Follow a run until it is over; `once` takes what is there, and ends.
+def watch(path: Path, pause: Callable[[float], object], *, once: bool = False) -> Iterator[Update]:
+    """Yield what is known of a run whenever there is more, until the run is over.
 
-    Raises `RunFolderError` for a folder that is none, or whose trace grows in no JSON lines.
+    `pause` waits for so many seconds; `once` takes what is there, and ends. Raises `RunFolderError`
+    for a folder that is none, or whose trace grows in no JSON lines.
     """
     run = read_run_folder(path)
     if not run.traces["jsonl"]:
@@ -67,99 +58,63 @@ def watch(
             f"the trace of {path} is Parquet, which can be read when it is complete, and not"
             " followed; use camcast compare"
         )
-    spark.dataSource.register(TraceTail)
-    with TemporaryDirectory(prefix="camcast-watch-", ignore_cleanup_errors=True) as place:
-        _Watcher(spark, run, show, Path(place)).follow(once=once)
-
-
-def first_look(path: Path) -> Update | None:
-    """Measure what is there by now without Spark, which takes seconds to start.
-
-    It has those metrics that the summary of a run has, by its code, and no whole run. None: there
-    is too much to read in a second, no JSON line, or a line that is no record; Spark will name it.
-
-    Raises `RunFolderError` for a folder that is none.
-    """
-    run = read_run_folder(path)
-    if not run.traces["jsonl"]:
-        return None
-    if sum(trace.stat().st_size for trace in run.traces["jsonl"]) > _LOOK_BYTES:
-        return None
-    try:
-        reading = read_traces(run.traces["jsonl"])
-    except ValueError:
-        return None
-    events = Counter(name for sent in reading.published.values() for name in levels(sent.topic))
-    communities = {
-        name: dict.fromkeys(METRICS) | {"events": events[name], **found}
-        for name, found in measured(reading, sorted(run.communities)).items()
-    }
-    return Update(run.run, reading.records, reading.lines_torn, False, communities)
+    growing = GrowingTraces(path)
+    finished = shown = False
+    while not finished:
+        began = monotonic()
+        over = (path / SUMMARY_FILE).exists()  # before the traces are looked at
+        more, whole = growing.read_on(over=over, until=began + _READ_SECONDS)
+        finished = over and whole
+        if more or finished or not shown:
+            yield growing.update(run.run, sorted(run.communities), finished=finished)
+            shown = True
+        if once and whole:
+            return
+        if whole and not finished:
+            # a look at a long run takes seconds: as long a pause leaves the run half a core
+            pause(max(LOOK_SECONDS, monotonic() - began))
 
 
 @define
-class _Watcher:
-    spark: SparkSession
-    run: RunFolder
-    show: Callable[[Update], None]
-    place: Path
-    records: int = 0
+class GrowingTraces:
+    """The JSON-lines traces of a run's folder, as far as they are read.
+
+    A line that is half written is read when it is whole, and at the end of the run as it is.
+    """
+
+    folder: Path
+    reading: Reading = field(factory=Reading)
     quarantined: int = 0
-    last: Update | None = None
+    _read: dict[str, int] = field(factory=dict)
+    """How far each file is read, by its name."""
 
-    def follow(self, *, once: bool) -> None:
-        query = (
-            self.spark.readStream.format(NAME)
-            .option("folder", str(self.run.path.resolve()))
-            .load()
-            .writeStream.option("checkpointLocation", str(self.place / "offsets"))
-            .foreachBatch(self._take)
-            .start()
-        )
-        try:
-            while not (finished := (self.run.path / SUMMARY_FILE).exists()) and not once:
-                query.awaitTermination(_LOOK_SECONDS)
-            query.processAllAvailable()  # what was written before the summary was
-        except BaseException:
-            # Ctrl-C may have come in the middle of an answer: the connection to Java is of no more
-            # use then, and the query ends with the session.
-            with suppress(Py4JError, OSError):
-                query.stop()
-            raise
-        query.stop()
-        if self.last is None:
-            self._tell()
-        assert self.last is not None
-        if finished:
-            self.show(attrs.evolve(self.last, finished=True))
+    def read_on(self, *, over: bool, until: float) -> tuple[bool, bool]:
+        """Read what is new, for so long; return whether there was any, and whether that is all."""
+        decoder = msgspec.json.Decoder(TraceRecord)
+        more = False
+        for path in sorted(self.folder.glob("trace-*.jsonl")):
+            with path.open("rb") as file:
+                file.seek(self._read.get(path.name, 0))
+                for line in file:
+                    if not (over or line.endswith(b"\n")):
+                        break
+                    more = True
+                    self._read[path.name] = self._read.get(path.name, 0) + len(line)
+                    try:
+                        take(decoder.decode(line), self.reading)
+                    except msgspec.MsgspecError:
+                        self.quarantined += 1
+                    if monotonic() >= until:
+                        return more, False
+        return more, True
 
-    def _take(self, batch: DataFrame, number: int) -> None:
-        """Keep a batch, and tell what is known with it."""
-        lines = judged(batch.select(F.col("line").cast("string").alias("value")))
-        lines = lines.withColumn("wrong", F.col("reason").isNotNull()).persist()
-        for row in lines.groupBy("wrong").count().collect():
-            if row["wrong"]:
-                self.quarantined += row["count"]
-            else:
-                self.records += row["count"]
-        # A batch that Spark repeats after a failure writes over what it wrote.
-        where = str(self.place / "records" / f"batch={number}")
-        lines.where(~F.col("wrong")).select(*COLUMNS).write.mode("overwrite").parquet(where)
-        lines.unpersist()
-        self._tell()
-
-    def _tell(self) -> None:
-        records = local_table(self.spark, [], SCHEMA)
-        if (self.place / "records").exists():
-            records = self.spark.read.schema(SCHEMA).parquet(str(self.place / "records"))
-        runs = Runs(
-            records=condensed(records.withColumn("run", F.lit(self.run.run))).localCheckpoint(),
-            runs=(ReadRun(self.run, self.records),),
-            quarantine=local_table(self.spark, [], "run string"),
-            problems=(),
-        )
-        communities: dict[str, dict[str, float | None]] = {}
-        for one in measures(runs):
-            communities.setdefault(one.community, {})[one.metric] = one.value
-        self.last = Update(self.run.run, self.records, self.quarantined, False, communities)
-        self.show(self.last)
+    def update(self, run: str, communities: list[str], *, finished: bool) -> Update:
+        """Measure what was read."""
+        reading = self.reading
+        reading.table_changes.sort(key=lambda change: change[0])
+        events = Counter(name for one in reading.published.values() for name in levels(one.topic))
+        found = {
+            name: {"events": events[name], **metrics}
+            for name, metrics in measured(reading, communities).items()
+        }
+        return Update(run, reading.records, self.quarantined, finished, found)

@@ -1,4 +1,4 @@
-"""Watching a run: what grows is followed line by line, and the end is that of a comparison."""
+"""Watching a run: what grows is followed line by line, and the end is that of the whole run."""
 
 from __future__ import annotations
 
@@ -6,153 +6,134 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
 
+from camcast.observe.trace_reading import read_traces
+from camcast.research.pipeline import watching
+from camcast.research.pipeline.watching import LOOK_SECONDS, GrowingTraces, Update, watch
 from camcast.vocabulary.trace import TraceRecord
-from tests.camcast_command import Capture, refusal
+from tests.camcast_command import Capture, answer, refusal
 from tests.python_process import python
+from tests.research.unit.pipeline.interrupted import INTERRUPTED
 from tests.research.unit.pipeline.run_folders import CALM, odd_records, simulate, write_run
 from tests.research.unit.pipeline.twin import Twin
 
-pytest.importorskip("pyspark", reason="the extra spark is not installed")
-
-from py4j.protocol import Py4JNetworkError
-from pyspark.sql.streaming.query import StreamingQuery
-
-from camcast.research.pipeline.ingest import trace_tail
-from camcast.research.pipeline.ingest.trace_tail import TailReader
-from camcast.research.pipeline.watching import Update, first_look, watch
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+SECONDS = 60  # chosen: a second is usual; on a machine ten times busier, 10
 
 
-SECONDS = 300  # chosen: 10 s are usual; on a machine ten times busier, 100 s
+def no_pause(_seconds: float) -> None:
+    pytest.fail("it waited for more")
 
 
-def _line(record: TraceRecord) -> bytes:
-    return msgspec.json.encode(record) + b"\n"
-
-
-def _read(reader: TailReader, start: dict[str, int], end: dict[str, int]) -> Iterator[bytes]:
-    """Yield the lines of a batch."""
-    for piece in reader.partitions(start, end):
-        for batch in reader.read(piece):
-            yield from batch.column("line").to_pylist()
-
-
-@pytest.mark.parametrize("piece_bytes", [1, 100, 10**6])
-def test_every_line_is_read_once_however_the_file_grows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece_bytes: int
+@pytest.mark.parametrize("step", [40, 1000, 10**6])
+def test_every_line_is_taken_once_however_the_file_grows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
-    monkeypatch.setattr(trace_tail, "_PIECE_BYTES", piece_bytes)
-    monkeypatch.setattr(trace_tail, "_BLOCK_BYTES", 64)
-    content = b"".join(map(_line, odd_records(1)))
-    reader, offsets, seen = TailReader(tmp_path), TailReader(tmp_path).initialOffset(), []
-    file = tmp_path / "trace-0.jsonl"
-    for size in (0, 1, 150, 151, len(content) // 2, len(content) - 1, len(content)):
-        file.write_bytes(content[:size])
-        latest = reader.latestOffset(offsets, None)
-        assert content[: latest["trace-0.jsonl"]].endswith(b"\n") or not latest["trace-0.jsonl"]
-        seen += list(_read(reader, offsets, latest))
-        offsets = latest
-    assert seen == content.splitlines()
+    taken: list[TraceRecord] = []
+    monkeypatch.setattr(watching, "take", lambda record, _reading: taken.append(record))
+    whole = write_run(tmp_path / "whole", odd_records(1))
+    content = (whole / "trace-0.jsonl").read_bytes()
+    growing = GrowingTraces(tmp_path)
+    for size in (*range(0, len(content), step), len(content)):
+        (tmp_path / "trace-0.jsonl").write_bytes(content[:size])
+        before = len(taken)
+        lines = content[:size].count(b"\n")
+        assert growing.read_on(over=False, until=inf) == (lines > before, True)
+        assert len(taken) == lines
+    assert taken == [msgspec.json.decode(line, type=TraceRecord) for line in content.splitlines()]
+    assert growing.quarantined == 0
 
 
-def test_a_torn_last_line_comes_when_the_run_is_over(tmp_path: Path) -> None:
-    (tmp_path / "trace-0.jsonl").write_bytes(b"{}\n{tor")
-    reader = TailReader(tmp_path)
-    before = reader.latestOffset({}, None)
-    assert list(_read(reader, {}, before)) == [b"{}"]
-    (tmp_path / "summary.json").write_text("{}")
-    after = reader.latestOffset(before, None)
-    assert list(_read(reader, before, after)) == [b"{tor"]
-    assert reader.latestOffset(after, None) == after
-    assert list(reader.partitions(after, after)) == []
+def test_traces_are_read_as_those_of_a_run_that_is_over(tmp_path: Path) -> None:
+    """In steps, although a look ends when its time does, and whichever file is ahead."""
+    run = tmp_path / "run"
+    simulate(run, CALM)
+    growing = GrowingTraces(run)
+    looks = 0
+    while not growing.read_on(over=False, until=-inf)[1]:
+        looks += 1
+    expected = read_traces(run.glob("trace-*.jsonl"))
+    growing.reading.table_changes.sort(key=lambda change: change[0])
+    assert looks == growing.reading.records == expected.records > 100
+    assert growing.reading == expected
 
 
-def test_the_first_look_is_that_of_the_twin_as_far_as_it_goes(tmp_path: Path) -> None:
-    """Of a simulated run, without Spark. It knows a life by its node's name alone, so none returns
-    as itself here; a torn line is counted, and not taken for a record."""
+def test_a_torn_last_line_is_counted_when_the_run_is_over(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", odd_records(1))
+    with (run / "trace-0.jsonl").open("ab") as trace:
+        trace.write(b"nonsense\n{tor")
+    (going,) = watch(run, no_pause, once=True)
+    assert (going.records, going.quarantined, going.finished) == (len(odd_records(1)), 1, False)
+    (run / "summary.json").write_text("{}")
+    (over,) = watch(run, no_pause)
+    assert (over.records, over.quarantined, over.finished) == (len(odd_records(1)), 2, True)
+
+
+def test_what_it_says_is_what_the_twin_says(tmp_path: Path) -> None:
+    """Of a simulated run. It knows a life by its node's name alone, so none returns as itself
+    here."""
     folder = tmp_path / "run"
     simulate(folder, CALM)
-    with (folder / "trace-0.jsonl").open("ab") as trace:
-        trace.write(b'{"when":1')
-    update = first_look(folder)
-    assert update is not None
-    (folder / "trace-0.jsonl").write_bytes((folder / "trace-0.jsonl").read_bytes()[:-9])
+    (update,) = watch(folder, no_pause)
     twin = Twin(folder)
-    assert (update.records, update.quarantined) == (len(twin.records), 1)
+    assert (update.records, update.quarantined) == (len(twin.records), 0)
     assert set(update.communities) == {".", ".d"}
-    told = 0
+    known = {"reception", "reliability", "efficiency", "hops_mean", "latency_ms_p99", "view_mean"}
     for community, metrics in update.communities.items():
-        known = {metric: value for metric, value in metrics.items() if value is not None}
-        assert {"reception", "hops_mean", "latency_ms_p99", "view_mean", "events"} <= set(known)
-        for metric, value in known.items():
-            assert value == pytest.approx(twin.values[community, metric]), metric
-            told += 1
-    assert told >= 20
+        assert known | {"events", "duplicates", "parasites", "upward_messages"} <= set(metrics)
+        for metric, value in metrics.items():
+            if metric not in ("deliveries", "lost"):  # of the summary alone
+                assert value == pytest.approx(twin.values[community, metric]), metric
 
 
-def test_what_is_no_record_or_too_much_is_left_to_spark(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = write_run(tmp_path / "run", odd_records(1))
-    assert first_look(folder) is not None
-    monkeypatch.setattr("camcast.research.pipeline.watching._LOOK_BYTES", 10)
-    assert first_look(folder) is None
-    monkeypatch.undo()
-    (folder / "trace-9.jsonl").write_bytes(b"nonsense\n")
-    assert first_look(folder) is None
-
-
-def test_a_growing_run_is_followed_to_its_end(spark: SparkSession, tmp_path: Path) -> None:
-    """The first half is there; the first update brings the second, the summary and the end."""
-    records = odd_records(4)
-    whole = write_run(tmp_path / "whole", records)
-    run = tmp_path / "run"
+def test_a_growing_run_is_followed_to_its_end(tmp_path: Path) -> None:
+    """The first half is there; the pause after the first look brings nothing, the second brings the
+    rest, and the third the summary and the end."""
+    whole, run = tmp_path / "whole", tmp_path / "run"
+    simulate(whole, CALM)
     shutil.copytree(whole, run)
-    for file in run.glob("trace-*.jsonl"):
-        content = file.read_bytes()
-        file.write_bytes(content[: len(content) // 2])
+    (run / "summary.json").unlink()
+    content = (run / "trace-0.jsonl").read_bytes()
+    (run / "trace-0.jsonl").write_bytes(content[: len(content) // 2])
+    pauses: list[float] = []
     updates: list[Update] = []
 
-    def show(update: Update) -> None:
-        updates.append(update)
-        if len(updates) == 1:
-            for file in run.glob("trace-*.jsonl"):
-                with file.open("ab") as growing:
-                    growing.write((whole / file.name).read_bytes()[file.stat().st_size :])
-                    growing.write(b"{torn")
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        assert len(updates) == max(1, len(pauses) - 1)
+        if len(pauses) == 2:
+            (run / "trace-0.jsonl").write_bytes(content)
+        if len(pauses) == 3:
             (run / "summary.json").write_text("{}")
 
-    watch(spark, run, show)
-    first, last = updates[0], updates[-1]
-    assert 0 < first.records < len(records)
-    assert (last.records, last.quarantined, last.finished) == (len(records), 2, True)
-    assert [update.finished for update in updates[:-1]] == [False] * (len(updates) - 1)
-    found = {
-        (community, metric): value
-        for community, metrics in last.communities.items()
-        for metric, value in metrics.items()
-    }
-    assert found == Twin(whole).values
+    for update in watch(run, pause):
+        updates.append(update)  # noqa: PERF402  # `pause` looks at how many there are
+    assert len(pauses) == 3
+    assert min(pauses) >= LOOK_SECONDS
+    half, rest, end = updates
+    assert 0 < half.records < rest.records == end.records == len(content.splitlines())
+    assert [update.finished for update in updates] == [False, False, True]
+    (at_once,) = watch(whole, no_pause)
+    assert end.communities == rest.communities == at_once.communities != half.communities
 
 
-def test_once_takes_what_is_there(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_of_much_to_read_what_is_known_is_said_between(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # what is measured is tested above
-    monkeypatch.setattr("camcast.research.pipeline.watching.measures", lambda _runs: [])
-    updates: list[Update] = []
-    watch(spark, write_run(tmp_path / "run", odd_records(1)), updates.append, once=True)
-    (update,) = updates
-    assert (update.records, update.finished) == (len(odd_records(1)), False)
+    monkeypatch.setattr(watching, "_READ_SECONDS", 0.0)
+    records = odd_records(1)
+    updates = list(watch(write_run(tmp_path / "run", records), no_pause, once=True))
+    assert [update.records for update in updates] == [*range(1, len(records) + 1)]
+
+
+def test_once_as_json_is_one_line(tmp_path: Path, capfd: Capture) -> None:
+    found = answer(capfd, "watch", write_run(tmp_path / "run", odd_records(1)), "--once")
+    assert (found["records"], found["finished"]) == (len(odd_records(1)), False)
+    assert [of["community"] for of in found["communities"]] == [".", ".a", ".a.b", ".c"]
 
 
 @pytest.mark.parametrize(
@@ -163,80 +144,26 @@ def test_once_takes_what_is_there(
     ],
 )
 def test_what_cannot_be_watched_is_named(
-    spark: SparkSession, tmp_path: Path, capfd: Capture, make: object, named: str
+    tmp_path: Path, capfd: Capture, make: object, named: str
 ) -> None:
     assert callable(make)
+    if "compare" in named:
+        pytest.importorskip("pyarrow", reason="the extra spark is not installed")
     code, error = refusal(capfd, "watch", make(tmp_path))
     assert (code, named in error) == (2, True), error
 
 
-def test_ctrl_c_is_no_error_of_java_although_it_cuts_its_answer(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    def unanswered(*_: object) -> None:
-        raise Py4JNetworkError("Answer from Java side is empty")
-
-    run = write_run(tmp_path / "run", odd_records(1))
-    with monkeypatch.context() as cut:
-        cut.setattr(StreamingQuery, "awaitTermination", interrupted)
-        cut.setattr(StreamingQuery, "stop", unanswered)
-        with pytest.raises(KeyboardInterrupt):
-            watch(spark, run, lambda _update: None)
-    for query in spark.streams.active:
-        query.stop()
-
-
-INTERRUPTED = """
-import importlib, os, signal, sys
-from camcast.cli.app import main
-
-module, _, name = sys.argv[1].rpartition(".")
-try:
-    place = importlib.import_module(module)
-except ModuleNotFoundError:
-    module, _, owner = module.rpartition(".")
-    place = getattr(importlib.import_module(module), owner)
-then = getattr(place, name)
-
-def interrupt(*given, **named):
-    os.kill(os.getpid(), signal.SIGINT)
-    return then(*given, **named)
-
-setattr(place, name, interrupt)
-sys.argv = ["camcast", *sys.argv[2:]]
-main()
-"""
-
-
 @pytest.mark.parametrize(
-    ("command", "moment"),
-    [
-        ("watch", "camcast.research.pipeline.watching.first_look"),
-        ("watch", "camcast.research.pipeline.spark.jvm.Jvm.gateway"),  # Java is starting
-        # In a thread that Spark calls back; half a minute.
-        pytest.param(
-            "watch", "camcast.research.pipeline.watching.measures", marks=pytest.mark.slow
-        ),
-        # A JVM; what Spark leaves behind when it is broken off: test_session.
-        pytest.param(
-            "compare", "camcast.research.pipeline.compare.inputs.read_runs", marks=pytest.mark.slow
-        ),
-    ],
+    "moment",
+    ["camcast.research.pipeline.watching.GrowingTraces.update", "camcast.research.cli.watch.sleep"],
 )
-def test_ctrl_c_ends_it_without_a_traceback(command: str, moment: str, tmp_path: Path) -> None:
+def test_ctrl_c_ends_it_without_a_traceback(moment: str, tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", odd_records(4))
-    done = python("-c", INTERRUPTED, moment, command, run, cwd=tmp_path, seconds=SECONDS)
-    assert "Traceback" not in done.stderr
-    assert len(done.stderr.splitlines()) <= 2, done.stderr
-    assert done.returncode == (0 if command == "watch" else 130), done.stderr
+    done = python("-c", INTERRUPTED, moment, "watch", run, cwd=tmp_path, seconds=SECONDS)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.slow  # it starts Spark for itself: most of a minute
-def test_it_ends_when_nobody_reads_what_spark_has_it_print(tmp_path: Path) -> None:
-    """py4j takes a broken pipe for that of its own connection, and Java waited for an answer."""
+def test_it_ends_when_nobody_reads_what_it_prints(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", odd_records(4))
     reading, abandoned = os.pipe()
     os.close(reading)

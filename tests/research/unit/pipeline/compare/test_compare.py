@@ -16,10 +16,14 @@ import pytest
 
 from tests.camcast_command import Capture, camcast
 from tests.printed_json import checked
+from tests.python_process import python
+from tests.research.unit.pipeline.interrupted import INTERRUPTED
+from tests.research.unit.pipeline.run_folders import odd_records, write_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+SECONDS = 300  # chosen: 10 s are usual; on a machine ten times busier, 100 s
 SCENARIO = """
 seed = {seed}
 duration_seconds = 6
@@ -235,3 +239,18 @@ def test_options_that_cannot_be(
     assert named in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        "camcast.research.pipeline.spark.jvm.Jvm.gateway",  # Java is starting
+        "camcast.research.pipeline.compare.inputs.read_runs",
+    ],
+)
+def test_ctrl_c_ends_it_without_a_traceback(moment: str, tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", odd_records(4))
+    done = python("-c", INTERRUPTED, moment, "compare", run, cwd=tmp_path, seconds=SECONDS)
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.splitlines()) <= 2, done.stderr
+    assert done.returncode == 130, done.stderr
