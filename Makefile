@@ -7,9 +7,6 @@ COMMIT ?= f88a4fb
 # A part of the slow tests is a folder of tests/, or of a folder there.
 PART ?=
 SLOW = $(wildcard tests/$(PART) tests/*/$(PART))
-RESEARCH := experiment models pipeline population report reproduction runs scenarios simulation
-RESEARCH += sweeps workloads
-LIBRARY := $(RESEARCH:%=--ignore=tests/unit/%) --ignore=tests/research/papers --ignore=tests/library/replay
 VENV := .venv
 unexport PYTHONDONTWRITEBYTECODE # otherwise every process that a test starts compiles camcast again
 BIN := $(VENV)/bin
@@ -27,7 +24,7 @@ test: style ## Check style and types, and run the tests
 	@$(MAKE) --no-print-directory --jobs types tests
 
 test-library: style ## Check style and types, and run the tests of the library: not those of research
-	@$(MAKE) --no-print-directory --jobs types tests TESTS="$(LIBRARY)"
+	@$(MAKE) --no-print-directory --jobs types tests TESTS="--ignore=tests/research"
 
 # Two kinds of workers, for tests that compute and for tests that wait: tests/distribution.py.
 tests: $(VENV)/dev

@@ -94,19 +94,19 @@ _INFECTION_NOTES: Final = {
     f"{_CHAIN}Equations 7 and 8, those of rfpbcast for n p₁ processes and a fan-out of F p₁.",
 }
 
+_ROOM: Final = "It is camcast.research.systems"
 _DRAWINGS: Final = {
     RFPBCAST: {
-        "Figure 1": ("Receiver Filtering Broadcast Algorithm", "It is camcast.research.systems.rfpbcast.protocol."),
+        "Figure 1": ("Receiver Filtering Broadcast Algorithm", f"{_ROOM}.rfpbcast.protocol.")
     },
-    PMCAST: {"Figure 2": ("Probabilistic Multicast Algorithm", "It is
-    camcast.research.systems.pmcast.protocol.")}, HPMCAST: {
+    PMCAST: {"Figure 2": ("Probabilistic Multicast Algorithm", f"{_ROOM}.pmcast.protocol.")},
+    HPMCAST: {
         "Figure 3": ("Electing Delegates for a Group of Level 1", "It is --membership hpmcast."),
         "Figure 4": ("Electing Delegates Recursively (R = 3)", "It is --membership hpmcast."),
-        "Figure 5": ("Hierarchical Membership View", "It is camcast.research.systems.hpmcast.view."),
-        "Figure 6": ("Hierarchical Probabilistic Multicast Algorithm",
-                     "It is camcast.research.systems.hpmcast."),
+        "Figure 5": ("Hierarchical Membership View", f"{_ROOM}.hpmcast.view."),
+        "Figure 6": ("Hierarchical Probabilistic Multicast Algorithm", f"{_ROOM}.hpmcast."),
     },
-}  # fmt: skip
+}
 
 _statement = partial(statement, "002")
 _value = partial(value, "002")

@@ -67,12 +67,12 @@ COLUMNS: Final = (
     *("reception", "reception_low", "reliability", "efficiency", "hops_mean", "upward"),
     *_OF_RUNS,
 )
-"""The measures of the comparison (`camcast.research.report.measures`): those of the figures, and of whole runs."""
+"""The measures of the comparison: those of the figures, and of whole runs."""
 UPKEEP: Final = (
     *("copies_each", "bootstrap_seconds", "chi_square", "control_kilobytes", "newcomer_seconds"),
     *("listed_seconds", "dropped_seconds", "reception_alone", "joined_alone", "reception_storm"),
 )
-"""What memberships cost and how soon they notice (`camcast.research.report.measures`), which 6.2 leaves out."""
+"""What memberships cost and how soon they notice, which 6.2 leaves out."""
 
 _QUESTIONS: Final = {
     "reception": "reception",

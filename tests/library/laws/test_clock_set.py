@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any, cast
 
 import pytest
-
 from camcast.engine.guard.doorkeeper import CARRY_SECONDS, WhoAre
+
 from camcast.engine.node import Node
 from camcast.security.records import LIFETIME_SECONDS
 from camcast.vocabulary.batches import Batch
