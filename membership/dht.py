@@ -57,7 +57,7 @@ from camcast.vocabulary.streams import jittered
 PATIENCE: Final = 1.5  # chosen: periods until a process is suspect; the answer has come by then
 HOLDING: Final = 30  # chosen: periods until a holder is forgotten; `Holding` comes in one of ten
 TABLE_MAX: Final = 256  # chosen: bounds the table whatever the discovery estimates (G5)
-HOLDERS_MAX: Final = 256  # chosen: likewise for the known holders
+IN_VIEW_MAX: Final = 256  # chosen: likewise for the known holders
 # chosen: a process that one holder has released still has another while it asks for a place.
 HELD_MIN: Final = 2
 MET_MAX: Final = 256  # chosen: 25 kB; larger communities have tables of 11 and more
@@ -136,7 +136,7 @@ class DhtTable(Membership):
         self._liveness = context.liveness
         period = options.check_seconds
         self._liveness.report_to(self, period, PATIENCE * period)
-        self._holders: dict[PeerId, tuple[Contact, float]] = {}  # and when each last said so
+        self._in_view: dict[PeerId, tuple[Contact, float]] = {}  # and when each last said so
         self._met: dict[PeerId, None] = {}
         """The processes that have been in the table or holders, and are not known to be gone; the
         one met longest ago comes first."""
@@ -164,7 +164,7 @@ class DhtTable(Membership):
     def neighbours(self) -> list[Contact]:
         """See `Membership`: the table, and the processes that lately said they hold this one."""
         known = {contact.peer: contact for contact in self._table}
-        for peer, (contact, _) in self._holders.items():
+        for peer, (contact, _) in self._in_view.items():
             known.setdefault(peer, contact)
         return list(known.values())
 
@@ -300,7 +300,7 @@ class DhtTable(Membership):
     def _release(self, contact: Contact, now: float) -> None:
         """Remove a process from the table, and tell it."""
         self._table.discard(contact.peer)
-        if contact.peer in self._holders:
+        if contact.peer in self._in_view:
             self._liveness.listen(contact, now)
         else:
             self._liveness.unwatch(contact.peer)
@@ -312,7 +312,7 @@ class DhtTable(Membership):
             self._changes += 1
             self._size = max(1.0, self._size - 1.0)
         self._table.discard(peer)
-        self._holders.pop(peer, None)
+        self._in_view.pop(peer, None)
         self._met.pop(peer, None)
         self._liveness.unwatch(peer)
 
@@ -372,20 +372,20 @@ class DhtTable(Membership):
 
     def _held_by(self, contact: Contact, now: float) -> None:
         peer = contact.peer
-        if peer not in self._holders and len(self._holders) >= HOLDERS_MAX:
+        if peer not in self._in_view and len(self._in_view) >= IN_VIEW_MAX:
             return
-        self._holders[peer] = (contact, now)
+        self._in_view[peer] = (contact, now)
         self._meet(peer)
         if peer not in self._table:
             self._liveness.listen(contact, now)
 
     def _forget_holder(self, peer: PeerId) -> None:
-        if self._holders.pop(peer, None) is not None and peer not in self._table:
+        if self._in_view.pop(peer, None) is not None and peer not in self._table:
             self._liveness.unwatch(peer)
 
     def _forget_former_holders(self, now: float) -> None:
         lately = now - HOLDING * self._options.check_seconds
-        for peer, (_, when) in list(self._holders.items()):
+        for peer, (_, when) in list(self._in_view.items()):
             if when < lately:
                 self._forget_holder(peer)
 
@@ -395,8 +395,8 @@ class DhtTable(Membership):
         One holder is enough where tables have two or three entries: all members together may not
         have places for two.
         """
-        if len(self._holders) < min(HELD_MIN, max(1, self._wanted // 2)):
-            others = [contact for contact in self._table if contact.peer not in self._holders]
+        if len(self._in_view) < min(HELD_MIN, max(1, self._wanted // 2)):
+            others = [contact for contact in self._table if contact.peer not in self._in_view]
             if others:
                 self._outlet.send([self._rng.choice(others)], Place())
 

@@ -160,7 +160,7 @@ class HyParView(AskingMembership):
         """Return the active view; see `Membership`."""
         return self._active
 
-    def holders(self) -> list[Contact]:
+    def in_view(self) -> list[Contact]:
         """Return the active view: it is symmetric; see `Membership`."""
         return list(self._active)
 

@@ -95,7 +95,7 @@ class Membership(Watcher, ABC):
         through `watch`. It must never hold this process itself.
         """
 
-    def holders(self) -> list[Contact] | None:
+    def in_view(self) -> list[Contact] | None:
         """Return the in-view, the processes whose tables hold this one; None if it is not kept.
 
         A membership that returns one promises that tables and in-views agree while no process
@@ -107,11 +107,11 @@ class Membership(Watcher, ABC):
         """Return the processes of the topic table and those known to hold this one, once each.
 
         A tree uses it, since both ends of a tree's link must know the link. By default the table
-        and `holders()`; a membership that learns otherwise which processes hold this one overrides
+        and `in_view()`; a membership that learns otherwise which processes hold this one overrides
         it. Never returns this process.
         """
         known = {contact.peer: contact for contact in self.peers()}
-        for holder in self.holders() or ():
+        for holder in self.in_view() or ():
             known.setdefault(holder.peer, holder)
         return list(known.values())
 

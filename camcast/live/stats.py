@@ -276,7 +276,7 @@ def take_peer_stats(runner: Runner) -> list[PeerStats]:
         topic, membership = local_group.topic.name, local_group.membership
         for contact in membership.peers():
             ties(contact).tables.append(topic)
-        for contact in membership.holders() or ():
+        for contact in membership.in_view() or ():
             ties(contact).holds.append(topic)
         for link in local_group.links:
             for contact in link.nearest()[1]:
@@ -316,7 +316,7 @@ def take_community_stats(
     latencies, subscriptions = deliveries.latencies, deliveries.subscriptions
     now = asyncio.get_running_loop().time()
     membership, repair = local_group.membership, local_group.repair
-    holders = membership.holders()
+    holders = membership.in_view()
     return CommunityStats(
         topic=deliveries.topic.name,
         state=state,

@@ -145,11 +145,11 @@ class Scamp(Membership):
         """The weights of the arcs to the members of the view."""
         self._told: dict[PeerId, float] = {}
         """The weights that the members of the view were told last."""
-        self._holders: dict[PeerId, Holder] = {}
+        self._in_view: dict[PeerId, Holder] = {}
         self._holders_weight = 1.0
         """The sum of the holders' weights, as of the last tick."""
         self._sponsors = Sponsorship(
-            self._view, self._weights, self._holders, self._liveness, self._rng
+            self._view, self._weights, self._in_view, self._liveness, self._rng
         )
         self._sampled: dict[PeerId, bool] = {}
         """The peers that get a sample with the next heartbeat; True if theirs is wanted back."""
@@ -186,9 +186,9 @@ class Scamp(Membership):
         """Return the view; see `Membership`."""
         return self._view
 
-    def holders(self) -> list[Contact]:
+    def in_view(self) -> list[Contact]:
         """Return the in-view, the processes that hold an arc to this one; see `Membership`."""
-        return [holder.contact for holder in self._holders.values()]
+        return [holder.contact for holder in self._in_view.values()]
 
     def size(self) -> float:
         """See `Membership`: the estimate, but at least the view and this process."""
@@ -227,7 +227,7 @@ class Scamp(Membership):
     def leave(self, now: float) -> None:
         """Unsubscribe: the first l - c - 1 holders replace this process, the rest drop it."""
         self._leaving = True
-        holders = self.holders()
+        holders = self.in_view()
         view = list(self._view)
         replacing = max(0, len(holders) - self._options.c - 1) if view else 0
         for number, holder in enumerate(holders):
@@ -235,7 +235,7 @@ class Scamp(Membership):
             others = [c for c in view if c.peer != holder.peer] if number < replacing else []
             told = Replace(others[number % len(others)]) if others else Drop(left=True)
             self._outlet.send([holder], told)
-        told_already = self._holders
+        told_already = self._in_view
         self._outlet.send([c for c in view if c.peer not in told_already], Drop(left=True))
 
     def receive(self, source: Contact, message: Message, now: float) -> None:
@@ -296,7 +296,7 @@ class Scamp(Membership):
     @property
     def _isolated(self) -> bool:
         cut_off = self._last_tick < self._cut_off_until
-        return cut_off or not self._holders or not len(self._view)
+        return cut_off or not self._in_view or not len(self._view)
 
     def _subscribe_next(self) -> None:
         """Ask one contact; after it two at a time, without indirection; at last the discovery.
@@ -415,13 +415,13 @@ class Scamp(Membership):
         return True
 
     def _held_by(self, contact: Contact, now: float, weight: float = 1.0) -> None:
-        holder = self._holders.get(contact.peer)
+        holder = self._in_view.get(contact.peer)
         if holder is None or _differ(holder.weight, weight):
             self._balanced = False
         if holder is not None:
             holder.contact, holder.heard, holder.weight = contact, now, weight
-        elif len(self._holders) < CAP_FACTOR * self._cap():  # bounded whatever peers send (G5)
-            self._holders[contact.peer] = Holder(contact, now, weight)
+        elif len(self._in_view) < CAP_FACTOR * self._cap():  # bounded whatever peers send (G5)
+            self._in_view[contact.peer] = Holder(contact, now, weight)
             if contact.peer not in self._view:
                 self._liveness.listen(contact, now)
 
@@ -455,7 +455,7 @@ class Scamp(Membership):
 
     def _known(self, peer: PeerId) -> Contact | None:
         """Return the contact of a member of the view or a holder; None of any other process."""
-        holder = self._holders.get(peer)
+        holder = self._in_view.get(peer)
         return self._view.get(peer) if holder is None else holder.contact
 
     def _drop_arc(self, peer: PeerId, now: float) -> None:
@@ -464,14 +464,14 @@ class Scamp(Membership):
             del self._weights[peer]
             self._balanced = False
             self._told.pop(peer, None)
-            holder = self._holders.get(peer)
+            holder = self._in_view.get(peer)
             if holder is None:
                 self._unwatch(peer)
             else:
                 self._liveness.listen(holder.contact, now)
 
     def _forget_holder(self, peer: PeerId) -> None:
-        if self._holders.pop(peer, None) is None:
+        if self._in_view.pop(peer, None) is None:
             return
         self._balanced = False
         if peer not in self._view:
@@ -542,7 +542,7 @@ class Scamp(Membership):
         self._ticks += 1
         self._normalise_weights()
         if self._options.sponsors:
-            self._sponsors.choose(self._holders)
+            self._sponsors.choose(self._in_view)
         self._repair(now)
         self._seek(now)
         self._probe(now)
@@ -554,13 +554,13 @@ class Scamp(Membership):
         self._last_tick = now
         if paused > 2 * self._options.heartbeat_seconds:
             self._estimate.forgive(paused, now)
-            for holder in self._holders.values():
+            for holder in self._in_view.values():
                 holder.heard = min(now, holder.heard + paused)
 
     def _forget_former_holders(self, now: float) -> None:
         """Forget holders that are alive and have long not said that they hold this process."""
         patience = FORMER_PERIODS * self._options.heartbeat_seconds
-        for peer, holder in list(self._holders.items()):
+        for peer, holder in list(self._in_view.items()):
             if holder.heard < self._liveness.heard(peer) - patience:
                 self._forget_holder(peer)
 
@@ -577,9 +577,9 @@ class Scamp(Membership):
             if abs(weight - before) > CHANGED * before:
                 tell(peer)
         self._holders_weight = max(
-            WEIGHT_MIN, sum(holder.weight for holder in self._holders.values())
+            WEIGHT_MIN, sum(holder.weight for holder in self._in_view.values())
         )
-        for peer, holder in self._holders.items():
+        for peer, holder in self._in_view.items():
             share = holder.weight / self._holders_weight
             if abs(share - holder.told) > CHANGED * holder.told:
                 tell(peer)
@@ -587,7 +587,7 @@ class Scamp(Membership):
     def _draw_whom_to_sample(self, now: float) -> None:
         """Draw a random member to exchange samples with; they go along with the next heartbeat."""
         estimate, heard = self._estimate, self._liveness.heard
-        estimate.vouch((peer, heard(peer)) for peer in {**self._weights, **self._holders})
+        estimate.vouch((peer, heard(peer)) for peer in {**self._weights, **self._in_view})
         estimate.refresh(now)
         self._sample_at = self._ticks + SAMPLE_PACE
         lucky = self._view.choose(self._rng)
@@ -598,7 +598,7 @@ class Scamp(Membership):
     def heartbeat(self, contact: Contact, now: float) -> Arc | None:
         """See `Watcher`: return what this process knows of the arcs between the two."""
         peer = contact.peer
-        weight, holder, share = self._weights.get(peer, 0.0), self._holders.get(peer), 0.0
+        weight, holder, share = self._weights.get(peer, 0.0), self._in_view.get(peer), 0.0
         if weight:
             self._told[peer] = weight
         if holder is not None:
@@ -610,7 +610,7 @@ class Scamp(Membership):
             sponsored=self._view.pinned,
             sponsoring=self._view.is_pinned(peer),
             sponsor=peer == self._sponsors.sponsor,
-            alone=peer == self._sponsors.sponsor and len(self._holders) == 1,
+            alone=peer == self._sponsors.sponsor and len(self._in_view) == 1,
             sample=b"" if answer is None else self._estimate.encode(now),
             answer=bool(answer),
         )
@@ -629,14 +629,14 @@ class Scamp(Membership):
                 self._keep(source, now)  # it counts on an arc that this process had given up
         if arc.weight:
             self._held_by(source, now, _clamp(arc.weight))
-            holder = self._holders.get(peer)
+            holder = self._in_view.get(peer)
             if holder is None:  # the in-view is full
                 self._outlet.send([source], Drop(left=False))
             elif self._options.sponsors:
                 self._sponsors.hear(peer, arc)
         else:
             self._forget_holder(peer)
-        if arc.answer and (peer in self._weights or peer in self._holders):
+        if arc.answer and (peer in self._weights or peer in self._in_view):
             self._sampled.setdefault(peer, False)
             self._liveness.tell(peer)
 
@@ -650,13 +650,13 @@ class Scamp(Membership):
         if self._replaced:
             return  # a renewal is under way
         wanted = round(expected_view(self._options, self.size()))
-        held = len(self._holders)
+        held = len(self._in_view)
         if now >= self._renew_at:
             self._renew_at = now + self._lease()
             dense = wanted > DENSE * (self.size() - 1)
             copies = max(0, wanted - held) + (0 if dense else ceil(RENEWED * wanted))
             if copies:
-                self._replaced = list(self._holders)
+                self._replaced = list(self._in_view)
                 self._ask_for_copies(copies)
                 self._outlet.wake(2 * self._options.heartbeat_seconds, "renewed")
             else:
@@ -678,20 +678,20 @@ class Scamp(Membership):
 
     def _drop_replaced(self) -> None:
         """Ask as many holders from before the renewal to drop their arcs as are now too many."""
-        old = [peer for peer in self._replaced if peer in self._holders]
+        old = [peer for peer in self._replaced if peer in self._in_view]
         self._replaced = []
         wanted = round(expected_view(self._options, self.size()))
-        surplus = max(0, len(self._holders) - wanted)
+        surplus = max(0, len(self._in_view) - wanted)
         self._rng.shuffle(old)
         self._tell_to_drop(old[:surplus])
 
     def _shed(self, surplus: int) -> None:
-        holders = list(self._holders)
+        holders = list(self._in_view)
         self._rng.shuffle(holders)
         self._tell_to_drop(holders[:surplus])
 
     def _tell_to_drop(self, peers: list[PeerId]) -> None:
-        holders = [self._holders[peer].contact for peer in peers]
+        holders = [self._in_view[peer].contact for peer in peers]
         for peer in peers:
             self._forget_holder(peer)
         self._outlet.send(holders, Drop(left=False))
@@ -700,7 +700,7 @@ class Scamp(Membership):
         """Fill an empty view from the holders, and subscribe again through any known process."""
         if not len(self._view):
             lately = now - 2 * self._options.heartbeat_seconds  # older holders may be dead, too
-            for holder in list(self._holders.values()):
+            for holder in list(self._in_view.values()):
                 if holder.heard > lately:
                     self._keep(holder.contact, now)
         known = list(self._view) or [cold.contact for cold in self._cold]

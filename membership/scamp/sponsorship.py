@@ -55,7 +55,7 @@ class Sponsorship:
     ) -> None:
         self._view = view
         self._weights = weights
-        self._holders = holders
+        self._in_view = holders
         self._liveness = liveness
         self._rng = rng
         self.sponsor: PeerId | None = None
@@ -73,7 +73,7 @@ class Sponsorship:
 
     def hear(self, peer: PeerId, arc: Arc) -> None:
         """Note from a holder's `Arc` whether it has room and whether it sponsors this process."""
-        self._holders[peer].room = arc.sponsoring or arc.sponsored < SPONSORED_MAX
+        self._in_view[peer].room = arc.sponsoring or arc.sponsored < SPONSORED_MAX
         if peer == self.sponsor and not arc.sponsoring:
             self.sponsor = None  # the holder had no room
             self._liveness.tell(peer)
@@ -81,7 +81,7 @@ class Sponsorship:
 
     def holder_gone(self) -> None:
         """Tell the sponsor if it is the only holder left (`Arc.alone`)."""
-        if len(self._holders) == 1 and self.sponsor in self._holders:
+        if len(self._in_view) == 1 and self.sponsor in self._in_view:
             self._liveness.tell(self.sponsor)
 
     def choose(self, peers: Iterable[PeerId]) -> None:
@@ -92,13 +92,13 @@ class Sponsorship:
         asked even if it has no room. If there are others, a holder that this process sponsors is
         not asked: the two would miss an event together.
         """
-        if self.sponsor in self._holders:
+        if self.sponsor in self._in_view:
             return
-        held = len(self._holders)
+        held = len(self._in_view)
         asked = [
             peer
             for peer in peers
-            if (self._holders[peer].room or held == 1)
+            if (self._in_view[peer].room or held == 1)
             and not (self._view.is_pinned(peer) and held > 2)
         ]
         if asked:

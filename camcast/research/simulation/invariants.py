@@ -78,7 +78,7 @@ class Invariants:
         one_sided: dict[Arc, str] = {}
         for process in self._network:
             for local_group in process.node.local_groups:
-                holders = local_group.membership.holders()
+                holders = local_group.membership.in_view()
                 if holders is None or not local_group.joined:
                     continue
                 topic = local_group.topic
@@ -86,7 +86,7 @@ class Invariants:
                     other = self._member(contact, topic)
                     if other is None:
                         continue
-                    known = other.membership.holders() or ()
+                    known = other.membership.in_view() or ()
                     if process.me.peer not in {holder.peer: None for holder in known}:
                         one_sided[process.me.peer, contact.peer, topic.group] = (
                             f"{process.me} holds {contact} in {topic}, which does not know of it"

@@ -213,7 +213,7 @@ def test_a_node_whose_holders_all_die_is_found_again(loss: float) -> None:
     net = World(5, loss=loss)
     nodes = settled(net, 40)
     lonely = nodes[20]
-    holders = {contact.address for contact in scamp(lonely).holders()}
+    holders = {contact.address for contact in scamp(lonely).in_view()}
     survivors = [node for node in nodes if node.me.address not in holders]
     for node in nodes:
         if node.me.address in holders:

@@ -156,7 +156,7 @@ def test_both_ends_know_every_arc() -> None:
     net = World(4)
     nodes = grow(net, 50)
     net.run(1.0)
-    held = {node.me.address: {c.address for c in scamp(node).holders()} for node in nodes}
+    held = {node.me.address: {c.address for c in scamp(node).in_view()} for node in nodes}
     for address, view in view_graph(nodes).items():
         assert all(address in held[neighbour] for neighbour in view)
 

@@ -68,7 +68,7 @@ def mutual(communities: Iterable[Community]) -> bool:
         arcs |= {(me, peer.peer) for peer in community.peers}
         scamp = community._local_group.membership
         assert isinstance(scamp, Scamp)
-        held |= {(holder.peer, me) for holder in scamp.holders()}
+        held |= {(holder.peer, me) for holder in scamp.in_view()}
     return arcs == held
 
 

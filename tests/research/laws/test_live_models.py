@@ -108,7 +108,7 @@ def entries(group: World) -> float:
     known_by = []
     for node in group.nodes:
         membership = next(iter(node.local_groups)).membership
-        contacts = [*membership.peers(), *(membership.holders() or ())]
+        contacts = [*membership.peers(), *(membership.in_view() or ())]
         known_by.append(len({contact.peer for contact in contacts}))
     return fmean(known_by)
 

@@ -423,7 +423,7 @@ def test_percolation_on_scamp_is_the_simulators_on_the_overlay_of_its_tables(
             local_group = node.local_group(A if number % 4 == 0 else X)
             assert local_group is not None
             membership = local_group.membership
-            for contact in (*membership.peers(), *(membership.holders() or ())):
+            for contact in (*membership.peers(), *(membership.in_view() or ())):
                 links.add((number, numbers[contact.peer]))
         assert links == {(two, one) for one, two in links}
         subscribes = np.arange(40) % 4 == 0

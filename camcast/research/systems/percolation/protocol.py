@@ -82,7 +82,7 @@ class _Percolation(Dissemination):
 
     def _neighbours(self) -> dict[PeerId, Contact]:
         membership = self._context.membership
-        known = [*membership.peers(), *(membership.holders() or ())]
+        known = [*membership.peers(), *(membership.in_view() or ())]
         return {contact.peer: contact for contact in known}
 
     # -- Algorithm 2 -----------------------------------------------------------------------

@@ -171,7 +171,7 @@ def test_an_arc_that_only_its_holder_knows(watched: Watched) -> None:
     nothing_yet(watched)
     holder, target = watched.processes[1], watched.processes[2]
     assert target.me.peer in watched.scamp(1).peers()
-    del watched.scamp(2)._holders[holder.me.peer]
+    del watched.scamp(2)._in_view[holder.me.peer]
     watched.look(3, every_seconds=0.0)
     with pytest.raises(InvariantError, match=r"holds .* in \.news, which does not know") as caught:
         watched.invariants.check_symmetry()
@@ -205,7 +205,7 @@ def test_a_membership_with_the_bug() -> None:
 
 def test_an_arc_that_is_mended_meanwhile_is_right(watched: Watched) -> None:
     holder = watched.processes[1]
-    del watched.scamp(2)._holders[holder.me.peer]
+    del watched.scamp(2)._in_view[holder.me.peer]
     watched.invariants.look_at_arcs()
     assert len(watched.invariants.one_sided_arcs()) == 1
     watched.look(3, every_seconds=2.0)  # the holder's heartbeat tells of it
@@ -216,7 +216,7 @@ def test_of_an_arc_that_comes_and_goes_every_look_has_to_be_wrong(watched: Watch
     holder = watched.processes[1]
     for wrong in (True, False, True):
         if wrong:
-            del watched.scamp(2)._holders[holder.me.peer]
+            del watched.scamp(2)._in_view[holder.me.peer]
         assert len(watched.invariants.one_sided_arcs()) == wrong
         watched.invariants.look_at_arcs()
         watched.run(AGAIN + 2.0)  # by then the holder's heartbeats tell of it

@@ -252,15 +252,15 @@ def test_a_goodbye_takes_out_only_who_is_gone(
     bench = Bench(holders=4)
     bench.hold(2, 3, 10, 11)
     doubted = doubted_by(bench, monkeypatch)
-    held, holding = list(bench.membership.peers()), bench.membership.holders()
+    held, holding = list(bench.membership.peers()), bench.membership.in_view()
     for number in (2, 3, 4, 5, 10, 11):
         bench.receive(number, goodbye, 1.0)
     assert doubted == [contact(number) for number in (2, 3, 4, 5, 10, 11)]
     assert list(bench.membership.peers())[:4] == held
-    assert bench.membership.holders()[:4] == holding
+    assert bench.membership.in_view()[:4] == holding
     bench.membership.peer_gone(contact(2), 1.4)
     assert contact(2) not in list(bench.membership.peers())
-    assert contact(2) not in bench.membership.holders()
+    assert contact(2) not in bench.membership.in_view()
 
 
 @pytest.mark.parametrize("message", [Kept(), Probe(b"", cold=True), arc(share=0.5, weight=0.5)])
@@ -276,7 +276,7 @@ def test_an_address_is_another_s_word_until_the_known_one_is_silent(
     bench.receive(50, Replace(elsewhere), 1.0)
     assert (doubted, bench.said_to()) == ([contact(2)], [])
     assert bench.membership.peers().get(contact(2).peer) == contact(2)
-    assert contact(2) in bench.membership.holders()
+    assert contact(2) in bench.membership.in_view()
     bench.membership.peer_gone(contact(2), 1.4)  # it has moved
     bench.membership.receive(elsewhere, Probe(b"", cold=True), 3.0)
     assert bench.membership.peers().get(contact(2).peer) == elsewhere
