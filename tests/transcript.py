@@ -131,13 +131,13 @@ class Transcript:
             for key, value in fields.items()
             for shown_value in [self._show_value(key, value)]
         )
-        return f"{type(content).__name__}({', '.join(shown)})".replace("pieces=", "")
+        return f"{type(content).__name__}({', '.join(shown)})".replace("piggybacked=", "")
 
     def _show_value(self, key: str, value: Any) -> str:
         match value:
             case Contact():
                 return name_of(value.address)
-            case (int(kind), bytes(group), bytes(body)):  # a piece of a heartbeat
+            case (int(kind), bytes(group), bytes(body)):  # a piggybacked message of a heartbeat
                 message = self._show(self._decoders[Kind(kind)].decode(body)) if body else "-"
                 return f"{self._topics[GroupId(group)]}: {message}"
             case (bytes(), int(offered), int(), tuple(bounds)):  # a stream in a `Have`
@@ -148,7 +148,7 @@ class Transcript:
                 return " ".join(f"{start}-{stop - 1}" for start, stop in pairs)
             case bytes() if key == "stream":
                 return self._show_value("peer", value[:PEER_ID_BYTES])
-            case tuple() if key == "pieces":
+            case tuple() if key == "piggybacked":
                 return "; ".join(self._show_value("", piece) for piece in value)
             case (int(), bytes(group)):  # a group that the sender is not in
                 return self._topics[GroupId(group)]

@@ -2,7 +2,7 @@
 
 The repair of each group keeps its tally (`camcast.engine.repair.told`); the liveness service
 carries it. Neighbours that agreed once seldom have news of each other, so a heartbeat carries a
-group's tally only while something has changed lately, or with a piece of the group's membership.
+group's tally only while something has changed lately, or with a message of its membership.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class GroupTallies:
         """Return the tallies for a heartbeat to a peer, and the second since 1970 that they end at.
 
         They are those of the groups `shared` with the peer in which something has changed lately,
-        and of all `named` groups, which have a piece in the heartbeat; groups without repair have
-        none.
+        and of all `named` groups, of which the heartbeat carries a message; groups without
+        repair have none.
         """
         changing, second = self.changing(now), self._second
         tallies = {g: changing[g] for g in shared if g in changing} if changing else {}
@@ -57,7 +57,7 @@ class GroupTallies:
     def changing(self, now: float) -> dict[GroupId, bytes]:
         """Return the tallies of the groups in which something has changed lately.
 
-        It is the same object for as long as a heartbeat without pieces has the same tallies.
+        It is the same object for as long as a heartbeat without messages has the same tallies.
         """
         if now != self._at:  # the same for all peers of a period
             self._at, second = now, self._lateness.second(self._clock, now)

@@ -19,18 +19,18 @@ heartbeat answered in any case (`reply`).
 *Events in place of heartbeats.* An event is a sign of life as well. So a process sends no heartbeat
 to a peer that it has just sent an event, as long as it hears of the peer without asking: the peer
 sends heartbeats, in turn, to whoever sends it events, even if its parts only listen. Where events
-flow one way, one record a period is left of two, and none where they flow both ways. What pieces
-have to say does not wait for this.
+flow one way, one record a period is left of two, and none where they flow both ways. Piggybacked
+messages are sent regardless.
 
-*Pieces.* Heartbeats and answers carry pieces of the parts that the sender has in the peer: a small
-message of a part, of the kind and for the group it would otherwise be sent in, or empty for "I
-watch you as a member of this group". A part's piece goes along when the part asks for it (`tell`),
-and otherwise in one heartbeat of `AGAIN`: two processes that share a hundred topics have little new
-to say of each. A receiver that is not in the group says so in its answer (`gone`), and the watching
-part learns it (`Watcher.peer_gone`). For `LEFT_SECONDS` after it left a group, a process says so in
-each answer: a peer that its goodbye did not reach would notice only with its next piece. The
-watching part learns it, too, when another process answers at the peer's address, since it took over
-the port of one that died.
+*Piggybacked messages.* Heartbeats and answers carry messages of the parts that the sender has in
+the peer: a small message of a part, of the kind and for the group it would otherwise be sent in, or
+empty for "I watch you as a member of this group". A part's piggybacked message goes along when the
+part asks for it (`tell`), and otherwise in one heartbeat of `AGAIN`: two processes that share a
+hundred topics have little new to say of each. A receiver that is not in the group says so in its
+answer (`gone`), and the watching part learns it (`Watcher.peer_gone`). For `LEFT_SECONDS` after it
+left a group, a process says so in each answer: a peer that its goodbye did not reach would notice
+only with its next piggybacked message. The watching part learns it, too, when another process
+answers at the peer's address, since it took over the port of one that died.
 
 *Suspicion* (after A. Dadgar, J. Phillips, J. Currey, "Lifeguard: local health awareness for more
 accurate failure detection", DSN-W 2018, which builds on SWIM). A peer of which nothing was heard
@@ -62,9 +62,9 @@ before a part learns that it is gone (`camcast.engine.questions`). So is a peer 
 elsewhere, where no record proves an address; its messages from there are dropped meanwhile.
 
 *Hostile peers.* Entries come from this process's own parts alone. A stranger's heartbeat draws one
-answer of about its size, and `PIECES_MAX` pieces of it are read. What a `Probe` draws is bounded
-too (`camcast.engine.errands`). Verdicts count only from peers that were asked. Lies in them shorten
-a suspicion to `low` if all helpers lie, and lengthen it to `UNREACHED`.
+answer of about its size, and `PIGGYBACKED_MAX` piggybacked messages of it are read. What a `Probe`
+draws is bounded too (`camcast.engine.errands`). Verdicts count only from peers that were asked.
+Lies in them shorten a suspicion to `low` if all helpers lie, and lengthen it to `UNREACHED`.
 """
 
 from __future__ import annotations
@@ -82,12 +82,12 @@ from camcast.engine.errands import PROBE_UNITS, Errands
 from camcast.engine.group_tallies import GroupTallies
 from camcast.engine.liveness_messages import (
     PIECE_BYTES_MAX,
-    PIECES_MAX,
+    PIGGYBACKED_MAX,
     Answer,
     GroupTally,
     Heartbeat,
     Here,
-    Piece,
+    Piggybacked,
     Probe,
     Question,
     Verdict,
@@ -103,7 +103,7 @@ from camcast.vocabulary.topics import GroupId
 from camcast.vocabulary.wire import Kind
 
 AGAIN: Final = 10  # chosen: periods; at 30 % loss a part is heard of within 30 with 0.97
-LEFT_SECONDS: Final = 10.0  # chosen: as many heartbeats as a piece waits: by then one has come
+LEFT_SECONDS: Final = 10.0  # chosen: as many heartbeats as a message waits: by then one has come
 LATE: Final = 0.85  # chosen: the share of a period after which a heartbeat is due: jitter is 0.1
 UNASKED: Final = 1.2  # chosen: periods; the peer's come every 0.9 to 1.1 (jitter), late by a tenth
 SILENCE_UNITS: Final = 3  # [PROTOCOLS 11] "after three silent periods a peer is suspect"
@@ -118,8 +118,8 @@ WATCHED_MIN: Final = 3  # chosen: that one or two peers are silent says nothing 
 
 _ALIVE: Final = Heartbeat(()), Answer((), ())  # what is said where nothing is repaired
 
-TakePiece = Callable[[Contact, int, GroupId, bytes, float], bool]
-"""Gives a piece to a part of this process; False if the process is not in that group."""
+OnPiggybacked = Callable[[Contact, int, GroupId, bytes, float], bool]
+"""Gives a piggybacked message to a part of this process; False if it is not in that group."""
 
 
 @define(eq=False)
@@ -153,7 +153,7 @@ class Entry:
     """The helpers asked about this suspect, and whether each said that it cannot reach it
     either."""
     due: dict[PartLiveness, float] = field(factory=dict)
-    """When the piece of each part goes along again at the latest."""
+    """When the piggybacked message of each part goes along again at the latest."""
     groups: tuple[GroupId, ...] = ()
     """The groups of the memberships among the parts."""
 
@@ -209,7 +209,7 @@ class LivenessService:
         self,
         outlet: ControlOutlet,
         rng: Random,
-        take_piece: TakePiece,
+        on_piggybacked: OnPiggybacked,
         tallies: GroupTallies | None = None,
         *,
         nonces: Random | None = None,
@@ -225,11 +225,11 @@ class LivenessService:
         self.questions: Questions[PartLiveness] = Questions(outlet, nonces or rng)
         """The open questions of all parts."""
         self._addresses_signed = addresses_signed
-        self._take_piece = take_piece
+        self._on_piggybacked = on_piggybacked
         self._tallies = tallies
         self._changing: dict[GroupId, bytes] = {}  # the tallies that `_plain` has
         self._plain: dict[tuple[GroupId, ...], tuple[Heartbeat, Answer]] = {}
-        """What is said without pieces to peers that share these groups."""
+        """What is said without piggybacked messages to peers that share these groups."""
         self._parts: dict[GroupId, list[PartLiveness]] = {}
         self._left: dict[GroupId, float] = {}  # the groups left of late, and when
         self.entries: dict[PeerId, Entry] = {}
@@ -322,7 +322,7 @@ class LivenessService:
             return self._on_verdict(source.peer, message, now)
         if isinstance(message, Question):
             named = GroupId(message.group)
-            if not named or self._take_piece(source, Kind.MEMBERSHIP, named, b"", now):
+            if not named or self._on_piggybacked(source, Kind.MEMBERSHIP, named, b"", now):
                 self._outlet.send([source], Here(message.nonce[:NONCE_BYTES]))
             return False
         assert isinstance(message, Here), "the decoder gives no others"
@@ -330,17 +330,17 @@ class LivenessService:
 
     def _take_heartbeat(self, source: Contact, message: Heartbeat | Answer, now: float) -> None:
         gone: tuple[tuple[int, bytes], ...] = ()
-        if message.pieces:
+        if message.piggybacked:
             gone = tuple(
                 (kind, group)
-                for kind, group, body in message.pieces[:PIECES_MAX]
-                if not self._take_piece(source, kind, GroupId(group), body, now)
+                for kind, group, body in message.piggybacked[:PIGGYBACKED_MAX]
+                if not self._on_piggybacked(source, kind, GroupId(group), body, now)
             )
         if self._left and isinstance(message, Heartbeat):
             left = [one for one, when in self._left.items() if now - when <= LEFT_SECONDS]
-            gone += tuple((int(Kind.MEMBERSHIP), one) for one in left[:PIECES_MAX])
+            gone += tuple((int(Kind.MEMBERSHIP), one) for one in left[:PIGGYBACKED_MAX])
         if self._tallies is not None:
-            for group, tally in message.tallies[:PIECES_MAX]:
+            for group, tally in message.tallies[:PIGGYBACKED_MAX]:
                 self._tallies.hear(source, GroupId(group), tally, message.second, now)
         entry = self.entries.get(source.peer)
         if isinstance(message, Answer):
@@ -348,7 +348,7 @@ class LivenessService:
                 entry.answered = now
             if message.gone:
                 for peer in self._peers_at(source.address):
-                    for kind, group in message.gone[:PIECES_MAX]:
+                    for kind, group in message.gone[:PIGGYBACKED_MAX]:
                         self._lose(peer, kind, group, now)
             return
         if entry is not None and entry.has_spoken(now) and not gone:
@@ -356,8 +356,10 @@ class LivenessService:
         else:
             if entry is None:
                 answer = Answer((), gone)
-            elif (pieces := self._pieces(entry, now)) or gone:
-                answer = Answer(pieces, gone, *self._tallies_for(entry.groups, pieces, now))
+            elif (piggybacked := self._to_piggyback(entry, now)) or gone:
+                answer = Answer(
+                    piggybacked, gone, *self._tallies_for(entry.groups, piggybacked, now)
+                )
             else:
                 _, answer = self._without_pieces(entry.groups, now)
             self._outlet.send([source], answer)
@@ -391,8 +393,10 @@ class LivenessService:
                 entry.helpers.clear()
             if entry.is_due(now, suspect=suspect):
                 entry.sent, entry.spoken = now, True
-                if pieces := self._pieces(entry, now):
-                    heartbeat = Heartbeat(pieces, *self._tallies_for(entry.groups, pieces, now))
+                if piggybacked := self._to_piggyback(entry, now):
+                    heartbeat = Heartbeat(
+                        piggybacked, *self._tallies_for(entry.groups, piggybacked, now)
+                    )
                 else:
                     heartbeat, _ = self._without_pieces(entry.groups, now)
                 if heartbeat != alike:
@@ -518,23 +522,23 @@ class LivenessService:
 
     # -- inside ----------------------------------------------------------------------------
 
-    def _pieces(self, entry: Entry, now: float) -> tuple[Piece, ...]:
+    def _to_piggyback(self, entry: Entry, now: float) -> tuple[Piggybacked, ...]:
         """Collect what the parts that share a peer have for it; what does not fit, waits."""
         if min(entry.due.values(), default=inf) > now:  # mostly
             return ()
-        due = [part for part, when in entry.due.items() if when <= now][:PIECES_MAX]
-        pieces = []
+        due = [part for part, when in entry.due.items() if when <= now][:PIGGYBACKED_MAX]
+        piggybacked = []
         for part in due:
             entry.due[part] = now + AGAIN * entry.period
             message = part.watcher.heartbeat(entry.contact, now)
             if message is not None or entry.parts[part]:
                 body = b"" if message is None else encode(message)
                 assert len(body) <= PIECE_BYTES_MAX, f"{len(body)} bytes along with a heartbeat"
-                pieces.append((part.kind, part.group, body))
-        return tuple(pieces)
+                piggybacked.append((part.kind, part.group, body))
+        return tuple(piggybacked)
 
     def _without_pieces(self, shared: tuple[GroupId, ...], now: float) -> tuple[Heartbeat, Answer]:
-        """Return what is said to a peer for which no part has a piece.
+        """Return what is said to a peer for which no part has a piggybacked message.
 
         They are the same objects for as long as they say the same, so that each is encoded once.
         """
@@ -550,12 +554,12 @@ class LivenessService:
         return said
 
     def _tallies_for(
-        self, shared: Iterable[GroupId], pieces: Sequence[Piece], now: float
+        self, shared: Iterable[GroupId], piggybacked: Sequence[Piggybacked], now: float
     ) -> tuple[tuple[GroupTally, ...], int]:
-        """Return what goes along with these pieces of the memberships shared with a peer."""
+        """Return what goes along with these messages of the memberships shared with a peer."""
         if self._tallies is None:
             return (), 0
-        named = (GroupId(group) for kind, group, _ in pieces if kind == Kind.MEMBERSHIP)
+        named = (GroupId(group) for kind, group, _ in piggybacked if kind == Kind.MEMBERSHIP)
         return self._tallies.between(shared, named, now)
 
     def _peers_at(self, address: str) -> list[PeerId]:

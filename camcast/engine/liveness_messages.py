@@ -7,10 +7,10 @@ from typing import Final
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 
-PIECES_MAX: Final = 32  # chosen: with pieces of the largest size, a frame's 32 KiB
+PIGGYBACKED_MAX: Final = 32  # chosen: with messages of the largest size, a frame's 32 KiB
 PIECE_BYTES_MAX: Final = 1024  # chosen: a sample of the size estimate has 640
 
-Piece = tuple[int, bytes, bytes]
+Piggybacked = tuple[int, bytes, bytes]
 """The kind and the group of a part, and a message of it, encoded, or nothing."""
 
 GroupTally = tuple[bytes, bytes]
@@ -18,12 +18,12 @@ GroupTally = tuple[bytes, bytes]
 
 
 class Heartbeat(Message, tag=1, frozen=True):
-    """Are you alive, and in the groups that these pieces name? I am.
+    """Are you alive, and in the groups of these piggybacked messages? I am.
 
     The `tallies` count what was published before the `second` since 1970.
     """
 
-    pieces: tuple[Piece, ...]
+    piggybacked: tuple[Piggybacked, ...]
     tallies: tuple[GroupTally, ...] = ()
     second: int = 0
 
@@ -31,7 +31,7 @@ class Heartbeat(Message, tag=1, frozen=True):
 class Answer(Message, tag=2, frozen=True):
     """I am alive; and not in the groups of the parts that are `gone`, given by kind and group."""
 
-    pieces: tuple[Piece, ...]
+    piggybacked: tuple[Piggybacked, ...]
     gone: tuple[tuple[int, bytes], ...]
     tallies: tuple[GroupTally, ...] = ()
     second: int = 0

@@ -130,7 +130,7 @@ class Node:
         self.liveness = LivenessService(
             ControlOutlet(outbox, me, Kind.LIVENESS, NO_GROUP),
             rng,
-            self._take_piece,
+            self._on_piggybacked,
             None if store is None else GroupTallies(groups, lateness, clock, guard),
             nonces=settings.discovery_rng,
             addresses_signed=settings.admission is not None,
@@ -517,10 +517,10 @@ class Node:
         """Decode a message; return what the guard leaves of it, None if it leaves nothing."""
         return self.guard.judge(decoder.decode(body), arrival, topic)
 
-    def _take_piece(
+    def _on_piggybacked(
         self, source: Contact, kind: int, group: GroupId, body: bytes, now: float
     ) -> bool:
-        """Give a piece of a heartbeat to its part; False if this process is not in the group."""
+        """Give a piggybacked message to its part; False if this process is not in the group."""
         local_group = self._groups.current.get(group)
         if local_group is None:
             return False

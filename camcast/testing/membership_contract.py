@@ -260,7 +260,7 @@ class MembershipContract:
             elif record[4] == Kind.LIVENESS:  # a heartbeat may carry messages of memberships
                 said = liveness_messages.DECODER.decode(body)
                 if isinstance(said, liveness_messages.Heartbeat | liveness_messages.Answer):
-                    bodies.update({body: None for *_, body in said.pieces if body})
+                    bodies.update({body: None for *_, body in said.piggybacked if body})
 
         world.virtual.on_send = note
         for _ in range(3):

@@ -58,7 +58,7 @@ from camcast.vocabulary.identity import Contact, PeerId
 SAMPLE: Final = 64  # chosen: 13 % error, exact below 64, 640 bytes a message
 AGE_MAX: Final = 30.0  # chosen: heartbeats; a rumour needs about log2 N + 5 = 15 at N = 1,000
 # chosen: heartbeats between the samples of a process. The ages would allow more, but with fewer
-# pieces in heartbeats a lost goodbye is noticed late (tests/library/laws/test_scamp_churn.py).
+# messages in heartbeats a lost goodbye is noticed late (tests/library/laws/test_scamp_churn.py).
 SAMPLE_PACE: Final = 2
 # chosen: up to seven newcomers for each member are counted at once. Of a larger crowd the newcomers
 # have the whole count; for the members ln N is too small by 1 if the crowd is 20 times as large.

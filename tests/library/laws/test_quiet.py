@@ -35,7 +35,7 @@ def test_events_take_the_place_of_heartbeats() -> None:
     """While each process sends events to most of its view each second.
 
     An arc of the view costs a heartbeat and an answer a second. Of each two, the heartbeat to the
-    view is left out, but for those with a piece: one in ten, and those with a sample of the size
+    view is left out, but for those with messages: one in ten, and those with a sample of the size
     estimate.
     """
     world = World()

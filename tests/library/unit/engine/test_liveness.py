@@ -29,7 +29,7 @@ from camcast.engine.liveness import (
     PartLiveness,
 )
 from camcast.engine.liveness_messages import (
-    PIECES_MAX,
+    PIGGYBACKED_MAX,
     Answer,
     Heartbeat,
     Here,
@@ -190,7 +190,7 @@ def test_a_peer_that_parts_share_gets_one_heartbeat_with_a_piece_of_each() -> No
 
 
 def test_tallies_go_along_of_the_groups_that_are_shared_and_of_the_second() -> None:
-    """Also when no part has a piece, where all who share the same groups are told the same."""
+    """Also when no part has a message, where all who share the same groups are told the same."""
     one, tallies = Process(1, A, B, tallies=AlwaysChanging()), dict[str, list[object]]()
     shared = {2: [A], 3: [A], 4: [A, B]}
     for topic in (A, B):
@@ -201,7 +201,7 @@ def test_tallies_go_along_of_the_groups_that_are_shared_and_of_the_second() -> N
     for now in (10.0, 11.0, 12.0):
         for address, message in one.period_to(now):
             assert isinstance(message, Heartbeat)
-            assert bool(message.pieces) is (now == 10.0)
+            assert bool(message.piggybacked) is (now == 10.0)
             tallies.setdefault(address, []).append((message.tallies, message.second))
     seconds = [int(now) - LAG_SECONDS for now in (10.0, 11.0, 12.0)]
     assert tallies == {
@@ -276,7 +276,7 @@ def feed(source: Process, target: Process, now: float) -> None:
 
 def test_where_events_flow_one_way_one_record_a_period_is_left() -> None:
     """Only the one that gets the events sends heartbeats, though it just listens, and no answer
-    comes; but pieces go along with a heartbeat of the other as often as ever."""
+    comes; but piggybacked messages go along with a heartbeat of the other as often as ever."""
     one, other = Process(1, A), Process(2, A)
     one.part(A)[1].watch(other.me, 0.0)
     other.part(A)[1].listen(one.me, 0.0)
@@ -288,7 +288,7 @@ def test_where_events_flow_one_way_one_record_a_period_is_left() -> None:
         for heartbeat in one.period(float(second)):
             left += 1
             assert isinstance(heartbeat, Heartbeat)
-            assert heartbeat.pieces
+            assert heartbeat.piggybacked
             assert other.take(one, heartbeat, float(second)) == []
     assert left == 3
 
@@ -305,7 +305,7 @@ def test_where_events_flow_both_ways_no_heartbeat_is_left_but_those_with_pieces(
             for heartbeat in sender.period(float(second)):
                 sent += heartbeat, *receiver.take(sender, heartbeat, float(second))
     assert len(sent) == 2
-    assert all(isinstance(message, Heartbeat) and message.pieces for message in sent)
+    assert all(isinstance(message, Heartbeat) and message.piggybacked for message in sent)
 
 
 def test_events_do_not_stand_for_heartbeats_of_a_peer_that_must_be_asked() -> None:
@@ -364,7 +364,7 @@ def test_a_part_that_cannot_wait_is_answered_though_events_flow() -> None:
     end.reply(one.me.peer)
     (answer,) = other.take(one, Heartbeat(()), 1.7)
     assert isinstance(answer, Answer)
-    assert answer.pieces
+    assert answer.piggybacked
 
 
 def test_every_part_learns_once_of_a_silence_and_of_its_end() -> None:
@@ -532,31 +532,31 @@ def test_of_different_periods_the_shortest_counts() -> None:
     assert counts == [2, 1, 1, 1] * 3
 
 
-@pytest.mark.parametrize("message", [Heartbeat, lambda pieces: Answer(pieces, ())])
+@pytest.mark.parametrize("message", [Heartbeat, lambda piggybacked: Answer(piggybacked, ())])
 def test_a_strangers_heartbeat_is_read_within_bounds_and_grows_nothing(message: object) -> None:
     one, stranger = Process(1, A), Process(2)
     assert callable(message)
-    pieces = ((int(Kind.MEMBERSHIP), A.group, b"x"),) * (3 * PIECES_MAX)
-    answers = one.take(stranger, message(pieces), 1.0)
-    assert len(one.taken) == PIECES_MAX
+    piggybacked = ((int(Kind.MEMBERSHIP), A.group, b"x"),) * (3 * PIGGYBACKED_MAX)
+    answers = one.take(stranger, message(piggybacked), 1.0)
+    assert len(one.taken) == PIGGYBACKED_MAX
     assert answers in ([], [Answer((), ())])
     assert one.service.entries == {}
 
 
 def pieces_of(messages: list[Message]) -> list[bytes]:
-    """Return the groups of the pieces of the one heartbeat that was sent."""
+    """Return the groups of the piggybacked messages of the one heartbeat that was sent."""
     (heartbeat,) = messages
     assert isinstance(heartbeat, Heartbeat)
-    return [group for _, group, _ in heartbeat.pieces]
+    return [group for _, group, _ in heartbeat.piggybacked]
 
 
 def test_parts_that_do_not_fit_into_a_heartbeat_wait_for_the_next() -> None:
-    topics = [Topic.parse(f".t{number}") for number in range(PIECES_MAX + 10)]
+    topics = [Topic.parse(f".t{number}") for number in range(PIGGYBACKED_MAX + 10)]
     one, other = Process(1, *topics), Process(2, *topics)
     for topic in topics:
         one.part(topic)[1].watch(other.me, 0.0)
     first, second = pieces_of(one.period(1.0)), pieces_of(one.period(2.0))
-    assert (len(first), len(second)) == (PIECES_MAX, 10)
+    assert (len(first), len(second)) == (PIGGYBACKED_MAX, 10)
     assert {*first, *second} == {topic.group for topic in topics}
 
 

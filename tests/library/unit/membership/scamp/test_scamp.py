@@ -52,7 +52,7 @@ class Bench(AskedProcess[Scamp]):
     def say(self, now: float) -> None:
         """Let heartbeats leave for all, and with them what is to be told."""
         for entry in self.liveness.entries.values():
-            self.liveness._pieces(entry, now)
+            self.liveness._to_piggyback(entry, now)
 
 
 # -- duplicates --------------------------------------------------------------------------------
