@@ -181,7 +181,7 @@ class Dissemination(ABC):
         batched groups.
         """
 
-    def reach(self, known: int) -> int:
+    def copies_now(self, known: int) -> int:
         """Return how many of the `known` peers in the topic table get a published event at once.
 
         Called only in batched groups, for receipts: an event that is published there leaves at the

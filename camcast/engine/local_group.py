@@ -77,12 +77,12 @@ class LocalGroup:
         """Whether the process is a member by now."""
         return self.context.membership.joined and not self.leaving
 
-    def reach(self) -> tuple[int, int]:
-        """Return to how many peers an event goes that is published now, and the live links."""
-        return self.dissemination.reach(len(self.membership.peers())), self.live_links()
+    def copies_now(self) -> tuple[int, int]:
+        """Return how many peers an event published now is sent to, and the live links."""
+        return self.dissemination.copies_now(len(self.membership.peers())), self.live_links()
 
     def first_hop(self) -> list[Contact]:
-        """Return all to whom this process may itself send an event that is published now."""
+        """Return every process that may be sent a new event directly."""
         above = [contact for link in self.links for contact in link.nearest()[1]]
         return [*self.dissemination.first_hop(self.membership.peers()), *above]
 

@@ -52,7 +52,7 @@ class _Stream:
     payloads: list[bytes] = field(factory=list)
     size: int = 0
     """The bytes of the body so far."""
-    reach: tuple[int, int] = 0, 0
+    copies_now: tuple[int, int] = 0, 0
     """The peers and links, as they were when the batch was opened, for receipts."""
     second: float = -inf
     """When the second began in which `events` left."""
@@ -119,14 +119,14 @@ class Publisher:
                 self._signing.check_may_publish(topic, now)
             stream.size = BODY_FIXED_BYTES + len(topic.encoded)
             if local_group.batch_events_max > 1:
-                peers, links = local_group.reach()
-                stream.reach = peers, 0 if upward_probability == 0 else links
+                peers, links = local_group.copies_now()
+                stream.copies_now = peers, 0 if upward_probability == 0 else links
             self._open.append(stream)
         event = EventId(stream.id, stream.next)
         stream.payloads.append(payload)
         stream.size += size
         stream.next += 1
-        peers, links = stream.reach
+        peers, links = stream.copies_now
         if len(stream.payloads) >= local_group.batch_events_max:
             sent = self._close(stream, now)
             if local_group.batch_events_max == 1:

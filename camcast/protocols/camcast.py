@@ -130,7 +130,7 @@ class Gossip(Dissemination):
         peers = context.membership.peers().fan_out(self._current_fan_out(), context.rng)
         context.events.send_together(batches, peers, now)
 
-    def reach(self, known: int) -> int:
+    def copies_now(self, known: int) -> int:
         """See `Dissemination`."""
         return min(known, self._current_fan_out())
 
@@ -182,9 +182,9 @@ class Camcast(Dissemination):
         self._upward.accept_above(batch, now)
         self._spread.repaired(batch, now, source)
 
-    def reach(self, known: int) -> int:
+    def copies_now(self, known: int) -> int:
         """See `Dissemination`; this and all that follows is for the spread inside the community."""
-        return self._spread.reach(known)
+        return self._spread.copies_now(known)
 
     def first_hop(self, peers: Iterable[Contact]) -> Iterable[Contact]:
         """See `Dissemination`."""

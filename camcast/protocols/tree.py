@@ -275,10 +275,10 @@ class Tree(Dissemination, RepairWatcher, Watcher):
             self._follow(tree, source, now)
             self._context.outlet.send([contact], Graft(batch.stream))
 
-    def reach(self, known: int) -> int:
+    def copies_now(self, known: int) -> int:
         """See `Dissemination`."""
         own = self._own_children()
-        return len(own) if own else self._gossip.reach(known)
+        return len(own) if own else self._gossip.copies_now(known)
 
     def first_hop(self, peers: Iterable[Contact]) -> Iterable[Contact]:
         """See `Dissemination`."""

@@ -238,7 +238,7 @@ def test_a_publisher_without_children_chooses_others() -> None:
     for child in to:
         stand.tree.receive(contact(child), Prune(own), stand.now)
     assert stand.tree.disseminate(batch(2, stream=own), stand.now).peers == CHILDREN_FIRST
-    assert stand.tree.reach(NEIGHBOURS) == CHILDREN_FIRST
+    assert stand.tree.copies_now(NEIGHBOURS) == CHILDREN_FIRST
     first_hop = stand.tree.first_hop(stand.membership.peers())
     assert [int.from_bytes(one.peer) for one in first_hop] == stand.pushed[-1][1]
 
@@ -246,7 +246,7 @@ def test_a_publisher_without_children_chooses_others() -> None:
 def test_who_publishes_nothing_along_a_tree_waits_for_its_table(stand: Stand) -> None:
     stand.settle()
     assert list(stand.tree.first_hop(stand.membership.peers())) == list(stand.membership.peers())
-    assert stand.tree.reach(NEIGHBOURS) == Parameters(c=2).fan_out(NEIGHBOURS + 1.0)
+    assert stand.tree.copies_now(NEIGHBOURS) == Parameters(c=2).fan_out(NEIGHBOURS + 1.0)
 
 
 def test_a_graft_is_taken_of_neighbours_only_and_of_so_many() -> None:
