@@ -12,9 +12,10 @@ from functools import partial
 from typing import Any, cast
 
 import pytest
-from camcast.engine.guard.doorkeeper import CARRY_SECONDS, WhoAre
 
+from camcast.engine.guard.access_control import CARRY_SECONDS
 from camcast.engine.node import Node
+from camcast.engine.security_messages import WhoAre
 from camcast.security.records import LIFETIME_SECONDS
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.clock import STEP_SECONDS
@@ -68,8 +69,8 @@ def test_who_joins_at_a_wrong_time_is_in_when_the_time_is_right(
     scene.world.do(late, partial(join, SOCCER))
     scene.world.run(wrong_seconds)
     assert scene.wall_says(late, 0.0)
-    (part,) = late.participations
-    scene.world.run(LET_IN_SECONDS - 2.0, until=lambda: part.joined and bool(part.reach()[0]))
+    (part,) = late.local_groups
+    scene.world.run(LET_IN_SECONDS - 2.0, until=lambda: part.joined and bool(part.copies_now()[0]))
     assert set(scene.members) <= set(scene.hear(late, b"from the late one"))
     assert late in scene.hear(scene.members[0], b"to the late one")
 
@@ -213,7 +214,7 @@ def _haves_of_one_event(scene: Scene) -> int:
 
 
 def _haves(node: Node) -> int:
-    (part,) = node.participations
+    (part,) = node.local_groups
     assert part.repair is not None
     return part.repair.haves_sent
 
@@ -238,14 +239,13 @@ def test_introductions_are_carried_once_a_minute_though_the_clock_was_set_back()
     late = scene.start(0.0)
     scene.world.do(late, partial(join, SOCCER))
     scene.world.run(5.0)
-    keeper, (asking, named) = late.doorkeeper, scene.members[:2]
-    assert keeper is not None
+    asking, named = scene.members[:2]
     question = WhoAre(".soccer", (number_of(named.me.peer),))
 
     def answers() -> bool:
-        keeper.begin(scene.world.now)
+        late.outbox.now = scene.world.now
         late.outbox.sends.clear()
-        keeper.answer_who(asking.me, question)
+        late.guard.on_who_are(asking.me, question, scene.world.now)
         return bool(late.outbox.sends)
 
     assert scene.world.run(2 * CARRY_SECONDS, until=answers)
