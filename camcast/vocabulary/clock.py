@@ -32,20 +32,21 @@ class Clock:
     since 1970.
     """
 
-    __slots__ = ("_ahead", "started")
+    __slots__ = ("ahead", "started")
 
     def __init__(self, started: float = 0.0, wall: float = 0.0) -> None:
         self.started = started
         """When the process started, by the time of inputs."""
-        self._ahead = wall - started
+        self.ahead = wall - started
+        """By how many seconds the wall clock is ahead of the time of inputs; `wall` adds it."""
 
     def wall(self, now: float) -> float:
         """Return the seconds since 1970 at a time of inputs."""
-        return self._ahead + now
+        return self.ahead + now
 
     def now(self, wall: float) -> float:
         """Return the time of inputs at which the wall clock says, or would say, this."""
-        return wall - self._ahead
+        return wall - self.ahead
 
     def step(self, now: float, wall: float) -> float:
         """Take two readings of the same moment; return by how many seconds the wall clock was set.
@@ -56,5 +57,5 @@ class Clock:
         difference = wall - self.wall(now)
         if abs(difference) <= STEP_SECONDS:
             return 0.0
-        self._ahead = wall - now
+        self.ahead = wall - now
         return difference
