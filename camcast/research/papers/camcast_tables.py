@@ -442,7 +442,7 @@ KINDS: Final[Kinds] = {
 
 @frozen
 class Multicast:
-    """What became of one event."""
+    """The outcome of one event."""
 
     last: int
     """The round in which the last process receives it for the first time."""

@@ -36,11 +36,11 @@ class Point:
     low: float | None = None
     high: float | None = None
     model: float | None = None
-    """What our model says of the same."""
+    """By our model, for the same setting."""
     formula: float | None = None
-    """What the paper's formula says of the same."""
+    """By the paper's formula, for the same setting."""
     runs: int | None = None
-    """Of which `mean` is the mean."""
+    """How many runs `mean` is the mean of."""
     panel: str = ""
     """The frame that the point is in, of a figure with several."""
     sample: int | None = None
@@ -52,14 +52,14 @@ class Figure:
     """A figure of a paper, or one beyond it."""
 
     name: str
-    """Of its files, without what follows the dot; ``figure`` and its number in the paper."""
+    """The stem of its files; of a figure of the paper, ``figure`` and its number there."""
     title: str
     x: str
     y: str
     notes: str
     points: tuple[Point, ...]
     domain: tuple[float, float] | None = None
-    """What of y is shown; None: all, from 0 on. Up to 1 it is a share."""
+    """The range of y that is shown; None: all, from 0 on. Up to 1, y is a share."""
     logarithmic: Literal["", "x", "xy"] = ""
     """The axes that are logarithmic."""
     rule: float | None = None
@@ -86,7 +86,7 @@ class Figure:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What there is to say about its points."""
+        """Title, axes and notes, for the file of its points."""
         return {"title": self.title, "x": self.x, "y": self.y, "notes": self.notes}
 
 

@@ -72,7 +72,7 @@ UPKEEP: Final = (
     *("copies_each", "bootstrap_seconds", "chi_square", "control_kilobytes", "newcomer_seconds"),
     *("listed_seconds", "dropped_seconds", "reception_alone", "joined_alone", "reception_storm"),
 )
-"""What memberships cost and how soon they notice, which 6.2 leaves out."""
+"""Measures of cost and of delay (`camcast.research.report.measures`), which 6.2 leaves out."""
 
 _QUESTIONS: Final = {
     "reception": "reception",
@@ -82,7 +82,7 @@ _QUESTIONS: Final = {
     "dropped_seconds": "healing",
     "reception_storm": "reception in loss and crashes",
 }
-"""What the verdicts answer, by the measure that they are told from."""
+"""Questions that the verdicts answer, by the measure that decides each."""
 _FIRST_FIGURE: Final = 19  # [CAMCAST 6.2.2] two a measure, in the order of MEASURES
 _DEVIATIONS: Final = {"hops_mean": " Nothing where no event arrived (the paper: 0)."}
 """By measure: where a figure is not as the paper's."""
@@ -111,7 +111,7 @@ of `COLUMNS`, and ``parasites``, which are counted."""
 
 @frozen(kw_only=True)
 class UpkeepRow:
-    """What was measured of one contender, over its runs; the measures of `UPKEEP`."""
+    """The measures of `UPKEEP` of one contender, over its runs."""
 
     name: str
     runs: int
@@ -527,7 +527,7 @@ class Memberships(Reproduction[MembershipsPlan]):
     runs_planned: int
     """Live and virtual; fewer are done if the reproduction was stopped."""
     verdicts: tuple[Verdict, ...]
-    """Of the runs in the virtual network, a question each."""
+    """Answers from the runs in the virtual network, one for each question."""
     by_chance: tuple[Chance, ...]
     comparison: tuple[Row, ...]
     upkeep: tuple[UpkeepRow, ...]
@@ -620,7 +620,7 @@ _COMPARISON_NOTES: Final = (
     "Controls: messages of membership and super-topic tables that a process receives,"
     " over the whole run. The DHT's datagrams are not among them.",
 )
-"""With ``{rest}`` for the plan's `rest_seconds`."""
+"""``{rest}`` stands for the plan's `rest_seconds`."""
 
 
 def _introduction(found: Memberships) -> str:

@@ -90,7 +90,7 @@ class Contender:
 
     @property
     def name(self) -> str:
-        """What it is called on the page: the paper's name first, if it has one."""
+        """Its name on the page, which begins with the paper's if there is one."""
         words = (VARIANTS.get(self.backend, ""), self.backend, "as printed" if self.printed else "")
         return " ".join(filter(None, words))
 
@@ -107,7 +107,7 @@ class MembershipsPlan(Plan):
     LEAST: ClassVar = {"runs": 1, "virtual_runs": 1, "events": 1}
 
     memberships: tuple[str, ...] = field(factory=memberships_of_all, converter=tuple[str, ...])
-    """Who is compared in the virtual network; live, those of the paper among them."""
+    """The memberships compared in the virtual network; live, those of the paper among them."""
     virtual_runs: int = field(default=attrs.Factory(lambda self: self.runs + 1, takes_self=True))
     """In the virtual network, of each. chosen: one more than live, so that all take 10 minutes; of
     four runs an interval is half as long as of three."""
@@ -118,7 +118,7 @@ class MembershipsPlan(Plan):
     sizes: tuple[int, ...] | None = field(
         default=None, validator=attrs.validators.optional(_check_sizes)
     )
-    """Of g, d and a; None: the paper's."""
+    """Numbers of processes in g, d and a; None: the paper's."""
     p_sel: tuple[float, ...] = P_SEL
     rest_seconds: float = REST_SECONDS
     virtual_p_sel: tuple[float, ...] = VIRTUAL_P_SEL
@@ -333,7 +333,7 @@ UPKEEP_NOTES: Final = (
     f" the end {VICTIMS} more crash, a copy is lost with probability {LOSS:g} from"
     f" then on, and {RECEPTION_EVENTS} events are published at once.",
 )
-"""What is done in the virtual network, in words."""
+"""The course of a run in the virtual network, in words."""
 
 
 def run_virtual(given: Given) -> JSON:

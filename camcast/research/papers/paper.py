@@ -68,7 +68,7 @@ class Plan:
     """The least value of fields that have one."""
 
     runs: int = field(default=attrs.Factory(lambda self: self.RUNS, takes_self=True))
-    """Of each setting."""
+    """How often each setting is simulated."""
     seed: int = 1
     protocols: tuple[str, ...] | None = None
     """Protocols whose figures, tables and evidence are computed; None: all."""
@@ -156,25 +156,25 @@ class Sheet:
     """Rows without a picture, as they lie in the folder."""
 
     name: str
-    """Of its files, without what follows the dot."""
+    """The stem of its files."""
     about: Mapping[str, Any]
-    """What there is to say about the rows."""
+    """Title and notes of the rows, by name."""
     rows: Sequence[Mapping[str, Any]]
     """At least one; all have the same columns."""
 
 
 @frozen(kw_only=True)
 class Reproduction(Generic[P]):
-    """What was computed again."""
+    """The results of a plan, put together: figures, and evidence for each statement."""
 
     plan: P
     figures: tuple[Figure, ...]
     evidence: tuple[Evidence, ...]
-    """What the paper says, beside what was found."""
+    """Statements of the paper, each beside our result."""
 
     @property
     def sheets(self) -> Sequence[Sheet]:
-        """What has no picture."""
+        """Tables, which have no picture."""
         return ()
 
 
@@ -183,7 +183,7 @@ Shown = Iterator[Figure | Evidence]
 Part = Callable[[Results[Any]], Shown]
 """Asks for runs, and shows what came of them."""
 Parts = Sequence[tuple[tuple[str, ...], Sequence[Part]]]
-"""Each with the protocols that it is about, all of which must be chosen."""
+"""Parts, and the protocols that they are about, all of which must be chosen."""
 
 
 def drawings(paper: str, listed: Mapping[str, tuple[str, str]]) -> Part:
@@ -214,11 +214,11 @@ R = TypeVar("R", bound=Reproduction[Any])
 
 @frozen(kw_only=True)
 class Paper(Generic[P, R]):
-    """What is computed of a paper, and the words of its page."""
+    """A paper that can be computed again: its plan and runs, and the words of its page."""
 
     plan: type[P]
     compute: Task
-    """Carries out one run, at the top of its module."""
+    """Carries out one run; a function at the top of its module, for the workers."""
     kinds: Kinds
     together: Callable[[Results[P]], R]
     """Makes everything of the results."""
@@ -227,15 +227,15 @@ class Paper(Generic[P, R]):
 
     title: str
     introduction: Callable[[R], str]
-    """Of what was found, as HTML."""
+    """Returns the first paragraph, as HTML."""
     tables: Callable[[R], Mapping[str, str]] = lambda _found: {}
-    """Of what was found: tables as HTML by their headings, before the figures."""
+    """Returns tables as HTML by their headings; they stand before the figures."""
     sections: Callable[[R], Mapping[str, Sequence[Figure]]] = lambda found: {
         "Figures": found.figures
     }
-    """Of what was found: the figures by the headings that they stand under."""
+    """Returns the figures by the headings that they stand under."""
     made: Callable[[P], str]
-    """Of the plan: what was given."""
+    """Returns the options of a plan in a sentence."""
     conventions: Mapping[str, str | None]
     """In words, each with the protocol that it is about; None: all."""
     packages: Sequence[str] = ("numpy", "numba")
@@ -243,7 +243,7 @@ class Paper(Generic[P, R]):
 
     @property
     def name(self) -> str:
-        """As `camcast reproduce` takes it."""
+        """The name that `camcast reproduce` takes."""
         return self.plan.PAPER
 
     def results(self, plan: P, found: Mapping[str, JSON] | None = None) -> Results[P]:

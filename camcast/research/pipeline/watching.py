@@ -29,7 +29,7 @@ _READ_SECONDS: Final = 2.0  # chosen: reading, until what is known by then is sh
 
 @frozen
 class Update:
-    """What is known of a run by now."""
+    """The measures of a run so far."""
 
     run: str
     records: int

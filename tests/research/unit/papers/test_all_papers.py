@@ -20,7 +20,7 @@ import pytest
 from camcast.cli.app import app
 from camcast.doors.plugs import PROTOCOL_GROUP, installed
 from camcast.research.papers import hpmcast_paper
-from camcast.research.papers.all_papers import CAMCAST, HPMCAST, PAPERS
+from camcast.research.papers.all_papers import CAMCAST, DAMULTICAST, HPMCAST, PAPERS
 from camcast.research.papers.camcast_setting import CamcastPlan
 from camcast.research.papers.hpmcast_paper import HpmcastPlan
 from camcast.research.papers.paper import Given, Kind, Results, choose, key_of, protocols_of
@@ -205,6 +205,16 @@ def test_the_cells_of_camcast_s_protocols_are_those_of_all() -> None:
     assert len(beside) == 1
     assert set().union(*alone, beside) == whole
     assert of("pmcast") == of("hpmcast") == of("pmcast", "hpmcast")
+
+
+def test_the_cells_of_damulticast_are_some_of_camcast_s() -> None:
+    """Its two figures are of the four of reception and reliability; 1.4 and 2.2 are not its."""
+    ours, theirs = (
+        {key_of(cell) for cell in paper.cells(paper.plan(runs=2))}
+        for paper in (DAMULTICAST, CAMCAST)
+    )
+    assert len(ours) > 50
+    assert ours < theirs
 
 
 @pytest.mark.parametrize(
