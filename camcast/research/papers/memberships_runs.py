@@ -420,9 +420,9 @@ class _Run:
     def _tables(self) -> dict[Process, list[PeerId]]:
         """Return whom the members of g have in their topic tables."""
         return {
-            process: [contact.peer for contact in participation.membership.peers()]
+            process: [contact.peer for contact in group.membership.peers()]
             for process in self._members()
-            if (participation := process.node.participation(self._bottom)) is not None
+            if (group := process.node.local_group(self._bottom)) is not None
         }
 
     def _until(self, holds: Callable[[], bool], seconds_max: float) -> float | None:
@@ -438,7 +438,7 @@ class _Run:
 
         def joined() -> bool:
             return all(
-                (part := process.node.participation(self._topics[process.number])) is not None
+                (part := process.node.local_group(self._topics[process.number])) is not None
                 and part.joined
                 for process in self._network
                 if process.number in self._topics
@@ -482,7 +482,7 @@ class _Run:
     def _newcomer(self, gateway: str) -> tuple[float | None, float]:
         """Let one join g; return when it had joined, and when it was in somebody's table."""
         process = self._join(self._bottom, gateway)
-        part = process.node.participation(self._bottom)
+        part = process.node.local_group(self._bottom)
         assert part is not None
         joined = self._until(lambda: part.joined, NOTICE_SECONDS_MAX)
         listed = self._until(
