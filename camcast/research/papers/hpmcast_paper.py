@@ -96,9 +96,7 @@ _INFECTION_NOTES: Final = {
 
 _ROOM: Final = "It is camcast.research.systems"
 _DRAWINGS: Final = {
-    RFPBCAST: {
-        "Figure 1": ("Receiver Filtering Broadcast Algorithm", f"{_ROOM}.rfpbcast")
-    },
+    RFPBCAST: {"Figure 1": ("Receiver Filtering Broadcast Algorithm", f"{_ROOM}.rfpbcast")},
     PMCAST: {"Figure 2": ("Probabilistic Multicast Algorithm", f"{_ROOM}.pmcast.protocol.")},
     HPMCAST: {
         "Figure 3": ("Electing Delegates for a Group of Level 1", "It is --membership hpmcast."),
