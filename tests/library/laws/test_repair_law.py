@@ -196,6 +196,7 @@ class OnePublisher(VirtualScenario):
         return [attrs.evolve(one, publisher="one") for one in super().publications()]
 
 
+@pytest.mark.slow
 def test_repair_costs_little_along_a_tree_where_nothing_is_missing() -> None:
     """200 events/s of 256 B, 50 processes: 10 % of the bytes [issue 14], measured 7 %, once
     the tree is there: what came is announced to all neighbours that are no branches of it."""

@@ -277,6 +277,7 @@ def test_pmcast_s_reception_is_that_of_its_kernel() -> None:
     assert all(process.counters.parasites == 0 for process in processes)
 
 
+@pytest.mark.slow
 def test_events_reach_the_interested_and_delegates_only() -> None:
     """A feigned multicast: of those who do not want an event, only delegates receive it."""
     world = HpmcastWorld(10, latency=0.01)

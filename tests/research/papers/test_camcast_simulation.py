@@ -361,7 +361,10 @@ def test_table_1_pmcast_measured(at: int, topology: str) -> None:
 # -- Table 2 ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("at", "runs"), [(0, 4), (1, 25), (2, 8)])
+@pytest.mark.parametrize(
+    ("at", "runs"),
+    [(0, 4), *(pytest.param(*one, marks=pytest.mark.slow) for one in ((1, 25), (2, 8)))],
+)
 def test_table_2_parasites_of_gossip_broadcast(at: int, runs: int) -> None:
     """Table 2, row (2): 11216, 1699 and 3739 parasite events when "a publisher publishes an event
     of the root topic t0": floor(ln n + c) · 0.85 copies at each process that is not in the root

@@ -716,7 +716,8 @@ def test_with_an_ideal_directory_hybrid_is_scamp() -> None:
     assert hybrid.datagrams == 0
 
 
-@pytest.mark.parametrize("membership", ["dht", pytest.param("hybrid", marks=pytest.mark.slow)])
+@pytest.mark.slow  # the laws of repair and the replay have the package in the virtual network, too
+@pytest.mark.parametrize("membership", ["dht", "hybrid"])
 def test_kademlia_in_the_virtual_network(membership: str) -> None:
     """The package as it is, on virtual time: 25 processes, 2 % loss, a fifth crash and return;
     who was alive throughout gets every event of its community but for one in a hundred."""

@@ -169,7 +169,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("engine", ["local", "spark"])
+@pytest.mark.parametrize("engine", [pytest.param("local", marks=pytest.mark.slow), "spark"])
 def test_a_killed_sweep_continues(
     engine: str, scenario: Path, tmp_path: Path, spark: SparkSession, capfd: Capture
 ) -> None:
