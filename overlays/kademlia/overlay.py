@@ -53,7 +53,7 @@ from camcast.vocabulary.topics import GroupId, Topic
 from overlays.kademlia.contacts import ContactRound
 from overlays.kademlia.crawl import Crawl, Survey, is_member, points, points_for, survey
 from overlays.kademlia.naming import DrawnNames, Naming
-from overlays.kademlia.protocol import Call, Done, Protocol, Shared
+from overlays.kademlia.protocol import Call, Done, OverlayContext, Protocol
 from overlays.kademlia.table import NEIGHBOURS, NODE_ID_BYTES, Limits, Neighbour, usable
 from overlays.remembered import Remembered
 
@@ -164,7 +164,7 @@ class KademliaOverlay:
         naming: Naming | None = None,
     ) -> None:
         self._naming = naming or DrawnNames(rng)
-        self._shared = Shared(
+        self._context = OverlayContext(
             rng=rng,
             naming=self._naming,
             limits=limits or Limits(),
@@ -172,7 +172,7 @@ class KademliaOverlay:
             lost=self._on_lost,
             connected=lambda: self.state == "connected",
         )
-        self.counters = self._shared.counters
+        self.counters = self._context.counters
         self._rng = rng
         self._set_timer = wake
         self._host = host
@@ -342,9 +342,9 @@ class KademliaOverlay:
         send = partial(self._datagrams.send, address[1])
         wake = partial(self._wake_protocol, address[1])
         group, name = (None, "") if topic is None else (topic.group, topic.name)
-        identity = _Identity(group, address, Protocol(node_id, name, self._shared, send, wake))
+        identity = _Identity(group, address, Protocol(node_id, name, self._context, send, wake))
         self._identities[group] = self._by_port[address[1]] = identity
-        self._shared.own[node_id] = Neighbour(node_id, *address, key=self._naming.key, topic=topic)
+        self._context.own[node_id] = Neighbour(node_id, *address, key=self._naming.key, topic=topic)
         return identity
 
     def _wake_protocol(self, port: int, delay_seconds: float, *name: Hashable) -> None:
@@ -355,7 +355,7 @@ class KademliaOverlay:
         assert self._datagrams is not None
         identity = self._identities.pop(group)
         port = identity.address[1]
-        del self._by_port[port], self._shared.own[identity.protocol.node_id]
+        del self._by_port[port], self._context.own[identity.protocol.node_id]
         for search in [s for s in self._searches.values() if s.identity is identity]:
             self._end(search, now, cut_short=True)
         for crawl in list(identity.crawls):
@@ -554,7 +554,7 @@ class KademliaOverlay:
             del identity.crawls[crawl]
             done(now)
 
-        crawl = Crawl(identity.protocol, target, starts, self._shared.own, over, on_answer)
+        crawl = Crawl(identity.protocol, target, starts, self._context.own, over, on_answer)
         identity.crawls[crawl] = None
         return crawl
 
@@ -627,7 +627,7 @@ class KademliaOverlay:
         news = [
             node
             for node in (Neighbour(*named) for named in answer[1])
-            if node.id not in self._shared.own
+            if node.id not in self._context.own
             and router.get(node.id) is None
             and node.long_id ^ me.long_id < bound
             and usable(node.address)

@@ -127,7 +127,7 @@ class Call:
 
 
 @frozen(eq=False)
-class Shared:
+class OverlayContext:
     """The state that the identifiers of one process share."""
 
     rng: Random
@@ -162,20 +162,20 @@ class Protocol:
         self,
         node_id: bytes,
         topic: str,
-        shared: Shared,
+        context: OverlayContext,
         send: Callable[[Endpoint, bytes, bytes], None],
         wake: Callable[..., None],
     ) -> None:
         self.node_id = node_id
-        self.router = Table(self, Neighbour(node_id), shared.limits, moves=shared.naming.moves)
-        self.counters = shared.counters
+        self.router = Table(self, Neighbour(node_id), context.limits, moves=context.naming.moves)
+        self.counters = context.counters
         self.contact: Contact | None = None
         """What a member of a community answers to ``contact``."""
         self._topic = topic
-        self._naming = shared.naming
+        self._naming = context.naming
         self._answers = {**_ANSWERS, "find_node": self._naming.nearest}
-        self._said = shared.naming.say(node_id, topic)
-        self._shared = shared
+        self._said = context.naming.say(node_id, topic)
+        self._context = context
         self._send_datagram = send
         self._set_timer = wake
         self._outstanding: dict[bytes, Call] = {}
@@ -225,7 +225,7 @@ class Protocol:
         for call in list(self._outstanding.values()):
             call.cancel()
         for node in self.router.find_neighbors(self.router.node):
-            number = self._shared.rng.randbytes(NODE_ID_BYTES)
+            number = self._context.rng.randbytes(NODE_ID_BYTES)
             bye = b"\x00" + number + _encode(("bye", (self._said,)))
             self._send(bye, node.address, node.key)
 
@@ -246,7 +246,7 @@ class Protocol:
         now: float,
     ) -> Call:
         """Make a call; see `Call`. `key` is that of who is at an endpoint, if it is known."""
-        number = self._shared.rng.randbytes(NODE_ID_BYTES - 1)
+        number = self._context.rng.randbytes(NODE_ID_BYTES - 1)
         key = key if isinstance(target, tuple) else target.key
         call = Call(self, target, method, arguments, key, done, slow, number, now)
         self._outstanding[number] = call
@@ -286,7 +286,7 @@ class Protocol:
         head = b"\x00" + call.number + bytes((attempt,))
         self._send(head + _encode((call.method, arguments)), call.address, call.key)
         call.sent.append(now)
-        self._wait(call, self._shared.patience.seconds(attempt), now)
+        self._wait(call, self._context.patience.seconds(attempt), now)
 
     def _wait(self, call: Call, seconds: float, now: float) -> None:
         call.due = now + seconds
@@ -318,13 +318,13 @@ class Protocol:
         self.forget(call)
         node = call.target
         if isinstance(node, tuple) or self.router.is_good(node.id) or not self.router.has_good():
-            self._shared.heard(call.address, call.started, None, now)
+            self._context.heard(call.address, call.started, None, now)
         if not isinstance(node, tuple):
-            others_answer = self._shared.connected()
+            others_answer = self._context.connected()
             before = self.router.get(node.id)
             self.router.doubt(node, evict=others_answer)
             if before is not None and self.router.get(node.id) is None:
-                self._shared.lost(before)
+                self._context.lost(before)
             if others_answer and not self.router.is_good(node.id) and node.id not in self._rechecks:
                 self._rechecks[node.id] = None
                 self._set_timer(RECHECK_SECONDS, "recheck", node.id)
@@ -343,7 +343,7 @@ class Protocol:
         ):
             self.counters.stray += 1
             return
-        self._shared.patience.learn(now - call.sent[attempt])
+        self._context.patience.learn(now - call.sent[attempt])
         if self._late.pop(number, None) is not None:
             self.counters.stray += 1
             return
@@ -364,9 +364,9 @@ class Protocol:
         if not isinstance(call.target, tuple) and call.target.id != node.id:
             # Another node has lied about this node, or it has a new identifier.
             self.router.doubt(call.target, failures=FAILURES_MAX)
-        if node.id in self._shared.own or not self.router.admit(node, now):
+        if node.id in self._context.own or not self.router.admit(node, now):
             self.counters.refused += 1
-        self._shared.heard(address, call.started, node, now)
+        self._context.heard(address, call.started, node, now)
         if call.method == "find_node":
             rest = [[self._naming.read(written) for written in rest[0]]]
         call.done((node.id, *rest), now)
@@ -393,7 +393,7 @@ class Protocol:
             self.counters.malformed += 1
             return
         caller = self._naming.node(said, sender, address, now)
-        if caller is None or caller.id in self._shared.own or not usable(address):
+        if caller is None or caller.id in self._context.own or not usable(address):
             self.counters.refused += 1
             return
         room = self._naming.datagram_bytes_max
@@ -424,7 +424,7 @@ class Protocol:
         target = Neighbour(key)
         nearest = self.router.find_neighbors(target, fitting, caller) if fitting else []
         # Perhaps no other process knows the other identifiers of this process.
-        own = self._shared.own.values()
+        own = self._context.own.values()
         others = [n for n in own if n.id != self.node_id and usable(n.address)]
         if others and fitting:
             nearest = nsmallest(fitting, nearest + others, key=target.distance_to)
