@@ -80,17 +80,14 @@ def make_local_group(
     )
     links = [
         SuperTopicTable(
-            me=me,
-            super_topic=super_topic,
-            parameters=parameters,
-            outlet=process.outlet(Kind.LINKS, topic.group, serial, number),
-            liveness=liveness.part(Kind.LINKS, topic.group),
-            rng=rng,
-            peers=partial(membership.peers().sample, rng=rng),
-            size=membership.size,
-            neighbours=around.queries.neighbours,
-            known=around.queries.known,
-            asked=around.asked,
+            super_topic,
+            parameters,
+            process.outlet(Kind.LINKS, topic.group, serial, number),
+            liveness.part(Kind.LINKS, topic.group),
+            rng,
+            membership,
+            around.queries,
+            around.asked,
         )
         for number, super_topic in enumerate(super_topics)
     ]

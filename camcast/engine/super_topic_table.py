@@ -53,14 +53,15 @@ super(t); ``RAND() >= p_sel`` in Figure 6 is inverted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from math import inf
 from random import Random
-from typing import Final
+from typing import Final, Protocol
 
 from attrs import define
 
 from camcast.doors.liveness import Liveness, Watcher
+from camcast.doors.membership import Membership
 from camcast.engine.asked_lately import AskedLately
 from camcast.engine.link_messages import (
     CONTACTS_MAX,
@@ -105,39 +106,40 @@ class _Entry:
     """When it answered last."""
 
 
+class KnownProcesses(Protocol):
+    """The processes in all tables of this one, as a super-topic table asks for them."""
+
+    def neighbours(self, wanted: int) -> list[Contact]:
+        """Draw some of them."""
+
+    def known(self, group: GroupId, wanted: int) -> list[Contact]:
+        """Return members of a community that are among them."""
+
+
 class SuperTopicTable(Watcher):
     """One super-topic table, searched and kept up; see the module's theory of operation."""
 
     def __init__(
         self,
-        me: Contact,
         super_topic: Topic,
         parameters: Parameters,
         outlet: ControlOutlet,
         liveness: Liveness,
         rng: Random,
-        peers: Callable[[int], list[Contact]],
-        size: Callable[[], float],
-        neighbours: Callable[[int], list[Contact]],
-        known: Callable[[GroupId, int], list[Contact]],
+        membership: Membership,
+        process: KnownProcesses,
         asked: AskedLately,
     ) -> None:
-        """`peers(k)` samples the topic table, `neighbours(k)` all that the process knows.
-
-        `known(group, k)` are members of a community that the process knows. All tables of the
-        process share one `asked`.
-        """
+        """`membership` keeps the topic table; all tables of the process share one `asked`."""
         self.super_topic = super_topic
-        self._me = me
+        self._me = outlet.me
         self._parameters = parameters
         self._outlet = outlet
         self._liveness = liveness
         self._liveness.report_to(self, inf, inf)
         self._rng = rng
-        self._peers = peers
-        self._size = size
-        self._neighbours = neighbours
-        self._known_here = known
+        self._membership = membership
+        self._process = process
         self._asked = asked
         self._table: dict[PeerId, _Entry] = {}
         self._cold = ColdList()
@@ -328,7 +330,7 @@ class SuperTopicTable(Watcher):
         """Look into the other tables of this process; ask others unless one of those has."""
         due = SEARCH_DUE * self._waited
         for topic in list(self._scope):
-            self.contacts_found(topic, self._known_here(topic.group, self._parameters.z), now)
+            self.contacts_found(topic, self._process.known(topic.group, self._parameters.z), now)
         if self._scope and self._asked.due(tuple(self._scope), due, now):
             self._outlet.report("searching", self._scope[-1])
             for topic in self._scope:
@@ -338,7 +340,7 @@ class SuperTopicTable(Watcher):
                 tuple(topic.name for topic in self._scope),
                 self._parameters.search_ttl,
             )
-            self._outlet.send(self._neighbours(self._parameters.search_neighbours), request)
+            self._outlet.send(self._process.neighbours(self._parameters.search_neighbours), request)
         self._search_number += 1
         self._waited = self._pause
         self._outlet.wake(self._pause, "search", self._search_number)
@@ -357,7 +359,7 @@ class SuperTopicTable(Watcher):
         self._search_if_wanting(now)
         if not self._table:
             self._warm(now)
-        elif self._rng.random() < self._parameters.selection_probability(self._size()):
+        elif self._rng.random() < self._parameters.selection_probability(self._membership.size()):
             for entry in self._table.values():
                 entry.asked = self._ask_entry(entry, Ping(entry.topic.name), now)
             self._outlet.wake(self._parameters.check_timeout_seconds, "verdict")
@@ -443,7 +445,8 @@ class SuperTopicTable(Watcher):
 
     def _push(self, topic: Topic) -> None:
         message = SuperProcesses(topic.name, tuple(self.known(topic)), pushed=True)
-        self._outlet.send(self._peers(PUSH_PEERS), message)
+        peers = self._membership.peers().sample(PUSH_PEERS, self._rng)
+        self._outlet.send(peers, message)
 
     # -- MERGE ---------------------------------------------------------------------------
 

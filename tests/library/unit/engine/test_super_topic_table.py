@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from math import inf
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from camcast.doors.membership import Membership
 from camcast.engine.asked_lately import AskedLately
 from camcast.engine.link_messages import (
     DECODER,
@@ -26,7 +27,12 @@ from camcast.engine.link_messages import (
 from camcast.engine.node import Node
 from camcast.engine.questions import QUESTION_SECONDS
 from camcast.engine.remote_queries import SEARCHES_REMEMBERED, SearchRelay
-from camcast.engine.super_topic_table import NEW_PROCESSES, SERVES_SECONDS, SuperTopicTable
+from camcast.engine.super_topic_table import (
+    NEW_PROCESSES,
+    SERVES_SECONDS,
+    KnownProcesses,
+    SuperTopicTable,
+)
 from camcast.testing.lone_process import LoneProcess, contact
 from camcast.testing.world import World
 from camcast.vocabulary import messages, wire
@@ -49,6 +55,32 @@ def contacts(*numbers: int) -> tuple[Contact, ...]:
 ME, NEIGHBOUR, FELLOW = contacts(1000, 1001, 1002)
 
 
+class Fellows:
+    """A membership with one fellow, whatever its size."""
+
+    def __init__(self, size: float) -> None:
+        self._size = size
+
+    def size(self) -> float:
+        return self._size
+
+    def peers(self) -> Fellows:
+        return self
+
+    def sample(self, wanted: int, _rng: Random) -> list[Contact]:
+        return [FELLOW][:wanted]
+
+
+class Neighbours(KnownProcesses):
+    """One neighbour, and no member of a super-topic."""
+
+    def neighbours(self, wanted: int) -> list[Contact]:
+        return [NEIGHBOUR][:wanted]
+
+    def known(self, group: GroupId, wanted: int) -> list[Contact]:
+        return []
+
+
 class Bench(LoneProcess):
     """The links of a process of `.a.b.c.d`, whose super-topic is `.a.b.c`, without a network."""
 
@@ -58,17 +90,14 @@ class Bench(LoneProcess):
         self.parameters = Parameters(**{"refresh_probability": 0.0, **parameters})
         self.liveness = self.answered_liveness(ABCD.group)
         self.links = SuperTopicTable(
-            me=ME,
-            super_topic=super_topic,
-            parameters=self.parameters,
-            outlet=self.outlet(Kind.LINKS, ABCD.group),
-            liveness=self.liveness.part(Kind.LINKS, ABCD.group),
-            rng=Random(1),
-            peers=lambda k: [FELLOW][:k],
-            size=lambda: size,
-            neighbours=lambda k: [NEIGHBOUR][:k],
-            known=lambda group, k: [],
-            asked=AskedLately(),
+            super_topic,
+            self.parameters,
+            self.outlet(Kind.LINKS, ABCD.group),
+            self.liveness.part(Kind.LINKS, ABCD.group),
+            Random(1),
+            cast(Membership, Fellows(size)),
+            Neighbours(),
+            AskedLately(),
         )
 
     def start(self) -> None:
