@@ -28,9 +28,9 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from camcast import Parameters
+from camcast import CommunitySettings
 
-PARAMETERS = Parameters(c=2)  # [DESIGN, the hot path] fan-out ceil(ln 50 + 2) = 6
+PARAMETERS = CommunitySettings(c=2)  # [DESIGN, the hot path] fan-out ceil(ln 50 + 2) = 6
 PAYLOAD_BYTES = 256  # [issue 6]
 BURST_EVENTS = 2_000  # chosen: 100,000 deliveries by 50 nodes, some 0.5 s of one core
 LONE_EVENTS = 500  # chosen: ten of each of 50 nodes
@@ -60,7 +60,7 @@ PROFILES = (
 JOBS = ("a burst of one node", "each node an event a turn")
 
 
-def hire(profile: Profile, parameters: Parameters) -> PythonWorker:
+def hire(profile: Profile, parameters: CommunitySettings) -> PythonWorker:
     """Start a worker whose nodes are of this profile."""
     members = partial(
         CamcastMembers,

@@ -19,7 +19,7 @@ from fleet_worker import memory_bytes
 
 from camcast.doors.plugs import find_backend, find_protocol
 from camcast.engine.node import Node
-from camcast.engine.settings import Settings
+from camcast.engine.settings import Parts, Settings
 from camcast.engine.store import Store
 from camcast.research.simulation.gc_paused import collector_off
 from camcast.virtual.census import Census
@@ -54,12 +54,12 @@ def main(
             discovery=Census(stream(1, "network", "census")).discovery,
             parameters=Parameters(),
             protocol=find_protocol("camcast"),
-            store=Store(),
         )
+        parts = Parts(store=Store())
         names = [Topic.parse(f".t{number}") for number in range(topics)]
         members: list[Process] = []
         for _ in range(nodes):
-            process = network.start(settings)
+            process = network.start(settings, parts=parts)
             for topic in names:
                 network.do(process, partial(_join, topic))
             members.append(process)

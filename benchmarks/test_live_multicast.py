@@ -21,10 +21,10 @@ from live_info import live_info
 from pytest_benchmark.fixture import BenchmarkFixture
 from raw_pipe import Raw, measure_raw
 
-from camcast import Parameters
+from camcast import CommunitySettings
 
 SMALL, LARGE = 256, 16_384  # bytes [issue 6]
-PARAMETERS = Parameters(c=2)  # [DESIGN, the hot path] fan-out ceil(ln 50 + 2) = 6
+PARAMETERS = CommunitySettings(c=2)  # [DESIGN, the hot path] fan-out ceil(ln 50 + 2) = 6
 SEED = 1
 DELIVERIES = 100_000  # chosen: about half a second
 BURST = {SMALL: 10_000, LARGE: 200}  # chosen: 3 MB, which a pipe's queue of 4 MB holds
@@ -52,7 +52,7 @@ class Nodes:
         return f"{self.count}nodes-{self.transport}{kind}"
 
     @property
-    def parameters(self) -> Parameters:
+    def parameters(self) -> CommunitySettings:
         """The parameters of their community."""
         return evolve(PARAMETERS, spread="tree" if self.tree else "infect")
 

@@ -21,7 +21,7 @@ from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.events import EventId, Missed, Receipt
 from camcast.vocabulary.identity import Contact
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings, Parameters
 from camcast.vocabulary.standing import Change
 from camcast.vocabulary.topics import ROOT, Topic, TopicError
 from camcast.vocabulary.trace import DigestSink, JsonLinesSink, ListSink, TraceRecord
@@ -39,6 +39,7 @@ __all__ = [
     "Community",
     "CommunityError",
     "CommunityManager",
+    "CommunitySettings",
     "Contact",
     "DigestSink",
     "EventId",

@@ -41,12 +41,12 @@ class AdmittedWorld(SignedWorld):
         self.settings = evolve(self.settings, gateways={TOP: (self.gate.me.address,)})
 
     def member(self, secret: SecretKey, *topics: Topic, own: bytes | None = None) -> Node:
-        settings, known = self.settings, None
+        parts, known = self.parts, None
         if self.signed:
             signatures = with_own(secret, own or certificate(secret))
             known = KnownPeers(signatures, 1)
-            settings = evolve(settings, signatures=signatures, admission=known)
-        node = self.start(settings, peer=secret.public.peer_id)
+            parts = evolve(parts, signatures=signatures, admission=known)
+        node = self.start(self.settings, peer=secret.public.peer_id, parts=parts)
         if known is not None:
             self.known[node] = known
         for topic in topics:

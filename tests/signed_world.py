@@ -72,7 +72,8 @@ class SignedWorld(World):
 
     def member(self, secret: SecretKey, *topics: Topic, own: bytes | None = None) -> Node:
         signatures = with_own(secret, own or certificate(secret))
-        node = self.start(evolve(self.settings, signatures=signatures), peer=signatures.peer_id)
+        parts = evolve(self.parts, signatures=signatures)
+        node = self.start(self.settings, peer=signatures.peer_id, parts=parts)
         for topic in topics:
             self.do(node, partial(join, topic))
         self.run(0.1)

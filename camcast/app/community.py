@@ -39,7 +39,7 @@ from camcast.vocabulary.arguments import (
 )
 from camcast.vocabulary.events import Receipt
 from camcast.vocabulary.identity import Contact
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.standing import Change
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.typed import E, Sent
@@ -63,7 +63,7 @@ class Community(Generic[E]):
         self,
         lifetime: Lifetime,
         deliveries: Deliveries[E],
-        parameters: Parameters,
+        parameters: CommunitySettings,
         super_topics: tuple[Topic, ...],
     ) -> None:
         self.topic = deliveries.topic

@@ -24,7 +24,7 @@ from camcast.app.lifetime import Lifetime
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import discovery_for, find_protocol, membership_for
 from camcast.doors.transport import OutputPipes
-from camcast.engine.settings import Settings
+from camcast.engine.settings import Parts, Settings
 from camcast.engine.store import Store
 from camcast.inbox.deliveries import Inbox
 from camcast.live import transports
@@ -90,8 +90,8 @@ class CommunityManager:
     `transport` is ``"zmtp"``, ``"tcp"`` or ``"zmq"`` (`open_pipes`), instead of which `pipes` are
     output pipes that several managers of one loop share; they have the transport and the passphrase
     that `open_pipes` gave them. With `repair`, missed events are asked for again
-    (docs/reliability.md), for as long as `Parameters.retention_seconds`; without it, events spread
-    as in the paper, and some are lost. `control` is the path of a unix socket at which the process
+    (docs/reliability.md), for as long as `CommunitySettings.retention_seconds`; without it, events
+    spread as in the paper, and some are lost. `control` is the path of a unix socket at which the process
     answers questions about itself (docs/operating.md). `rng` is the random stream of the protocols;
     without it they are seeded by the operating system.
     """
@@ -158,11 +158,11 @@ class CommunityManager:
             ),
             parameters=parameters or Parameters(),
             remember=remember,
-            discovery_rng=None if rng is not None else SystemRandom(),
             port_required=advertise is not None or not self._bind.endswith(":0"),
             protocol=chosen,
             topics=tuple(_topic(topic) for topic in topics),
         )
+        self._parts = Parts(discovery_rng=None if rng is not None else SystemRandom())
         if self._settings.parameters.spread == "tree" and not repair:
             raise OptionError("the spread 'tree' goes with repair, which asks for what it misses")
         check_profile(
@@ -185,8 +185,8 @@ class CommunityManager:
 
             files = IdentityFiles(identity, certificates, trust, revocations)
             self._identity = IdentityWatch(files, self.renew)
-            self._settings = attrs.evolve(
-                self._settings,
+            self._parts = attrs.evolve(
+                self._parts,
                 signatures=self._identity.signatures,
                 reserve_numbers=files.stream_numbers().reserve,
             )
@@ -251,12 +251,8 @@ class CommunityManager:
         runner: Runner | None = None
         try:
             runner = Runner(
-                attrs.evolve(
-                    settings,
-                    gateways=gateways,
-                    store=store,
-                    admission=admission,
-                ),
+                attrs.evolve(settings, gateways=gateways),
+                attrs.evolve(self._parts, store=store, admission=admission),
                 pipes,
                 clock=clock,
                 bind=self._bind,
@@ -383,8 +379,11 @@ class CommunityManager:
         resolved = _topic(topic)
         supers = None if super_topics is None else tuple(_topic(t) for t in super_topics)
         community = self._communities.get(resolved.group)
+        settings = self._settings.parameters
+        if parameters is not None:
+            settings = settings.with_parameters(parameters)
         if community is not None:
-            if parameters is not None and parameters != community._parameters:
+            if parameters is not None and settings != community._parameters:
                 raise CommunityError(f"{resolved} exists already, with other parameters")
             if supers is not None and supers != community.super_topics:
                 raise CommunityError(f"{resolved} exists already, with other super-topics")
@@ -398,7 +397,7 @@ class CommunityManager:
             community = self._communities[resolved.group] = Community(
                 self._lifetime,
                 self._inbox.deliveries(resolved),
-                parameters or self._settings.parameters,
+                settings,
                 supers,
             )
         if cls is not None:

@@ -19,7 +19,7 @@ from camcast.doors.profile import OPEN, SHARED_KEY, SIGNED
 from camcast.live.gateway_file import read_gateways
 from camcast.live.profiles.key_file import read_passphrase
 from camcast.security.passphrase import check_passphrase
-from camcast.vocabulary.parameters import RETENTION_SECONDS_MAX, Parameters
+from camcast.vocabulary.parameters import RETENTION_SECONDS_MAX, CommunitySettings
 from camcast.vocabulary.topics import ROOT
 
 PASSPHRASE_VARIABLE: Final = "CAMCAST_PASSPHRASE"
@@ -260,7 +260,7 @@ class MemberOptions:
             "discovery": self.discovery,
             "remember": self.remember,
             "repair": self.repair,
-            "parameters": Parameters(**parameters),
+            "parameters": CommunitySettings(**parameters),
             **self.process.arguments(),
         }
 

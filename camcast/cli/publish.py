@@ -25,7 +25,7 @@ from camcast.cli.until_signalled import run_until_signalled
 from camcast.doors.transport import OutputPipes
 from camcast.live.runner import GATHERING_TURNS_MAX
 from camcast.vocabulary.events import Receipt
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.typed import Sent
 from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
@@ -158,7 +158,9 @@ async def _not_alone(community: Community, wait_seconds: float, *, retry: bool) 
             ]
             try:
                 done, _ = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-                upward_seconds = Parameters().search_seconds * community.topic.level  # to the root
+                upward_seconds = (
+                    CommunitySettings().search_seconds * community.topic.level
+                )  # to the root
                 done |= (await asyncio.wait(ways[1:], timeout=upward_seconds))[0]
                 for way in done:
                     way.result()

@@ -20,7 +20,7 @@ from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder
 from camcast.vocabulary.outbox import ControlOutlet
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import Topic
 
 
@@ -108,7 +108,7 @@ class DisseminationContext:
     membership: Membership
     super_tables: Sequence[SuperTable]
     """One table for each super-topic; none in a group that is linked to no other."""
-    parameters: Parameters
+    parameters: CommunitySettings
     events: EventOutlet
     outlet: ControlOutlet
     """Takes timers, and messages to the same dissemination at other members of the group."""

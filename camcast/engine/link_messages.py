@@ -9,6 +9,8 @@ from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Decoder, Message
 
 CONTACTS_MAX: Final = 64  # chosen: contacts in one answer, whatever z is (G5); 3 kB
+SEARCH_TTL: Final = 3  # chosen: steps of a search (3.3, note 4); it asks at most 84 processes
+SEARCH_NEIGHBOURS: Final = 4  # chosen: to whom a search is passed on; see SEARCH_TTL
 SEARCH_BYTES: Final = 8  # chosen: of a search's random name; no two of a day collide
 
 

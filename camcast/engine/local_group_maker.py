@@ -21,13 +21,14 @@ from camcast.engine.repair.messages import Nonces
 from camcast.engine.repair.repair import Repair
 from camcast.engine.repair.told import Lateness
 from camcast.engine.settings import Settings
+from camcast.engine.store import Store
 from camcast.engine.super_topic_table import SuperTopicTable
 from camcast.interests.attributes import EventAttributes
 from camcast.interests.wanted import ProcessInterest
 from camcast.vocabulary.events import Missed
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import Tell
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind
 
@@ -37,6 +38,8 @@ class Surroundings:
     """What the groups of one process share beside its `ProcessContext`."""
 
     settings: Settings
+    store: Store | None
+    """Where batches are kept for others; None: nothing is repaired."""
     queries: RemoteQueries
     signing: Signing | None
     attributes: EventAttributes
@@ -56,7 +59,7 @@ def make_local_group(
     group: Group,
     interest: ProcessInterest,
     super_topics: Sequence[Topic],
-    parameters: Parameters,
+    parameters: CommunitySettings,
 ) -> LocalGroup:
     """Make what the process holds for a group."""
     around.serial += 1
@@ -106,7 +109,7 @@ def make_local_group(
         rng=rng,
         liveness=liveness.part(Kind.PROTOCOL, topic.group),
     )
-    store = settings.store if group.batched and parameters.retention_seconds else None
+    store = around.store if group.batched and parameters.retention_seconds else None
     streams, repair = KnownStreams(repaired=store is not None), None
     if store is not None:
         assert around.nonces is not None, "they are drawn where there is a store"

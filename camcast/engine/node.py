@@ -71,7 +71,7 @@ from camcast.engine.repair import messages as repair_messages
 from camcast.engine.repair.messages import NONCE_BYTES, Nonces
 from camcast.engine.repair.told import Lateness
 from camcast.engine.security_messages import Introductions, WhoAre
-from camcast.engine.settings import Settings
+from camcast.engine.settings import Parts, Settings
 from camcast.interests.attributes import EventAttributes
 from camcast.interests.interest import Interest
 from camcast.interests.wanted import ProcessInterest
@@ -82,7 +82,7 @@ from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Arrival, Decoder, MessageT
 from camcast.vocabulary.notices import NO_GROUP, Notice, NoticeKind
 from camcast.vocabulary.outbox import ControlOutlet, Finding, Outbox, Token, Wake
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.trace import Trace
 from camcast.vocabulary.wire import Kind
@@ -98,7 +98,8 @@ class Node:
 
     `me` is its identity and the address that it announces, `rng` the random stream of its
     protocols. `clock`, which the driver may share, says what the wall clock is at a time of inputs.
-    `attributes` reads the attributes of events, for a driver that does so too.
+    `attributes` reads the attributes of events, for a driver that does so too; `parts` are live
+    objects that it is given.
     """
 
     def __init__(
@@ -109,7 +110,9 @@ class Node:
         clock: Clock,
         trace: Trace | None = None,
         attributes: EventAttributes | None = None,
+        parts: Parts | None = None,
     ) -> None:
+        parts = parts or Parts()
         self.me, self.clock = me, clock
         self.outbox = outbox = Outbox()
         self._settings = settings
@@ -120,20 +123,20 @@ class Node:
         self.recorder = recorder = Recorder(trace, outbox, groups)
         self.guard = guard = Guard()
         """Judges what other processes send."""
-        if settings.admission is not None:
+        if parts.admission is not None:
             self.guard = guard = AccessControl(
-                settings.admission, outbox, me, recorder.counters, clock
+                parts.admission, outbox, me, recorder.counters, clock
             )
         outbox.vouch = guard.vouch
         lateness = Lateness()
-        store, secrets = settings.store, settings.discovery_rng or rng
+        store, secrets = parts.store, parts.discovery_rng or rng
         self.liveness = LivenessService(
             ControlOutlet(outbox, me, Kind.LIVENESS, NO_GROUP),
             rng,
             self._on_piggybacked,
             None if store is None else GroupTallies(groups, lateness, clock, guard),
-            nonces=settings.discovery_rng,
-            addresses_signed=settings.admission is not None,
+            nonces=parts.discovery_rng,
+            addresses_signed=parts.admission is not None,
         )
         self._process = process = ProcessContext(
             me, outbox, recorder, groups, rng, self.liveness, guard, clock
@@ -141,11 +144,12 @@ class Node:
         self._queries = queries = RemoteQueries(process, settings.parameters)
         self.signing: Signing | None = None
         """Signs and verifies events; None where they are not signed."""
-        if settings.signatures is not None:
-            self.signing = Signing(settings.signatures, process, queries.neighbours)
+        if parts.signatures is not None:
+            self.signing = Signing(parts.signatures, process, queries.neighbours)
         self._intake = intake = Intake(process, queries, self._on_control, self.signing)
         self._around = Surroundings(
             settings,
+            store,
             queries,
             self.signing,
             attributes or EventAttributes(),
@@ -153,7 +157,7 @@ class Node:
             lateness,
             None if store is None else Nonces(secrets.randbytes(NONCE_BYTES)),
         )
-        self._publisher = Publisher(process, intake, self.signing, settings.reserve_numbers)
+        self._publisher = Publisher(process, intake, self.signing, parts.reserve_numbers)
         self.discovery: Discovery = settings.discovery(
             DiscoveryContext(
                 me=me,
@@ -204,7 +208,7 @@ class Node:
         self,
         topic: Topic,
         now: float,
-        parameters: Parameters | None = None,
+        parameters: CommunitySettings | None = None,
         super_topics: Sequence[Topic] | None = None,
         where: Interest | None = None,
     ) -> LocalGroup:

@@ -18,6 +18,8 @@ from typing import Final, NamedTuple
 from camcast.engine import link_messages
 from camcast.engine.link_messages import (
     SEARCH_BYTES,
+    SEARCH_NEIGHBOURS,
+    SEARCH_TTL,
     AnsContact,
     Gone,
     NewProcess,
@@ -32,7 +34,7 @@ from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message, read_topic
 from camcast.vocabulary.outbox import ControlOutlet
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind
 
@@ -56,7 +58,7 @@ class _Below(NamedTuple):
 class RemoteQueries:
     """Answers other processes, and hands what they answer to this process's own links."""
 
-    def __init__(self, process: ProcessContext, parameters: Parameters) -> None:
+    def __init__(self, process: ProcessContext, parameters: CommunitySettings) -> None:
         self._process = process
         self._me = process.me
         self._groups = process.groups
@@ -200,7 +202,7 @@ class SearchRelay:
         known: Callable[[GroupId, int], list[Contact]],
         neighbours: Callable[[int], list[Contact]],
         outlet: Callable[[GroupId], ControlOutlet],
-        parameters: Parameters,
+        parameters: CommunitySettings,
     ) -> None:
         self._known = known
         self._neighbours = neighbours
@@ -222,12 +224,12 @@ class SearchRelay:
             if contacts:
                 self._outlet(group).send([origin], AnsContact(name, contacts))
                 return
-        ttl = min(message.ttl, self._parameters.search_ttl) - 1
+        ttl = min(message.ttl, SEARCH_TTL) - 1
         if ttl > 0:
             onward = [
                 contact
-                for contact in self._neighbours(self._parameters.search_neighbours + 1)
+                for contact in self._neighbours(SEARCH_NEIGHBOURS + 1)
                 if contact.peer != origin.peer
-            ][: self._parameters.search_neighbours]
+            ][:SEARCH_NEIGHBOURS]
             passed_on = ReqContact(search, message.topics[:SCOPE_MAX], ttl)
             self._outlet(group).send(onward, passed_on, reply_to=origin)

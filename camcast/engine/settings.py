@@ -1,4 +1,4 @@
-"""What the node of one process is made of."""
+"""What the node of one process is made of: values, and the live objects that it is given."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from camcast.doors.protocol import Protocol
 from camcast.doors.signatures import Signatures
 from camcast.engine.publisher import ReserveNumbers, by_clock
 from camcast.engine.store import Store
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings, settings_of
 from camcast.vocabulary.topics import Topic
 
 
 @frozen
 class Settings:
-    """What a node is made of; the same for every community of the process."""
+    """The values that a node goes by; the same for every community of the process."""
 
     backend: Backend
     discovery: DiscoveryFactory
@@ -33,15 +33,19 @@ class Settings:
     """Where the discovery keeps contacts from one run to the next, if it can."""
     port_required: bool = False
     """See `DiscoveryContext`."""
-    discovery_rng: Random | None = None
-    """The random stream of the discovery; None: that of the protocols. Live, it is the operating
-    system's: an attacker who sees the ids of an overlay's calls must not be able to predict
-    other draws."""
-    parameters: Parameters = field(factory=Parameters)
+    parameters: CommunitySettings = field(factory=CommunitySettings, converter=settings_of)
     """The defaults of a community that is joined without parameters of its own."""
+    protocol: Protocol = field(kw_only=True)
+    topics: tuple[Topic, ...] = ()
+    """All topics that exist, for protocols that must know them beforehand."""
+
+
+@frozen
+class Parts:
+    """The live objects that a node works with; by default it signs, keeps and judges nothing."""
+
     store: Store | None = None
     """Where batches are kept for others, by all nodes of a loop; None: nothing is repaired."""
-    protocol: Protocol = field(kw_only=True)
     signatures: Signatures | None = None
     """What signs this process's events and judges the others'; None: none is signed."""
     reserve_numbers: ReserveNumbers = by_clock
@@ -49,5 +53,7 @@ class Settings:
     process."""
     admission: Admission | None = None
     """What knows the other processes, and what they may do; None: everybody may do everything."""
-    topics: tuple[Topic, ...] = ()
-    """All topics that exist, for protocols that must know them beforehand."""
+    discovery_rng: Random | None = None
+    """The random stream of the discovery; None: that of the protocols. Live, it is the operating
+    system's: an attacker who sees the ids of an overlay's calls must not be able to predict
+    other draws."""

@@ -66,6 +66,8 @@ from camcast.engine.asked_lately import AskedLately
 from camcast.engine.link_messages import (
     CONTACTS_MAX,
     SEARCH_BYTES,
+    SEARCH_NEIGHBOURS,
+    SEARCH_TTL,
     AnsContact,
     Gone,
     NewProcess,
@@ -79,9 +81,12 @@ from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message, read_topic
 from camcast.vocabulary.notices import NoticeKind
 from camcast.vocabulary.outbox import ControlOutlet
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import GroupId, Topic
 
+# chosen: a super-process that has not answered for so long has failed: six times the 95 %
+# quantile of the round trips in the PlanetLab matrix, 325 ms
+CHECK_TIMEOUT_SECONDS: Final = 2.0
 NEW_PROCESSES: Final = 16  # chosen: to ask for: the cold list then outlives several crashes; 0.8 kB
 FAILED_MAX: Final = 64  # chosen: several tables' worth of failed processes (G5)
 FAILED_CHECKS: Final = 12  # chosen: a minute of checks; by then nobody else passes them on
@@ -122,7 +127,7 @@ class SuperTopicTable(Watcher):
     def __init__(
         self,
         super_topic: Topic,
-        parameters: Parameters,
+        parameters: CommunitySettings,
         outlet: ControlOutlet,
         liveness: Liveness,
         rng: Random,
@@ -338,9 +343,9 @@ class SuperTopicTable(Watcher):
             request = ReqContact(
                 self._rng.randbytes(SEARCH_BYTES),
                 tuple(topic.name for topic in self._scope),
-                self._parameters.search_ttl,
+                SEARCH_TTL,
             )
-            self._outlet.send(self._process.neighbours(self._parameters.search_neighbours), request)
+            self._outlet.send(self._process.neighbours(SEARCH_NEIGHBOURS), request)
         self._search_number += 1
         self._waited = self._pause
         self._outlet.wake(self._pause, "search", self._search_number)
@@ -362,7 +367,7 @@ class SuperTopicTable(Watcher):
         elif self._rng.random() < self._parameters.selection_probability(self._membership.size()):
             for entry in self._table.values():
                 entry.asked = self._ask_entry(entry, Ping(entry.topic.name), now)
-            self._outlet.wake(self._parameters.check_timeout_seconds, "verdict")
+            self._outlet.wake(CHECK_TIMEOUT_SECONDS, "verdict")
 
     def _verdict(self, now: float) -> None:
         for peer, entry in list(self._table.items()):

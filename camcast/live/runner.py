@@ -24,7 +24,7 @@ from camcast.doors.profile import Profile
 from camcast.doors.transport import AddressInUse, BindError, ForgeryError, InputPipe, OutputPipes
 from camcast.engine.local_group import LocalGroup
 from camcast.engine.node import Node
-from camcast.engine.settings import Settings
+from camcast.engine.settings import Parts, Settings
 from camcast.inbox.deliveries import Inbox
 from camcast.interests.interest import Interest
 from camcast.live.reporting import Reporter
@@ -37,7 +37,7 @@ from camcast.vocabulary.events import NO_EVENT, Receipt
 from camcast.vocabulary.identity import Contact, PeerId, new_peer_id
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import Token
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.standing import Change, Standing
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.trace import Sink, Trace
@@ -78,6 +78,7 @@ class Runner:
     def __init__(
         self,
         settings: Settings,
+        parts: Parts,
         pipes: OutputPipes,
         *,
         clock: Clock,
@@ -92,7 +93,7 @@ class Runner:
         self._loop = asyncio.get_running_loop()
         self.clock = clock
         """The wall clock, by the time of the loop."""
-        self.store = settings.store
+        self.store = parts.store
         """Where batches are kept for others; None without repair."""
         self._pipes = pipes
         self._inbox = inbox
@@ -107,7 +108,7 @@ class Runner:
         self.unpublished = 0
         """The events that were dropped."""
         self._log = MinuteLog()
-        signatures = settings.signatures
+        signatures = parts.signatures
         peer = new_peer_id(os.urandom) if signatures is None else signatures.peer_id
         self.input: InputPipe = pipes.open_input(bind, self._receive, peer)
         inbox.begin(peer, clock)
@@ -119,7 +120,7 @@ class Runner:
         elif sink is not None:
             trace = Trace(me.peer, sink)
         self._recent = recent
-        self.node = Node(me, settings, rng, clock, trace, inbox.attributes)
+        self.node = Node(me, settings, rng, clock, trace, inbox.attributes, parts)
         self._comparing = self._compare_later()
         self.node.outbox.notices = []
         self._reporter = Reporter(self.node, on_change, recent)
@@ -129,7 +130,7 @@ class Runner:
     def join(
         self,
         topic: Topic,
-        parameters: Parameters | None,
+        parameters: CommunitySettings | None,
         super_topics: Sequence[Topic] | None,
         where: Interest | None,
     ) -> LocalGroup:

@@ -19,7 +19,7 @@ from camcast.vocabulary import wire
 from camcast.vocabulary.batches import make_batch
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import PeerId
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.wire import FRAME_HEADER, Kind
 
@@ -31,7 +31,9 @@ SEVEN: Final = (ROOT, A, A, AB, AB, X, X)
 
 # With these an event reaches all of a few tens of processes: each sends to all in its table, and
 # each is a link that sends to all in its super-topic table.
-CERTAIN: Final = Parameters(c=8, p_sel=1.0, a=3.0, z=3, search_seconds=0.2, check_seconds=1.0)
+CERTAIN: Final = CommunitySettings(
+    c=8, p_sel=1.0, a=3.0, z=3, search_seconds=0.2, check_seconds=1.0
+)
 ENTRIES_MAX: Final = 8192  # chosen: the largest bound among our protocols, hpmcast's for events
 
 

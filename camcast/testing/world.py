@@ -16,7 +16,7 @@ from attrs import frozen
 
 from camcast.doors.plugs import find_backend, find_discovery, find_protocol, membership_for
 from camcast.engine.node import Node
-from camcast.engine.settings import Settings
+from camcast.engine.settings import Parts, Settings
 from camcast.engine.store import Store
 from camcast.interests.interest import Interest
 from camcast.protocols.camcast import CamcastProtocol
@@ -26,7 +26,7 @@ from camcast.virtual.network import Process, VirtualNetwork, address_of
 from camcast.vocabulary.events import Event, EventId
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.outbox import Deliver
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings, Parameters
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import ROOT, GroupId, Topic
 from camcast.vocabulary.trace import Sink
@@ -83,18 +83,18 @@ class World:
         """Every node that was started, in that order."""
         self.delivered: list[tuple[Node, Delivered]] = []
         self._processes: dict[Node, Process] = {}
-        self._settings_of: dict[Node, Settings] = {}
+        self._made_of: dict[Node, tuple[Settings, Parts]] = {}
         chosen = find_protocol(protocol, protocol_options)
         backend, backend_options = membership_for(chosen, membership, options)
         self.settings = Settings(
             backend=backend,
             discovery=self.census.discovery,
             options=backend_options,
-            parameters=parameters or Parameters(),
+            parameters=parameters or CommunitySettings(),
             protocol=chosen,
             topics=tuple(topics),
-            store=Store() if repair else None,
         )
+        self.parts = Parts(store=Store() if repair else None)
 
     # -- what there is -------------------------------------------------------------------------
 
@@ -158,24 +158,33 @@ class World:
             discovery=find_discovery(plug.discovery),
             options=plug.parse_options(options or {}),
             gateways={ROOT: gateways},
-            parameters=parameters or Parameters(),
+            parameters=parameters or CommunitySettings(),
             protocol=CamcastProtocol(),
-            store=self.settings.store,
         )
         return self.start(settings)
 
     def start(
-        self, settings: Settings, number: int | None = None, peer: PeerId | None = None
+        self,
+        settings: Settings,
+        number: int | None = None,
+        peer: PeerId | None = None,
+        parts: Parts | None = None,
     ) -> Node:
-        """Start a node with these settings, at the next address or at the one of this number."""
-        process = self.virtual.start(settings, number=number, peer=peer)
-        self._processes[process.node], self._settings_of[process.node] = process, settings
+        """Start a node with these settings, at the next address or at the one of this number.
+
+        Without `parts` it has those of the world.
+        """
+        parts = parts or self.parts
+        process = self.virtual.start(settings, number=number, peer=peer, parts=parts)
+        self._processes[process.node] = process
+        self._made_of[process.node] = settings, parts
         self.nodes.append(process.node)
         return process.node
 
     def restart(self, killed: Node) -> Node:
         """Start a node without memory or identity at the address of one that was killed."""
-        return self.start(self._settings_of[killed], self._processes[killed].number)
+        settings, parts = self._made_of[killed]
+        return self.start(settings, self._processes[killed].number, parts=parts)
 
     def leave(self, node: Node, topic: Topic) -> None:
         """Let a node leave a topic politely; it stays alive."""

@@ -28,7 +28,7 @@ from zlib import crc32
 
 from camcast.doors.datagrams import Endpoint
 from camcast.engine.node import Node
-from camcast.engine.settings import Settings
+from camcast.engine.settings import Parts, Settings
 from camcast.virtual.climate import Climate
 from camcast.virtual.datagram_network import DatagramNetwork, HostPort, ip_of
 from camcast.virtual.event_queue import EventQueue
@@ -113,7 +113,12 @@ class VirtualNetwork:
     # -- who is there --------------------------------------------------------------------------
 
     def start(
-        self, settings: Settings, *, number: int | None = None, peer: PeerId | None = None
+        self,
+        settings: Settings,
+        *,
+        number: int | None = None,
+        peer: PeerId | None = None,
+        parts: Parts | None = None,
     ) -> Process:
         """Start a process at the next host, or at host `number`, with the identity `peer`."""
         if number is None:
@@ -129,7 +134,8 @@ class VirtualNetwork:
             trace = self._traces.setdefault(me.peer, Trace(me.peer, self._sink))
         now = self.queue.now
         # An event names its time in whole milliseconds, and so does the clock of a process begin.
-        node = Node(me, settings, self.protocol, Clock(now, round(1000 * now) / 1000), trace)
+        clock = Clock(now, round(1000 * now) / 1000)
+        node = Node(me, settings, self.protocol, clock, trace, parts=parts)
         process = Process(number, self._lives, me, node)
         process.datagrams = HostPort(
             self.datagrams, number, partial(self._receive_datagram, process)

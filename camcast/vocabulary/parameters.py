@@ -8,12 +8,14 @@ from numbers import Integral, Real
 from types import NoneType
 from typing import Any, Final, Literal
 
-from attrs import Attribute, field, frozen, validators
+from attrs import Attribute, asdict, evolve, field, frozen, validators
 
 from camcast.vocabulary.arguments import check_finite, check_type
 from camcast.vocabulary.batches import EVENTS_MAX
 
-RETENTION_SECONDS_MAX: Final = 600  # [PROTOCOLS 8] a batch tells its age up to 655 s
+RETENTION_SECONDS_MAX: Final = (
+    600  # chosen: a batch tells its age up to 655 s (docs/wire-format.md)
+)
 
 
 _KINDS: Final[Mapping[str, tuple[Any, str]]] = {
@@ -33,7 +35,7 @@ def _typed(_class: type, fields: list[Attribute[Any]]) -> list[Attribute[Any]]:
                 _of_kind(*_KINDS[str(one.type)]), *filter(None, [one.validator])
             )
         )
-        if str(one.type) in _KINDS
+        if str(one.type) in _KINDS and not getattr(one, "inherited", False)
         else one
         for one in fields
     ]
@@ -78,57 +80,10 @@ class Parameters:
     )
     """Fixes p_sel for every event, as the measurements of section 6.2 do; None: g/N_t."""
 
-    search_ttl: int = field(default=3, validator=[validators.ge(1), validators.le(16)])
-    """How far a search message travels (3.3, note 4). chosen: with 4 neighbours a step it
-    asks at most 84 processes."""
-
-    search_neighbours: int = field(default=4, validator=validators.ge(1))
-    """How many neighbours a search message is passed on to. chosen: see search_ttl."""
-
-    search_seconds: float = field(default=1.0, validator=validators.gt(0))
-    """How long a search waits before it widens by one ancestor (3.3). chosen: ten times a
-    round trip across the world."""
-
-    search_seconds_max: float = field(default=15.0, validator=validators.gt(0))
-    """A search that has reached the root doubles its pause up to this. chosen: a new
-    super-community is found within a quarter of a minute, at 4 messages a minute."""
-
-    check_seconds: float = field(default=5.0, validator=validators.gt(0))
-    """Period of the super-topic table's upkeep (3.4). chosen: g of N_t check in a period, so
-    a community of 1,000 looks at its links once a second."""
-
-    check_timeout_seconds: float = field(default=2.0, validator=validators.gt(0))
-    """A super-process that has not answered for so long has failed. chosen: six times the 95 %
-    quantile of the round trips in the PlanetLab matrix, 325 ms."""
-
-    refresh_probability: float = field(default=0.1, validator=[validators.ge(0), validators.le(1)])
-    """How often a check asks for fresh super-processes although enough are alive, to spread
-    load (3.4; 001, 4.2 "even if available"). chosen: one check in ten."""
-
-    batch_events_max: int = field(
-        default=EVENTS_MAX, validator=[validators.ge(1), validators.le(EVENTS_MAX)]
-    )
-    """How many events that a process publishes in one instant travel as one batch, and share their
-    draws. With 1 each event has its own draw at each process, as in the papers. [DESIGN 4]"""
-
     as_printed: bool = False
     """Whether p_a and the fan-out are as the paper prints them: p_a = a/z, however few there are
     in the community or in the super-topic table, and floor(ln N_t + c) + 1 copies, as the loop of
     Figure 8 sends. [CAMCAST 3.5, Figure 8]"""
-
-    spread: Literal["infect", "tree"] = field(
-        default="infect", validator=validators.in_(("infect", "tree"))
-    )
-    """How events spread inside a community whose protocol leaves that open (CAMCAST, multicast):
-    every process sends each to a few others, or the busy streams along trees
-    (`camcast.protocols.tree`), which need repair: without it they infect and die, too."""
-
-    retention_seconds: float = field(
-        default=120.0,
-        validator=[validators.ge(0), validators.le(RETENTION_SECONDS_MAX)],
-    )
-    """For how long after its publication an event is kept for those that have missed it, where
-    events are repaired; with 0 the community repairs none. [PROTOCOLS 8]"""
 
     @tau.default
     def _tau_default(self) -> int:
@@ -169,13 +124,96 @@ class Parameters:
         return min(1.0, self.a * scarcity / max(links, 1))
 
 
-PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
+@frozen(kw_only=True, field_transformer=_typed)
+class CommunitySettings(Parameters):
+    """The parameters of the paper, and what this implementation settles beside them.
+
+    It stands wherever `Parameters` do. Raises as these.
+
+    Args:
+        search_seconds: The pause of a search for super-processes. More: links to super-topics come
+            later. Less: messages to ancestors that the next answer would have spared.
+        search_seconds_max: The longest such pause, where no super-topic has any process. More:
+            a super-community that is founded later is found later. Less: more messages till then.
+        check_seconds: The period in which links to super-topics are looked at. More: dead links
+            stay longer, and upward messages to them are lost. Less: more messages for upkeep.
+        refresh_probability: How often fresh links are asked for without need. More: the load of
+            upward messages is spread better. Less: fewer messages for upkeep.
+        batch_events_max: How many events of one instant travel together. More: less CPU and fewer
+            bytes an event. Less: the fates of events depend less on each other.
+        spread: ``"infect"``: an event goes to ceil(ln N + c) random processes from each, the
+            paper's way; ``"tree"``: the events of a busy publisher go along a tree, a copy a
+            process.
+        retention_seconds: How long events are kept for processes that have missed them. More:
+            longer interruptions are made good. Less: less memory; 0: none is kept.
+
+    Example:
+        ``manager.community(".logs", parameters=CommunitySettings(c=3, retention_seconds=10))``
+    """
+
+    search_seconds: float = field(default=1.0, validator=validators.gt(0))
+    """How long a search waits before it widens by one ancestor (3.3). chosen: ten times a
+    round trip across the world."""
+
+    search_seconds_max: float = field(default=15.0, validator=validators.gt(0))
+    """A search that has reached the root doubles its pause up to this. chosen: a new
+    super-community is found within a quarter of a minute, at 4 messages a minute."""
+
+    check_seconds: float = field(default=5.0, validator=validators.gt(0))
+    """Period of the super-topic table's upkeep (3.4). chosen: g of N_t check in a period, so
+    a community of 1,000 looks at its links once a second."""
+
+    refresh_probability: float = field(default=0.1, validator=[validators.ge(0), validators.le(1)])
+    """How often a check asks for fresh super-processes although enough are alive, to spread
+    load (3.4; 001, 4.2 "even if available"). chosen: one check in ten."""
+
+    batch_events_max: int = field(
+        default=EVENTS_MAX, validator=[validators.ge(1), validators.le(EVENTS_MAX)]
+    )
+    """How many events that a process publishes in one instant travel as one batch, and share their
+    draws. With 1 each event has its own draw at each process, as in the papers. chosen: as many as
+    the wire allows; the events of a batch cost one draw."""
+
+    spread: Literal["infect", "tree"] = field(
+        default="infect", validator=validators.in_(("infect", "tree"))
+    )
+    """How events spread inside a community whose protocol leaves that open (CAMCAST, multicast):
+    every process sends each to a few others, or the busy streams along trees
+    (`camcast.protocols.tree`), which need repair: without it they infect and die, too."""
+
+    retention_seconds: float = field(
+        default=120.0,
+        validator=[validators.ge(0), validators.le(RETENTION_SECONDS_MAX)],
+    )
+    """For how long after its publication an event is kept for those that have missed it, where
+    events are repaired; with 0 the community repairs none. chosen: a minute of being cut off, and
+    another to be asked."""
+
+    def with_parameters(self, parameters: Parameters) -> CommunitySettings:
+        """Return these settings with the paper's parameters from elsewhere.
+
+        `CommunitySettings` replace all of them.
+        """
+        if isinstance(parameters, CommunitySettings):
+            return parameters
+        return evolve(self, **asdict(parameters))
+
+
+def settings_of(parameters: Parameters) -> CommunitySettings:
+    """Return the settings that a community with these parameters has by default."""
+    return CommunitySettings().with_parameters(parameters)
+
+
+PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {"paper": {"as_printed": True}}
+"""`Parameters` by the name of a preset. ``paper``: what the paper's sections 3 and 6.1 print."""
+
+SETTINGS_PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
     "paper": {
-        "as_printed": True,
+        **PRESETS["paper"],
         "batch_events_max": 1,
         "refresh_probability": 0.0,
         "retention_seconds": 0.0,
     }
 }
-"""Parameters by the name of a preset. ``paper``: what the paper's sections 3 and 6.1 print, and
-nothing that this project has added to it."""
+"""`CommunitySettings` by the name of a preset. ``paper``: the paper's parameters as printed, and
+nothing that this project has added."""

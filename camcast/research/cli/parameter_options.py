@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, TypeVar
 
 import attrs
@@ -13,7 +14,12 @@ from camcast.doors.options import OptionError
 from camcast.doors.plugs import find_backend, find_protocol
 from camcast.research.cli.probability import probability_option
 from camcast.research.scenarios.base import BaseScenario
-from camcast.vocabulary.parameters import PRESETS, Parameters
+from camcast.vocabulary.parameters import (
+    PRESETS,
+    SETTINGS_PRESETS,
+    CommunitySettings,
+    Parameters,
+)
 
 S = TypeVar("S", bound=BaseScenario)
 
@@ -38,16 +44,19 @@ class ParameterOptions:
         ),
     ] = None
 
-    def parameters(self, before: Parameters | None = None, tau: int | None = None) -> Parameters:
-        """Return the parameters `before` with what was given, and with those of the preset.
+    def parameters(self) -> Parameters:
+        """Return the parameters that were given, and those of the preset. Raises as `over`."""
+        return Parameters(**self._given() | self._of_preset(PRESETS))
+
+    def over(self, before: CommunitySettings, tau: int | None = None) -> CommunitySettings:
+        """Return the settings `before` with what was given, and with those of the preset.
 
         Raises `ValueError` for a value out of range, and `OptionError` for an unknown preset.
         """
-        given = options.given(c=self.c, g=self.g, a=self.a, z=self.z, tau=tau, p_sel=self.p_sel)
-        values = {} if before is None else attrs.asdict(before)
+        given, values = self._given() | options.given(tau=tau), attrs.asdict(before)
         if "z" in given:
-            values.pop("tau", None)  # its default follows z
-        return Parameters(**values | given | self._of_preset())
+            values.pop("tau")  # its default follows z
+        return CommunitySettings(**values | given | self._of_preset(SETTINGS_PRESETS))
 
     def with_preset(self, scenario: S) -> S:
         """Return a scenario with the preset's parameters, and its membership's of that name.
@@ -59,14 +68,17 @@ class ParameterOptions:
         backend = find_backend(find_protocol(scenario.protocol).membership or scenario.membership)
         return attrs.evolve(
             scenario,
-            parameters=attrs.evolve(scenario.parameters, **self._of_preset()),
+            parameters=attrs.evolve(scenario.parameters, **self._of_preset(SETTINGS_PRESETS)),
             options={**backend.as_printed, **scenario.options},
         )
 
-    def _of_preset(self) -> dict[str, Any]:
-        if self.preset not in (None, *PRESETS):
-            raise OptionError(f"unknown preset {self.preset!r}; there is: {', '.join(PRESETS)}")
-        return dict(PRESETS[self.preset]) if self.preset else {}
+    def _given(self) -> dict[str, Any]:
+        return options.given(c=self.c, g=self.g, a=self.a, z=self.z, p_sel=self.p_sel)
+
+    def _of_preset(self, presets: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        if self.preset not in (None, *presets):
+            raise OptionError(f"unknown preset {self.preset!r}; there is: {', '.join(presets)}")
+        return dict(presets[self.preset]) if self.preset else {}
 
 
 PARAMETERS: Final = ParameterOptions()

@@ -92,7 +92,7 @@ def run(
         chosen = _base(scenario, community, sizes, workload_given)
         chosen = attrs.evolve(
             chosen,
-            parameters=parameters.parameters(chosen.parameters, tau),
+            parameters=parameters.over(chosen.parameters, tau),
             workload=_merged(chosen, workload_given, kill),
         )
         chosen = parameters.with_preset(experiment.over(chosen, protocol, kill))

@@ -9,7 +9,7 @@ from typing import Final
 from camcast.research.scenarios.live import Scenario
 from camcast.research.scenarios.workload import Workload
 from camcast.research.workloads.flights import DEPARTURES, SECONDS_PER_MINUTE
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import Topic
 
 ROOT_NODES: Final = 8  # chosen: as an airport; with the others 118 nodes
@@ -43,7 +43,7 @@ def departures() -> Scenario:
             gap_seconds_max=GAP_MINUTES_MAX * SECONDS_PER_MINUTE,
             speed=publications[-1].at_seconds / REPLAY_SECONDS,
         ),
-        parameters=Parameters(c=5, g=10, a=3, z=3),
+        parameters=CommunitySettings(c=5, g=10, a=3, z=3),
     )
 
 

@@ -41,7 +41,7 @@ from camcast.virtual.network import Process, VirtualNetwork
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.outbox import Deliver
-from camcast.vocabulary.parameters import PRESETS, Parameters
+from camcast.vocabulary.parameters import SETTINGS_PRESETS, CommunitySettings
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.wire import FRAME_HEADER
 
@@ -54,7 +54,7 @@ COMMUNITIES: Final = ("g", "d", "a")  # [CAMCAST 6.2.1] published in g; the root
 SIZES: Final = (79, 28, 7)  # [CAMCAST 6.2.1: of V2 and V3] the same for all, to compare them
 SIZES_AS_PRINTED: Final[Mapping[str, tuple[int, ...]]] = {"scamp": (84, 27, 7)}  # [CAMCAST 6.2.1]
 P_SEL: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # [CAMCAST 6.2.1, 6.2.2: 0.01 is in Fig. 24]
-PARAMETERS: Final = Parameters(c=0, a=2, z=4)  # [CAMCAST 6.2.1]
+PARAMETERS: Final = CommunitySettings(c=0, a=2, z=4)  # [CAMCAST 6.2.1]
 
 EVENTS: Final = 60
 """For each p_sel in a run, live. chosen: a mean over a run's events is known to ±0.1 or less."""
@@ -125,8 +125,10 @@ class MembershipsPlan(Plan):
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
-        if self.preset is not None and self.preset not in PRESETS:
-            raise ValueError(f"unknown preset {self.preset!r}; there is: {', '.join(PRESETS)}")
+        if self.preset is not None and self.preset not in SETTINGS_PRESETS:
+            raise ValueError(
+                f"unknown preset {self.preset!r}; there is: {', '.join(SETTINGS_PRESETS)}"
+            )
         if not self.memberships or len(set(self.memberships)) < len(self.memberships):
             raise ValueError("give each membership that is to be compared once, and one at least")
         for name in self.memberships:
@@ -196,9 +198,9 @@ def options_of(given: Given) -> dict[str, object]:
     return {**backend.as_printed, **small}  # [CAMCAST 6.2.1] topic tables of ln N
 
 
-def parameters_of(given: Given) -> Parameters:
+def parameters_of(given: Given) -> CommunitySettings:
     """Return the parameters of a cell (6.2.1), but for p_sel."""
-    return attrs.evolve(PARAMETERS, **PRESETS.get(given.get("preset", ""), {}))
+    return attrs.evolve(PARAMETERS, **SETTINGS_PRESETS.get(given.get("preset", ""), {}))
 
 
 def seed_of(given: Given) -> int:

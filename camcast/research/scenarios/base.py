@@ -15,7 +15,7 @@ from camcast.research.scenarios.toml_file import TomlFile
 from camcast.research.scenarios.workload import Workload
 from camcast.research.workloads import Publication
 from camcast.vocabulary.errors import CamcastError
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings, settings_of
 from camcast.vocabulary.printable import printable
 from camcast.vocabulary.topics import Topic
 
@@ -67,7 +67,7 @@ class BaseScenario:
     membership: str = "scamp"
     options: Mapping[str, object] = field(factory=dict)
     """The parameters of the membership, as `CommunityManager` takes them."""
-    parameters: Parameters = field(factory=Parameters)
+    parameters: CommunitySettings = field(factory=CommunitySettings, converter=settings_of)
     repair: bool = False
     """Whether processes ask for events they missed (`camcast.engine.repair`); not in the papers."""
     seed: int = 1

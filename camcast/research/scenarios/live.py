@@ -1,7 +1,7 @@
 """Live scenarios: experiments with real processes, and the built-in one of the paper.
 
 A scenario file has the fields of `Scenario` as keys; its tables have those of `Workload` and
-`Parameters`, the membership's options, and topics with their sizes::
+`CommunitySettings`, the membership's options, and topics with their sizes::
 
     seed = 1
     processes = 2
@@ -30,7 +30,7 @@ from camcast.research.scenarios.base import BaseScenario, ScenarioError
 from camcast.research.scenarios.workload import Workload
 from camcast.research.workloads import Publication
 from camcast.vocabulary.arguments import NOT_NEGATIVE, PROBABILITY
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import Topic
 
 EVENTS_MAX: Final = 1_000_000  # chosen: 1 GB, as all are made before the first is published
@@ -131,7 +131,7 @@ def paper() -> Scenario:
         workload=Workload(topic=Topic(("d", "g"))),
         options={"c": 0},
         repair=False,
-        parameters=Parameters(c=0, a=2, z=4),  # [CAMCAST 6.2.1]
+        parameters=CommunitySettings(c=0, a=2, z=4),  # [CAMCAST 6.2.1]
     )
 
 

@@ -17,7 +17,7 @@ import attrs
 
 from camcast.doors.plugs import find_discovery, find_protocol, membership_for
 from camcast.engine.node import Node
-from camcast.engine.settings import Settings
+from camcast.engine.settings import Parts, Settings
 from camcast.engine.store import Store
 from camcast.interests.interest import Interest, attributes_of
 from camcast.observe.trace_reading import Published
@@ -100,6 +100,7 @@ class _Run:
         self._publishers: dict[tuple[str, Topic], Process] = {}
         self._constraints = [Interest.parse(c) if c else None for c in scenario.constraints]
         self._gateway: Process | None = None
+        self._parts = Parts(store=Store() if scenario.repair else None)
         self._settings = self._make_settings()
         self._lying = stream(scenario.seed, "churn", "liars")
         self._authority: StubAuthority | None = None
@@ -127,11 +128,10 @@ class _Run:
             parameters=scenario.parameters,
             protocol=self._protocol,
             topics=tuple(scenario.communities),
-            store=Store() if scenario.repair else None,
         )
         if ideal:
             return settings
-        self._gateway = self._network.start(settings)
+        self._gateway = self._network.start(settings, parts=self._parts)
         return attrs.evolve(settings, gateways={ROOT: (self._gateway.me.address,)})
 
     # -- the course of a run -------------------------------------------------------------------
@@ -223,12 +223,12 @@ class _Run:
     def _join(
         self, topic: Topic, number: int | None = None, same: Process | None = None
     ) -> Process:
-        peer, settings = None if same is None else same.me.peer, self._settings
+        peer, parts = None if same is None else same.me.peer, self._parts
         if self._authority is not None:  # the identity is drawn as the network draws it
             peer = peer or new_peer_id(self._network.protocol.randbytes)
             signatures = StubSignatures(peer, self._authority)
-            settings = attrs.evolve(settings, signatures=signatures)
-        process = self._network.start(settings, number=number, peer=peer)
+            parts = attrs.evolve(parts, signatures=signatures)
+        process = self._network.start(self._settings, number=number, peer=peer, parts=parts)
         self._topics[process.number] = topic
         self._lives[process.number] = process
         self._record.born(process)

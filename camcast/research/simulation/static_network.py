@@ -30,6 +30,7 @@ from camcast.virtual.climate import Climate, Constant
 from camcast.virtual.network import Process, VirtualNetwork, address_of
 from camcast.vocabulary.identity import Contact, new_peer_id
 from camcast.vocabulary.outbox import Deliver, Finding
+from camcast.vocabulary.parameters import settings_of
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic
 
@@ -97,7 +98,7 @@ class DealtNetwork:
             backend=backend,
             discovery=_Silence,
             parameters=attrs.evolve(
-                community.parameters,
+                settings_of(community.parameters),
                 check_seconds=_NEVER,
                 search_seconds=_NEVER,
                 search_seconds_max=_NEVER,

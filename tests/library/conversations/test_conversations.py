@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 
 from camcast.doors.plugs import find_backend
@@ -21,10 +20,11 @@ from camcast.engine.liveness_messages import Answer, Heartbeat, Probe
 from camcast.engine.node import Node
 from camcast.engine.publisher import BUSY_EVENTS
 from camcast.engine.repair.messages import Have
+from camcast.engine.settings import Parts
 from camcast.engine.store import Store
 from camcast.testing.world import World, name_of
 from camcast.vocabulary.batches import Batch
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import Topic
 from membership.scamp.messages import Copy, Kept, Renew, Subscribe
 from overlays.gateways import Announce, Ask, Members, Nobody, Unknown
@@ -56,7 +56,7 @@ class Story:
 
     def repair(self) -> None:
         """Let processes that are started from now on ask again for what they missed."""
-        self.network.settings = attrs.evolve(self.network.settings, store=Store())
+        self.network.parts = Parts(store=Store())
 
     def process(self, *gateways: Node, **parameters: Any) -> Node:
         """Start a process that knows these gateways."""
@@ -64,7 +64,7 @@ class Story:
         return self.network.add(
             tuple(gateway.me.address for gateway in gateways),
             options=self.options,
-            parameters=Parameters(**{**defaults, **parameters}),
+            parameters=CommunitySettings(**{**defaults, **parameters}),
             backend=self.membership,
         )
 

@@ -22,7 +22,7 @@ from camcast.security.datagram_seal import DatagramSeal
 from camcast.security.keys import SecretKey
 from camcast.security.taken_once import NONCE_BYTES, DatagramError
 from camcast.testing.world import World
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import ROOT, Topic
 from tests.authority import ADA, CLUB, EVE
 from tests.library.hostile.mutator import Mutator, records_of
@@ -43,7 +43,7 @@ def of_camcast(backend: str, **parameters: object) -> World:
     """Six processes of three levels, one of which everybody asks first."""
     world = World(seed=5, repair=True)
     nodes: list[Node] = []
-    chosen = Parameters(check_seconds=2, **parameters)  # type: ignore[arg-type]  # of one kind
+    chosen = CommunitySettings(check_seconds=2, **parameters)  # type: ignore[arg-type]  # of one kind
     for topics in ((ROOT,), (A, AB), (A,), (A,), (AB,), (ROOT,)):
         gateways = tuple(node.me.address for node in nodes[:1])
         node = world.add(gateways, backend=backend, parameters=chosen)

@@ -36,14 +36,15 @@ PULL = GREETING + ready({"Socket-Type": b"PULL"})
 
 _VICTIM = """
 import asyncio, json, resource, sys
-from camcast import CommunityManager, Parameters
+from camcast import CommunityManager, CommunitySettings
 
 async def main(settings, descriptors):
     if descriptors:
         resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
     async with CommunityManager(**settings) as manager:
         # The honest events that are kept for repair are not the attack's: little is kept of them.
-        community = await manager.join(".hostile", parameters=Parameters(retention_seconds=5))
+        settings = CommunitySettings(retention_seconds=5)
+        community = await manager.join(".hostile", parameters=settings)
         payloads = set()
         await manager.join(".attacked")
         async def take(event):

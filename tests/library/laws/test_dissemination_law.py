@@ -18,7 +18,7 @@ from camcast.engine.node import Node
 from camcast.research.simulation.dealt_table import dealt_tables
 from camcast.testing.world import World
 from camcast.vocabulary.events import EventId
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings, Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from tests.library.laws.communities import TOPIC, grow
 
@@ -193,7 +193,7 @@ def test_upward_messages(p_sel: float, a: float, z: int) -> None:
     One process sends B.Bin(z, a/z) with B ~ Bernoulli(p_sel): the variance follows.
     """
     net = World(3)
-    parameters = Parameters(c=6, a=a, z=z, p_sel=p_sel, check_seconds=NO_UPKEEP)
+    parameters = CommunitySettings(c=6, a=a, z=z, p_sel=p_sel, check_seconds=NO_UPKEEP)
     nodes = uniform(net, {ROOT: 10, TOPIC: 40}, parameters)
     events = 150
     counts = reached(net, publish(net, nodes, events, TOPIC), TOPIC)
@@ -207,7 +207,7 @@ def test_upward_messages(p_sel: float, a: float, z: int) -> None:
 def test_p_sel_makes_g_links() -> None:
     """3.5: p_sel = g/N: "gt represents the number of processes that try"; 99.9 %."""
     net = World(4)
-    parameters = Parameters(c=6, g=5, a=3, z=3, check_seconds=NO_UPKEEP)
+    parameters = CommunitySettings(c=6, g=5, a=3, z=3, check_seconds=NO_UPKEEP)
     nodes = uniform(net, {ROOT: 10, TOPIC: 50}, parameters)
     publish(net, nodes, 100, TOPIC)
     links = sum(node.counters.upward_sent for node in nodes) / 3
@@ -223,7 +223,7 @@ def test_pit_of_equation_6() -> None:
     """
     size, p_sel, z, a, p_succ, events = 40, 0.03, 3, 1.0, 0.5, 200
     net, weather = World(5), Random(5)
-    parameters = Parameters(c=6, a=a, z=z, p_sel=p_sel, check_seconds=NO_UPKEEP)
+    parameters = CommunitySettings(c=6, a=a, z=z, p_sel=p_sel, check_seconds=NO_UPKEEP)
     nodes = uniform(net, {ROOT: 10, TOPIC: size}, parameters)
     below = {node.me.address for node in nodes}
     net.cut(

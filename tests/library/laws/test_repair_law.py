@@ -28,7 +28,7 @@ from camcast.virtual.network import Process
 from camcast.vocabulary.events import StreamId
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import Deliver
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.wire import Kind
 from overlays.gateways import GatewayDiscovery
@@ -203,7 +203,7 @@ def test_repair_costs_little_along_a_tree_where_nothing_is_missing() -> None:
     scenario = OnePublisher(
         communities={ROOT: 50},
         workload=Workload(topic=ROOT, events=800, rate=200),
-        parameters=Parameters(spread="tree"),
+        parameters=CommunitySettings(spread="tree"),
         duration_seconds=10,
         repair=True,
     )
@@ -244,7 +244,7 @@ def test_events_of_a_stream_each_cost_bounded_bytes_and_memory() -> None:
     world = World(1, repair=True)
     nodes = [world.join(ROOT) for _ in range(8)]
     world.run(10.0)
-    store, rng = world.settings.store, random.Random(1)
+    store, rng = world.parts.store, random.Random(1)
     assert store is not None
     seconds, rate, repair, delivered = 120, 200, 0, 0
 

@@ -16,12 +16,12 @@ from camcast.engine.node import Node
 from camcast.protocols.tree import CHILDREN_FIRST, Tree
 from camcast.testing.world import World
 from camcast.vocabulary.events import EventId
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings, Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from tests.library.laws.overlay_graphs import graph_of
 
 A = Topic.parse(".a")
-TREE = Parameters(c=2, spread="tree")
+TREE = CommunitySettings(c=2, spread="tree")
 NODES = 30
 RATE = 20.0  # events a second and publisher: busy, and quick to simulate
 SETTLED = 15.0  # in which tables have filled, and after which repair has had its say

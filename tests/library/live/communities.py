@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from camcast import Community, CommunityManager, Parameters, Received
+from camcast import Community, CommunityManager, CommunitySettings, Received
 from membership.scamp.scamp import Scamp
 from tests.patience import eventually
 
 # Quick repairs, and nobody is suspected for being slow: what is dropped was told to leave.
 OPTIONS = {"heartbeat_seconds": 0.1, "suspect_after": 200}
 # p_sel = p_a = 1 in small communities, so that an event climbs for certain.
-CERTAIN = Parameters(a=3.0, search_seconds=0.2, check_seconds=0.5)
+CERTAIN = CommunitySettings(a=3.0, search_seconds=0.2, check_seconds=0.5)
 
 
 @asynccontextmanager

@@ -18,9 +18,9 @@ from camcast import (
     AddressInUse,
     Change,
     CommunityError,
+    CommunitySettings,
     GatewayTimeout,
     NotReady,
-    Parameters,
     Received,
     ReceivedBatch,
     TopicError,
@@ -29,7 +29,7 @@ from camcast.app import blocking
 from camcast.inbox.received import Gap
 from tests.patience import PATIENCE_SECONDS, wait_until
 
-CERTAIN = Parameters(a=3.0, search_seconds=0.2)
+CERTAIN = CommunitySettings(a=3.0, search_seconds=0.2)
 
 
 def payloads(items: Iterable[Received | Gap]) -> list[bytes]:

@@ -12,8 +12,8 @@ import pytest
 from camcast import (
     CommunityError,
     CommunityManager,
+    CommunitySettings,
     GatewayTimeout,
-    Parameters,
     Received,
     Subscription,
 )
@@ -23,7 +23,7 @@ from tests.patience import eventually, live
 
 MEMBERSHIPS = ("dht", "hybrid")
 # p_sel = p_a = 1 in small communities, so that an event climbs for certain.
-CERTAIN = Parameters(a=3.0, search_seconds=0.2, check_seconds=0.5)
+CERTAIN = CommunitySettings(a=3.0, search_seconds=0.2, check_seconds=0.5)
 
 
 async def next_of(events: Subscription) -> Received:

@@ -7,7 +7,7 @@ from unittest import mock
 
 import pytest
 
-from camcast import CommunityManager, Missed, Parameters
+from camcast import CommunityManager, CommunitySettings, Missed
 from tests.library.live.communities import Inbox
 from tests.patience import eventually, live
 
@@ -17,7 +17,7 @@ RETENTION = 1.0
 @pytest.mark.slow  # ten seconds pass before anything is given up
 @live
 async def test_who_is_cut_off_for_longer_than_the_retention_is_told_what_it_missed() -> None:
-    parameters = Parameters(retention_seconds=RETENTION)
+    parameters = CommunitySettings(retention_seconds=RETENTION)
     async with (
         CommunityManager(parameters=parameters) as first,
         CommunityManager(parameters=parameters, gateways=[first.address]) as second,

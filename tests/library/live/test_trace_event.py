@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from camcast import CommunityManager, Missed, Overflow, Parameters, Received
+from camcast import CommunityManager, CommunitySettings, Missed, Overflow, Received
 from camcast.app import blocking
 from camcast.doors.transport import PipeLimits
 from camcast.engine.guard.signing import Signing
@@ -192,7 +192,10 @@ async def test_what_nobody_keeps_any_more_is_out_of_retention(tmp_path: Path) ->
         PipeLimits(record_bytes_max=RECORD_BYTES_MAX, queue_bytes_max=2000),
         frame_header=FRAME_HEADER,
     )
-    settings: dict[str, Any] = {"options": OPTIONS, "parameters": Parameters(retention_seconds=1)}
+    settings: dict[str, Any] = {
+        "options": OPTIONS,
+        "parameters": CommunitySettings(retention_seconds=1),
+    }
     async with (
         CommunityManager(pipes=narrow, control=tmp_path / "narrow", **settings) as first,
         CommunityManager(gateways=[first.address], control=tmp_path / "far", **settings) as second,

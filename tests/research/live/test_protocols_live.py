@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from camcast import Community, Parameters, Received
+from camcast import Community, CommunitySettings, Parameters, Received
 from camcast.doors.plugs import PROTOCOL_GROUP, find_protocol, installed
 from camcast.research.systems.baselines import population as baselines
 from camcast.research.systems.baselines.setting import baseline
@@ -43,7 +43,7 @@ OPTIONS: dict[str, dict[str, object]] = {
     "percolation": {"gamma": 1.0, "tick_seconds": 0.1},
 }
 # An event climbs for certain, and goes to everybody in a table.
-CERTAIN = Parameters(c=8, a=3.0, p_sel=1.0, search_seconds=0.1, check_seconds=0.3)
+CERTAIN = CommunitySettings(c=8, a=3.0, p_sel=1.0, search_seconds=0.1, check_seconds=0.3)
 
 
 @pytest.mark.parametrize("protocol", installed(PROTOCOL_GROUP))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from math import ceil, log
 
 import pytest
+from camcast.engine.links import CHECK_TIMEOUT_SECONDS
 
 from camcast.engine.node import Node
 from camcast.testing.world import World
 from camcast.vocabulary.events import EventId
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings, Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from tests.library.laws.communities import grow
 
@@ -17,7 +18,7 @@ A = Topic.parse(".a")
 AB = Topic.parse(".a.b")
 ABC = Topic.parse(".a.b.c")
 AX = Topic.parse(".a.x")
-SURE = Parameters(c=5, p_sel=1.0, a=3.0, z=3)  # every member links upward, to all it knows
+SURE = CommunitySettings(c=5, p_sel=1.0, a=3.0, z=3)  # every member links upward, to all it knows
 
 
 @pytest.fixture
@@ -212,7 +213,7 @@ def test_3_4_dead_super_processes_are_replaced(net: World) -> None:
     dead = root[6:]
     for node in dead:
         net.kill(node)
-    net.run(3 * SURE.check_seconds * 1.5 + SURE.check_timeout_seconds)
+    net.run(3 * SURE.check_seconds * 1.5 + CHECK_TIMEOUT_SECONDS)
     for node in a:
         level, known = links(node, A)
         assert level == ROOT

@@ -18,7 +18,7 @@ from camcast.vocabulary.batches import Batch, make_batch
 from camcast.vocabulary.events import EventId, StreamId, stream_id
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.outbox import Send
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings, Parameters
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.trace import ListSink
 from camcast.vocabulary.wire import FRAME_HEADER, event_head
@@ -148,7 +148,7 @@ def test_what_comes_in_one_frame_is_spread_as_one_piece_to_the_same_peers() -> N
 
 
 def test_with_batches_of_one_each_event_has_its_own_draw() -> None:
-    world = World(parameters=Parameters(c=0, batch_events_max=1))
+    world = World(parameters=CommunitySettings(c=0, batch_events_max=1))
     nodes = [world.join(A) for _ in range(8)]
     world.run(10.0)
     node = nodes[3]

@@ -13,7 +13,7 @@ from camcast.engine.publisher import (
 )
 from camcast.testing.world import World
 from camcast.vocabulary.batches import BODY_BYTES_MAX, EVENTS_MAX, TREE, Batch
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import Topic
 
 A, B = Topic.parse(".a"), Topic.parse(".b")
@@ -120,7 +120,7 @@ def flags_of_bursts(world: World, node: Node, *bursts: tuple[float, int]) -> lis
 
 
 def test_a_stream_is_busy_from_so_many_events_in_a_second_on() -> None:
-    world = World(parameters=Parameters(spread="tree"), repair=True)
+    world = World(parameters=CommunitySettings(spread="tree"), repair=True)
     node = world.join(A)
     few = BUSY_EVENTS - 1
     slow = [(1.1, few)] * 3
@@ -130,7 +130,7 @@ def test_a_stream_is_busy_from_so_many_events_in_a_second_on() -> None:
 
 def test_no_stream_is_busy_where_there_are_no_trees() -> None:
     for spread, repair in (("infect", True), ("tree", False)):
-        world = World(parameters=Parameters(spread=spread), repair=repair)  # type: ignore[arg-type]  # mypy joins them to str
+        world = World(parameters=CommunitySettings(spread=spread), repair=repair)  # type: ignore[arg-type]  # mypy joins them to str
         assert flags_of_bursts(world, world.join(A), (1.0, EVENTS_MAX)) == [False]
 
 
@@ -142,7 +142,7 @@ def test_streams_have_the_numbers_that_were_reserved() -> None:
         return 10 * at_least
 
     world = World()
-    node = world.start(evolve(world.settings, reserve_numbers=reserve))
+    node = world.start(world.settings, parts=evolve(world.parts, reserve_numbers=reserve))
     node.join(A, world.now)
     ways = [number / (NUMBERS_RESERVED + 1) for number in range(NUMBERS_RESERVED + 1)]
     streams = [node.publish(A, b"", world.now, upward_probability=way).id.number for way in ways]

@@ -16,6 +16,7 @@ from camcast.doors.membership import Membership
 from camcast.engine.asked_lately import AskedLately
 from camcast.engine.link_messages import (
     DECODER,
+    SEARCH_TTL,
     AnsContact,
     Gone,
     NewProcess,
@@ -38,7 +39,7 @@ from camcast.testing.world import World
 from camcast.vocabulary import messages, wire
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import ROOT, GroupId, Topic
 from camcast.vocabulary.wire import Kind
 from tests.event_frames import batch_of, frame_of
@@ -87,7 +88,7 @@ class Bench(LoneProcess):
     def __init__(self, size: float = 1.0, super_topic: Topic = ABC, **parameters: Any) -> None:
         super().__init__(ME, DECODER)
         self.now = 0.0
-        self.parameters = Parameters(**{"refresh_probability": 0.0, **parameters})
+        self.parameters = CommunitySettings(**{"refresh_probability": 0.0, **parameters})
         self.liveness = self.answered_liveness(ABCD.group)
         self.links = SuperTopicTable(
             super_topic,
@@ -153,7 +154,7 @@ def test_the_scope_widens_by_one_ancestor_a_timeout() -> None:
         [(asked, request)] = bench.said_of(ReqContact)
         assert asked == [NEIGHBOUR.address]
         assert list(request.topics) == scope
-        assert request.ttl == bench.parameters.search_ttl
+        assert request.ttl == SEARCH_TTL
         assert bench.fire("search") == 1.0
 
 
@@ -227,7 +228,7 @@ class Relay(LoneProcess):
             known=lambda group, wanted: by_group.get(group, [])[:wanted],
             neighbours=lambda k: list(contacts(*range(1, 21)))[:k],
             outlet=lambda group: self.outlet(Kind.LINKS, group),
-            parameters=Parameters(**parameters),
+            parameters=CommunitySettings(**parameters),
         )
 
     def ask(
@@ -254,7 +255,7 @@ def test_who_knows_only_the_searcher_passes_the_search_on() -> None:
 
 
 def test_who_does_not_know_passes_on_in_the_searchers_name_while_the_ttl_lasts() -> None:
-    relay = Relay({}, search_neighbours=4)
+    relay = Relay({})
     [(to, sender, passed_on)] = relay.ask(b"s" * 8, ttl=3)
     assert to == [contact(number).address for number in (2, 3, 4, 5)]  # four, not the searcher
     assert sender == contact(1).address
@@ -265,7 +266,7 @@ def test_who_does_not_know_passes_on_in_the_searchers_name_while_the_ttl_lasts()
 
 
 def test_a_hostile_ttl_is_clamped() -> None:
-    [(_, _, passed_on)] = Relay({}, search_ttl=3).ask(b"s" * 8, ttl=2**63)
+    [(_, _, passed_on)] = Relay({}).ask(b"s" * 8, ttl=2**63)
     assert isinstance(passed_on, ReqContact)
     assert passed_on.ttl == 2
 
@@ -586,7 +587,7 @@ def test_strangers_neither_fill_nor_flush_the_cold_list() -> None:
 
 def searching_processes(topics: int) -> tuple[World, list[Node]]:
     """Start ten processes, each in so many topics whose super-topic nobody is in."""
-    world = World(parameters=Parameters(refresh_probability=0.0))
+    world = World(parameters=CommunitySettings(refresh_probability=0.0))
     return world, [world.join(*(Topic.parse(f".t{n}") for n in range(topics))) for _ in range(10)]
 
 
@@ -827,7 +828,7 @@ def test_who_took_over_a_dead_super_processes_address_gets_few_events(topic: Top
 
     Before, who never was in the community answered nothing, and got every event.
     """
-    never = Parameters(check_seconds=1e6, p_sel=1.0, a=3.0)
+    never = CommunitySettings(check_seconds=1e6, p_sel=1.0, a=3.0)
     network, [dead, low] = network_of(ROOT, A, parameters=never)
     assert network.run(10, until=lambda: link_of(low, A).nearest()[1] == [dead.me])
     network.kill(dead)
@@ -853,7 +854,7 @@ def test_goodbyes_to_the_senders_of_events_are_bounded() -> None:
 
 def test_the_links_learn_at_once_of_a_death_that_the_membership_has_found() -> None:
     """Of the own checks none comes in the time: only the membership of `.a.b` asks."""
-    never = Parameters(check_seconds=1e6)
+    never = CommunitySettings(check_seconds=1e6)
     network, [both, low, *_] = network_of(*[AB] * 4, parameters=never)
     join(network, both, A)
     assert network.run(30, until=lambda: link_of(low, AB).nearest()[1] == [both.me])

@@ -27,14 +27,14 @@ from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import EventId, Receipt
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings, Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.trace import ListSink
 from camcast.vocabulary.wire import FLAGS, FRAME_HEADER, REPAIRED
 from tests.event_frames import batch_of, frame_of
 
 A, AB = Topic.parse(".a"), Topic.parse(".a.b")
-INFECT, TREE = Parameters(), Parameters(spread="tree")
+INFECT, TREE = Parameters(), CommunitySettings(spread="tree")
 ALWAYS = Parameters(p_sel=1.0, a=3.0, z=3)  # every process sends every event upward
 
 
@@ -220,7 +220,7 @@ def test_a_tree_is_chosen_and_needs_repair(protocol: str) -> None:
         (INFECT, True, Gossip),
         (TREE, True, Tree),
         (TREE, False, Gossip),
-        (Parameters(spread="tree", retention_seconds=0), True, Gossip),
+        (CommunitySettings(spread="tree", retention_seconds=0), True, Gossip),
     ):
         made = local_group(parameters, protocol, repair=repair)
         assert isinstance(make_spread(made.context), kind)

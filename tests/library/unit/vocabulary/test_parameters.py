@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from camcast.vocabulary.parameters import PRESETS, Parameters
+from camcast.vocabulary.parameters import (
+    PRESETS,
+    SETTINGS_PRESETS,
+    CommunitySettings,
+    Parameters,
+    settings_of,
+)
 
 
 def test_the_defaults_are_those_of_section_6_1_1() -> None:
@@ -116,13 +122,30 @@ NAN, INF = float("nan"), float("inf")
     [
         *({"c": -11}, {"c": 101}, {"c": NAN}, {"g": 0}, {"g": NAN}, {"a": 0}, {"a": -1}),
         *({"z": 0}, {"z": 1001}, {"tau": -1}, {"tau": 4}, {"p_sel": -0.1}, {"p_sel": 1.1}),
-        *({"p_sel": NAN}, {"search_ttl": 0}, {"search_ttl": 17}, {"search_neighbours": 0}),
+        *({"p_sel": NAN}, {"refresh_probability": 1.1}, {"batch_events_max": 0}),
         *({"search_seconds": 0}, {"search_seconds_max": 0}, {"check_seconds": 0}),
-        *({"check_timeout_seconds": 0}, {"refresh_probability": 1.1}),
         *({"g": INF}, {"a": INF}, {"g": 10**400}, {"check_seconds": INF}, {"search_seconds": NAN}),
     ],
     ids=str,
 )
 def test_a_value_outside_its_range_is_refused_by_name(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
-        Parameters(**wrong)
+        CommunitySettings(**wrong)
+
+
+def test_the_paper_s_parameters_leave_the_rest_of_the_settings_as_it_was() -> None:
+    before = CommunitySettings(c=1, z=9, spread="tree", retention_seconds=7)
+    after = before.with_parameters(Parameters(c=2, p_sel=0.5))
+    assert after == CommunitySettings(c=2, p_sel=0.5, spread="tree", retention_seconds=7)
+    assert settings_of(Parameters(a=2)) == CommunitySettings(a=2)
+
+
+def test_settings_replace_all_settings() -> None:
+    settings = CommunitySettings(retention_seconds=5)
+    assert CommunitySettings(c=1, spread="tree").with_parameters(settings) is settings
+
+
+def test_a_preset_of_settings_has_the_same_parameters() -> None:
+    for name, values in SETTINGS_PRESETS.items():
+        assert settings_of(Parameters(**PRESETS[name])).as_printed is values["as_printed"]
+        CommunitySettings(**values)

@@ -34,7 +34,7 @@ from camcast.research.simulation.run_record import VirtualOutcome
 from camcast.research.simulation.scenario_run import _Run, run_scenario
 from camcast.research.workloads import Publication
 from camcast.virtual.network import VirtualNetwork
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings, Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.trace import JsonLinesSink, ListSink, TraceRecord
 from membership.scamp.scamp import Scamp
@@ -326,7 +326,7 @@ def test_what_can_no_longer_be_had_is_told() -> None:
         scenario(
             communities={A: 12},
             workload=Workload(topic=A, events=60, rate=2),
-            parameters=Parameters(retention_seconds=10),
+            parameters=CommunitySettings(retention_seconds=10),
             cuts=(Partition(from_seconds=5, until_seconds=25, share=0.25),),
             duration_seconds=60.0,
             repair=True,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import attrs
-
 from camcast.engine.node import Node
 from camcast.engine.repair.messages import DECODER, Want
+from camcast.engine.settings import Parts
 from camcast.engine.store import Store
 from camcast.testing.world import World
 from camcast.virtual.network import Process
@@ -30,7 +29,7 @@ class RepairWorld(World):
 
     def __init__(self, *, seed: int = 1) -> None:
         super().__init__(seed=seed, topics=(ROOT, A))
-        self.settings = attrs.evolve(self.settings, store=Store())
+        self.parts = Parts(store=Store())
         self.said: list[tuple[str, str, Message]] = []
         self.bodies: list[tuple[str, str, int, int]] = []
         self.told: list[tuple[Node, Missed]] = []

@@ -16,7 +16,7 @@ from camcast.virtual.weather import Weather
 from camcast.vocabulary.batches import make_batch
 from camcast.vocabulary.events import Missed, StreamId, stream_id
 from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import ROOT
 from tests.library.unit.engine.repair.repair_world import (
     AX,
@@ -249,7 +249,7 @@ def test_what_is_out_of_retention_is_told_though_nothing_follows(
     world: RepairWorld, retention: float, size: int
 ) -> None:
     """With a retention below ten seconds it was asked for no more before it could be given up."""
-    parameters = Parameters(retention_seconds=retention)
+    parameters = CommunitySettings(retention_seconds=retention)
     world.settings = attrs.evolve(world.settings, parameters=parameters)
     one, *others = nodes = list(members(world, *[A] * size))
     away = others[-1]
