@@ -14,7 +14,7 @@ from typing import Any
 
 from members import Members, Share
 
-from camcast import Community, CommunityManager, Parameters, Received, open_pipes
+from camcast import Community, CommunityManager, Parameters, Received, Topic, open_pipes
 
 TOPIC = "."
 SETTLE_SECONDS_MAX = 60.0  # chosen: twenty times what 100 nodes need
@@ -60,7 +60,7 @@ class CommunityMembers(Members):
 
     def _load(self) -> None:
         """Load plugs and transport now: they are no node's memory, and loaded when first used."""
-        CommunityManager(self._membership, protocol=self._protocol, topics=[TOPIC])
+        self._manager()
         with suppress(ImportError):  # earlier commits have one transport, which is loaded by now
             from camcast.live import transports
 
@@ -71,10 +71,7 @@ class CommunityMembers(Members):
         self._fleet = share.fleet
         gateways = known[:1]
         for number in range(share.first, share.first + share.nodes):
-            manager = CommunityManager(
-                self._membership,
-                protocol=self._protocol,
-                topics=[TOPIC],
+            manager = self._manager(
                 gateways=gateways,
                 parameters=self._parameters,
                 **self._links(number),
@@ -92,6 +89,14 @@ class CommunityMembers(Members):
                 community.subscribe(self._deliver)
             self._communities.append(community)
         return [manager.address for manager in self._managers]
+
+    def _manager(self, **settings: Any) -> CommunityManager:
+        settings["membership"] = self._membership
+        if self._protocol == "camcast":
+            return CommunityManager(**settings)
+        from camcast.research.experiment.node import manager_of
+
+        return manager_of(self._protocol, topics=[Topic.parse(TOPIC)], **settings)
 
     def _links(self, number: int) -> dict[str, Any]:
         """Return the pipes of a node, or the files from which it makes its own."""

@@ -12,17 +12,17 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from random import Random, SystemRandom
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 from weakref import WeakKeyDictionary
 
 import attrs
 
 from camcast.app.community import JOIN_SECONDS, Community
 from camcast.app.community_errors import CommunityError
-from camcast.app.exposure import check_addresses, check_closed, check_profile
 from camcast.app.lifetime import Lifetime
-from camcast.doors.options import OptionError
+from camcast.app.settings import ProcessSettings, check_closed, is_closed
 from camcast.doors.plugs import discovery_for, find_protocol, membership_for
+from camcast.doors.protocol import Protocol
 from camcast.doors.transport import OutputPipes
 from camcast.engine.settings import Parts, Settings
 from camcast.engine.store import Store
@@ -39,7 +39,7 @@ from camcast.observe.event_trace import Account
 from camcast.observe.recent import Recent
 from camcast.security.passphrase import check_passphrase, group_key
 from camcast.vocabulary import typed
-from camcast.vocabulary.arguments import check_flag, check_list, check_optional, check_timeout
+from camcast.vocabulary.arguments import check_list, check_optional, check_timeout
 from camcast.vocabulary.events import parse_event_id
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.parameters import Parameters
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from camcast.live.profiles.identity_watch import IdentityWatch
 
 ASK_SECONDS: Final = 5.0  # chosen: gateways have 2 s to answer; an overlay needs some round trips
+CAMCAST: Final = "camcast"
+"""The protocol of a manager's process."""
 LEAVE_SECONDS: Final = 1.0  # chosen: how long a polite leave may take to get onto the wire
 
 TopicLike = str | Topic | type
@@ -60,40 +62,60 @@ TopicLike = str | Topic | type
 class CommunityManager:
     """One process of CAMCAST: an input pipe, its communities, and how it finds others.
 
-    Use it as an async context manager, or call `start` and `close`::
+    Use it as an async context manager, or call `start` and `close`.
 
-        async with CommunityManager(gateways=["tcp://127.0.0.1:7000"]) as manager:
-            soccer = await manager.join(".soccer")
+    The keywords are the settings of the process (`camcast.app.settings`), and three live objects:
+    `trace`, `pipes` and `rng`. Raises what is wrong with them, as docs/api.md lists it.
 
-    Each layer has its own options: `membership` names the backend that keeps the tables, `options`
-    are that backend's; `protocol` is ``"camcast"`` or one of the systems that CAMCAST is compared
-    with (`camcast.protocols`), `protocol_options` are that system's, and `topics` lists all topics
-    that exist, for the systems that must know them; `parameters` are those of the paper.
+    Args:
+        membership: The backend that keeps the tables of communities: ``"scamp"``, ``"hybrid"``,
+            ``"dht"``, ``"cyclon"``, ``"hyparview"``, or a plug (docs/choosing.md, docs/plugs.md).
+        discovery: How other processes are found, for a membership that leaves it open:
+            ``"gateways"``, or ``"lan"``, which finds processes on the local network without any
+            address.
+        gateways: Whom to ask first: addresses, addresses by topic, or the path of a TOML file
+            (`camcast.live.gateway_file`). More: one may be down. Without any, the process founds
+            the communities that it joins. In the profile ``signed`` gateways off the loopback are
+            named with their key, ``tcp://host:port#KEY``.
+        bind: The address to listen at. Port 0 is any free port; with an overlay, any other port has
+            to be free for UDP, too.
+        advertise: The address that other processes are told; needed when `bind` is a wildcard.
+        insecure: Allow addresses off the loopback although nothing is secured: whoever reaches an
+            open process can read and publish.
+        passphrase: Closes the process to all that do not know it: links are encrypted, and a
+            stranger finishes no handshake (docs/security.md).
+        identity: The file of the process's secret key (``camcast keys``). The process then signs
+            its events, and talks only to processes with a chain of certificates from a trusted
+            root, that do what these allow: the profile ``signed``.
+        certificates: Files that say what the identity may do (``camcast certify``). They are read
+            again when they change.
+        trust: Files of the public keys of trusted roots.
+        revocations: Lists of certificates that count no more (``camcast revoke``). They are read
+            again when they change.
+        parameters: The paper's parameters of communities that are joined without their own.
+        options: The options of the membership, such as ``{"heartbeat_seconds": 1}``.
+        spread: ``"infect"``: every process sends an event to a few others, as in the paper;
+            ``"tree"``: the events of a busy publisher take a copy a process. None: as `parameters`
+            say, or infect.
+        retention_seconds: For how long events are kept for processes that missed them. More: longer
+            interruptions are made good. Less: less memory. None: as `parameters` say, or 120.
+        repair: Ask again for events that were missed (docs/reliability.md). Without it, events
+            spread as in the paper, and some are lost.
+        remember: A file that keeps contacts from one run to the next, for when no gateway answers.
+        trace: Takes a record of everything that happens, such as `JsonLinesSink`.
+        transport: ``"zmtp"``, ``"tcp"`` or ``"zmq"``: how frames travel; all understand each other.
+        pipes: Output pipes that several managers of one loop share (`open_pipes`), which have a
+            transport and a passphrase already.
+        control: The path of a unix socket at which the process answers questions about itself
+            (docs/operating.md).
+        rng: The random stream of the protocols; None: seeded by the operating system.
 
-    `discovery` is how other processes are found, for a membership that leaves it open:
-    ``"gateways"``, or ``"lan"``, which finds processes on the local network without any address.
+    Example:
+        ::
 
-    `gateways` are addresses, addresses by topic, or the path of a TOML file
-    (`camcast.live.gateway_file`); a process without gateways founds the communities that it joins.
-    `bind` is the address to listen at (port 0: any free port; with an overlay, any other port has
-    to be free for UDP, too). `advertise` is the address told to other processes, needed when `bind`
-    is a wildcard. `passphrase` closes the process to all that do not know it (docs/security.md):
-    links are then encrypted, and a stranger finishes no handshake. Without a passphrase or an
-    identity, addresses off the loopback need `insecure=True`, since whoever reaches an open node
-    can read and publish. `remember` is a file that keeps contacts from one run to the next, for
-    when no gateway answers. `trace` takes a record of everything that happens. `identity`,
-    `certificates` and `trust` are files that ``camcast keys`` and ``camcast certify`` have made:
-    the process then signs its events, and talks only to processes that have a chain of certificates
-    from a trusted root, and that do what these allow (the profile ``signed``, docs/security.md).
-    Gateways off the loopback are then named with their key, ``tcp://host:port#KEY``. `revocations`
-    are lists of ``camcast revoke``. Certificates and lists are read again when their files change.
-    `transport` is ``"zmtp"``, ``"tcp"`` or ``"zmq"`` (`open_pipes`), instead of which `pipes` are
-    output pipes that several managers of one loop share; they have the transport and the passphrase
-    that `open_pipes` gave them. With `repair`, missed events are asked for again
-    (docs/reliability.md), for as long as `CommunitySettings.retention_seconds`; without it, events
-    spread as in the paper, and some are lost. `control` is the path of a unix socket at which the process
-    answers questions about itself (docs/operating.md). `rng` is the random stream of the protocols;
-    without it they are seeded by the operating system.
+            async with CommunityManager(gateways=["tcp://127.0.0.1:7000"]) as manager:
+                soccer = await manager.join(".soccer")
+                await soccer.publish(b"Goal!")
     """
 
     def __init__(
@@ -112,78 +134,107 @@ class CommunityManager:
         revocations: Path | Iterable[Path] = (),
         parameters: Parameters | None = None,
         options: Mapping[str, object] | None = None,
-        protocol: str = "camcast",
-        protocol_options: Mapping[str, object] | None = None,
-        topics: Iterable[TopicLike] = (),
+        spread: Literal["infect", "tree"] | None = None,
+        retention_seconds: float | None = None,
+        repair: bool = True,
         remember: Path | None = None,
         trace: Sink | None = None,
         transport: str | None = None,
         pipes: OutputPipes | None = None,
-        repair: bool = True,
         control: Path | None = None,
         rng: Random | None = None,
     ) -> None:
-        for name, path in (("identity", identity), ("remember", remember)):
-            check_optional(name, path, Path, "a pathlib.Path")
-        for name, paths in (
-            ("certificates", certificates),
-            ("trust", trust),
-            ("revocations", revocations),
-        ):
-            if not isinstance(paths, Path):
-                check_list(name, paths, "pathlib.Path")
-        check_optional("parameters", parameters, Parameters, "Parameters(…)")
-        check_optional("options", options, Mapping, "a mapping")
-        check_optional("protocol_options", protocol_options, Mapping, "a mapping")
-        check_list("topics", topics, "topics")
+        settings = ProcessSettings.of(
+            membership=membership,
+            discovery=discovery,
+            gateways=gateways,
+            bind=bind,
+            advertise=advertise,
+            insecure=insecure,
+            passphrase=passphrase,
+            identity=identity,
+            certificates=certificates,
+            trust=trust,
+            revocations=revocations,
+            parameters=parameters,
+            options=options,
+            spread=spread,
+            retention_seconds=retention_seconds,
+            repair=repair,
+            remember=remember,
+            transport=transport,
+            control=control,
+        )
+        self._set_up(settings, trace, pipes, rng, find_protocol(CAMCAST), ())
+
+    @classmethod
+    def of(
+        cls,
+        settings: ProcessSettings,
+        *,
+        trace: Sink | None = None,
+        pipes: OutputPipes | None = None,
+        rng: Random | None = None,
+        protocol: Protocol | None = None,
+        topics: Iterable[Topic] = (),
+    ) -> CommunityManager:
+        """Make a manager from settings as one value.
+
+        Experiments compare CAMCAST with other systems: `protocol` is that of one, and `topics` are
+        all topics that exist, for systems that must know them.
+        """
+        manager = cls.__new__(cls)
+        protocol = protocol or find_protocol(CAMCAST)
+        manager._set_up(settings, trace, pipes, rng, protocol, tuple(topics))
+        return manager
+
+    def _set_up(
+        self,
+        given: ProcessSettings,
+        trace: Sink | None,
+        pipes: OutputPipes | None,
+        rng: Random | None,
+        protocol: Protocol,
+        topics: tuple[Topic, ...],
+    ) -> None:
         check_optional("pipes", pipes, OutputPipes, "what open_pipes returns")
         check_optional("rng", rng, Random, "a random.Random")
-        check_flag("insecure", insecure)
-        check_flag("repair", repair)
         if trace is not None and not callable(getattr(trace, "write", None)):
             raise TypeError(f"trace is a sink, such as JsonLinesSink(path), and not {trace!r}")
-        signed = bool(identity or certificates or trust or revocations)
-        closed = (
-            signed or passphrase is not None or (pipes is not None and pipes.profile is not None)
-        )
-        self._bind, self._advertise = check_addresses(bind, advertise, reachable=insecure or closed)
-        chosen = find_protocol(protocol, protocol_options)
-        backend, backend_options = membership_for(chosen, membership, options)
+        listening, security, contacts = given.listening, given.security, given.contacts
+        reachable = listening.insecure or security.closed or is_closed(pipes)
+        self._bind, self._advertise = listening.addresses(reachable=reachable)
+        backend, options = membership_for(protocol, contacts.membership, contacts.options)
+        gateways = contacts.gateways
         self._settings = Settings(
             backend=backend,
-            discovery=discovery_for(backend, discovery),
-            options=backend_options,
+            discovery=discovery_for(backend, contacts.discovery),
+            options=options,
             gateways=(
                 read_gateways(gateways) if isinstance(gateways, Path) else parse_gateways(gateways)
             ),
-            parameters=parameters or Parameters(),
-            remember=remember,
-            port_required=advertise is not None or not self._bind.endswith(":0"),
-            protocol=chosen,
-            topics=tuple(_topic(topic) for topic in topics),
+            parameters=given.spread.community(),
+            remember=contacts.remember,
+            port_required=self._advertise is not None or not self._bind.endswith(":0"),
+            protocol=protocol,
+            topics=topics,
         )
-        self._parts = Parts(discovery_rng=None if rng is not None else SystemRandom())
-        if self._settings.parameters.spread == "tree" and not repair:
-            raise OptionError("the spread 'tree' goes with repair, which asks for what it misses")
-        check_profile(
-            self._settings.discovery,
-            discovery or backend.discovery,
-            closed=closed,
-            signed=signed,
-            passphrase=passphrase,
-            transport=transport,
-            pipes=pipes,
-        )
-        self._transport = transports.check(transport or transports.DEFAULT)
+        found_by = contacts.discovery or backend.discovery
+        given.check_profile(self._settings.discovery, found_by, pipes)
+        self._transport = listening.transport or transports.DEFAULT
         pinned = self._transport != transports.ZMQ
-        check_keys(self._settings.gateways, wanted=signed, pinned=pinned)
+        check_keys(self._settings.gateways, wanted=security.signed, pinned=pinned)
+        passphrase = security.passphrase
         self._passphrase = None if passphrase is None else check_passphrase(passphrase)
+        self._parts = Parts(discovery_rng=None if rng is not None else SystemRandom())
         self._identity: IdentityWatch | None = None
-        if signed:
+        if security.signed:
             from camcast.live.profiles.identity_files import IdentityFiles
             from camcast.live.profiles.identity_watch import IdentityWatch
 
-            files = IdentityFiles(identity, certificates, trust, revocations)
+            files = IdentityFiles(
+                security.identity, security.certificates, security.trust, security.revocations
+            )
             self._identity = IdentityWatch(files, self.renew)
             self._parts = attrs.evolve(
                 self._parts,
@@ -192,12 +243,13 @@ class CommunityManager:
             )
         self._trace = trace
         self._given_pipes = pipes
-        self._repair = repair
+        self._repair = given.spread.repair
         answers: dict[str, Answer] = {
             "status": lambda _: self.stats().as_dict(),
             "peers": lambda _: self.peers(),
             "trace": self._trace_event,
         }
+        control = given.control
         self._recent = None if control is None else Recent()
         self._control = None if control is None else ControlServer(Path(control), answers)
         # Seeded once: a system call for every draw would double the cost of a fan-out.

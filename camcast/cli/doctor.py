@@ -4,25 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import attrs
 import typer
 
 from camcast.app.community_errors import InsecureError
 from camcast.app.manager import CommunityManager
+from camcast.app.settings import Contacts, Listening, ProcessSettings, Security
 from camcast.cli import options
 from camcast.cli.ask import print_lines
 from camcast.cli.configured import configured
 from camcast.cli.failure import EXIT_FAILED, clear_failures
 from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json
-from camcast.cli.process_options import CONTACTS, LISTENING, ContactOptions, ListeningOptions
 from camcast.doors.plugs import find_backend
 from camcast.doors.transport import BindError
 from camcast.live.control_socket import ControlError, ask
 from camcast.ops.checkup import Finding, of_network, of_process, of_system
 
+_CONTACTS: Final = Contacts()
+_LISTENING: Final = Listening()
+_SECURITY: Final = Security()
 _MARKS = {True: "ok", False: "WRONG", None: "?"}
 
 
@@ -36,8 +39,9 @@ def doctor(
             help="What a running process was given as --control; without it, this machine.",
         ),
     ] = None,
-    contacts: ContactOptions = CONTACTS,
-    listening: ListeningOptions = LISTENING,
+    contacts: Contacts = _CONTACTS,
+    listening: Listening = _LISTENING,
+    security: Security = _SECURITY,
     json: options.Json = False,
 ) -> None:
     """Say what is wrong, and what to do about it.
@@ -52,10 +56,10 @@ def doctor(
             findings = _examined(socket)
         else:
             overlay = find_backend(contacts.membership).discovery != "gateways"
-            arguments = contacts.arguments() | listening.arguments()
+            settings = ProcessSettings(listening=listening, security=security, contacts=contacts)
             findings = of_system()
             try:
-                manager = CommunityManager(**arguments)
+                manager = CommunityManager.of(settings)
                 findings += asyncio.run(_tried(manager, overlay=overlay))
             except (BindError, InsecureError) as error:
                 text = error.strerror if isinstance(error, OSError) else str(error)

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
 from camcast.app.manager import CommunityManager
+from camcast.app.settings import Contacts, Listening, ProcessSettings, Security
+from camcast.cli import options
 from camcast.cli.configured import configured
 from camcast.cli.failure import clear_failures
 from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json, print_line
 from camcast.cli.printed import GatewayAddress
-from camcast.cli.process_options import ListeningOptions, ProcessOptions
 from camcast.cli.served_metrics import served_metrics
 from camcast.cli.until_signalled import run_until_signalled
 
 # chosen: a fixed one, because others have to name it; the port of all our examples.
 GATEWAY_BIND: Final = "tcp://127.0.0.1:7000"
-_PROCESS: Final = ProcessOptions(ListeningOptions(GATEWAY_BIND))
+_LISTENING: Final = Listening(bind=GATEWAY_BIND)
+_SECURITY: Final = Security()
 
 
 @configured
@@ -33,7 +36,10 @@ def gateway(
             " of the same number.",
         ),
     ] = False,
-    process: ProcessOptions = _PROCESS,
+    listening: Listening = _LISTENING,
+    security: Security = _SECURITY,
+    metrics: options.Metrics = None,
+    control: Annotated[Path | None, options.option_of(ProcessSettings, "control")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
 ) -> None:
     """Run a gateway: the first contact of those who join, until Ctrl-C or SIGTERM.
@@ -46,8 +52,11 @@ def gateway(
     """
     with clear_failures():
         # It joins no community, so of the membership only the discovery matters.
-        manager = CommunityManager("dht" if overlay else "scamp", **process.arguments())
-        run_until_signalled(_serve(manager, process.metrics, json=json))
+        contacts = Contacts(membership="dht" if overlay else "scamp")
+        settings = ProcessSettings(
+            listening=listening, security=security, contacts=contacts, control=control
+        )
+        run_until_signalled(_serve(CommunityManager.of(settings), metrics, json=json))
 
 
 async def _serve(manager: CommunityManager, metrics: str | None, *, json: bool) -> None:

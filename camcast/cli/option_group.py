@@ -13,6 +13,10 @@ whose defaults are those of the options::
         ...
 
 typer sees ``--metrics`` and ``--transport`` at the place of the parameter. A group may hold groups.
+
+The records of settings (`camcast.app.settings`) are groups, too: what typer is told of a field, its
+`Option` says. Where a person writes a setting otherwise than a program does, a group of options
+stands for the field (`WRITTEN`).
 """
 
 from __future__ import annotations
@@ -20,9 +24,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeVar, get_origin, get_type_hints
 
 import attrs
+
+from camcast.cli.failure import clear_failures
+from camcast.cli.options import KINDS, option_of
+from camcast.cli.process_options import WRITTEN
 
 Group = TypeVar("Group", bound=attrs.AttrsInstance)
 
@@ -48,7 +56,8 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def with_options(**given: Any) -> None:
-        held = {name: _taken(group, given) for name, group in groups.items()}
+        with clear_failures():
+            held = {name: _taken(group, given) for name, group in groups.items()}
         command(**given, **held)
 
     with_options.__signature__ = signature(command).replace(  # type: ignore[attr-defined] # PEP 362
@@ -58,20 +67,47 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     return with_options
 
 
-def _options(group: attrs.AttrsInstance) -> Iterator[Parameter]:
+def of_setting(record: type[Any], name: str, default: Any) -> Parameter:
+    """Return the option of a field of a record of settings."""
+    hint = get_type_hints(record)[name]
+    kind: Any = KINDS.get(name, hint)
+    if name in KINDS or default is None:
+        kind, default = kind | None, None
+    annotation = Annotated[kind, option_of(record, name)]
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _options(group: Any) -> Iterator[Parameter]:
     """Yield the options of a group and of the groups that it holds, in their order."""
     hints = get_type_hints(type(group), include_extras=True)
-    for name, default in attrs.asdict(group, recurse=False).items():
-        if attrs.has(type(default)):
+    for one in attrs.fields(type(group)):
+        default = getattr(group, one.name)
+        if one.name in WRITTEN and one.metadata:
+            yield from _options(WRITTEN[one.name])
+        elif attrs.has(type(default)):
             yield from _options(default)
-        else:
-            yield Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[name])
+        elif one.metadata:
+            yield of_setting(type(group), one.name, default)
+        elif get_origin(hints[one.name]) is Annotated:
+            yield Parameter(
+                one.name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[one.name]
+            )
 
 
 def _taken(group: Group, given: dict[str, Any]) -> Group:
     """Take the options of a group out of those that were given, and return the group with them."""
-    values = {
-        name: _taken(default, given) if attrs.has(type(default)) else given.pop(name)
-        for name, default in attrs.asdict(group, recurse=False).items()
-    }
-    return type(group)(**values)
+    values: dict[str, Any] = {}
+    written = {}
+    for one in attrs.fields(type(group)):
+        default = getattr(group, one.name)
+        if one.name in WRITTEN and one.metadata:
+            written[one.name] = _taken(WRITTEN[one.name], given)
+        elif attrs.has(type(default)):
+            values[one.name] = _taken(default, given)
+        elif one.name in given:
+            found = given.pop(one.name)
+            values[one.name] = default if found is None else found
+    for name, how in written.items():
+        values[name] = how.value(values)
+    made: Group = attrs.evolve(group, **values)  # type: ignore[misc]  # whose class is not known
+    return made

@@ -8,33 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, Final
 
+import attrs
 import typer
 
+from camcast.app.settings import Option
 from camcast.cli.failure import CommandError
 from camcast.doors.options import OptionError
 
-MEMBERSHIP = typer.Option(
-    "--membership",
-    "-m",
-    help="Who keeps the membership tables: scamp, hybrid, dht, cyclon, hyparview"
-    " (docs/choosing.md), or a plug of yours (docs/plugs.md).",
-)
-MembershipOptions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="A parameter of the membership, e.g. c=2 or heartbeat_seconds=1. Repeatable.",
-    ),
-]
-Transport = Annotated[
-    str | None,
-    typer.Option(
-        "--transport", help="zmtp, tcp or zmq: how frames travel; all understand each other."
-    ),
-]
 Metrics = Annotated[
     str | None,
     typer.Option(
@@ -43,31 +26,45 @@ Metrics = Annotated[
         help="Serve metrics for Prometheus there; without a host, on the loopback.",
     ),
 ]
+Retry = Annotated[
+    bool,
+    typer.Option("--retry", help="Keep asking gateways that do not answer, instead of failing."),
+]
 Seed = Annotated[int | None, typer.Option("--seed", help="Seed of all random choices; default: 1.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
-REPAIR = typer.Option(
-    "--repair/--no-repair",
-    help="Ask again for what was missed, or lose it as the paper does.",
-    show_default=False,
-)
-
 
 class SpreadName(StrEnum):
-    """How events spread inside a community (`Parameters.spread`)."""
+    """How events spread inside a community (`CommunitySettings.spread`)."""
 
     INFECT = "infect"
     TREE = "tree"
 
 
-Spread = Annotated[
-    SpreadName | None,
-    typer.Option(
-        "--spread",
-        help="infect (default): every process sends an event to a few others; tree: the events of"
-        " a busy publisher take a copy a process.",
-    ),
-]
+KINDS: Final[Mapping[str, Any]] = {
+    "spread": SpreadName,
+    "certificates": list[Path],
+    "trust": list[Path],
+    "revocations": list[Path],
+}
+"""The types of options that are not those of the settings' fields."""
+
+
+def option_of(record: type[Any], name: str) -> Any:
+    """Return what typer is told of the option of a field of `camcast.app.settings`."""
+    one = attrs.fields_dict(record)[name]
+    said = Option.of(one)
+    flag = one.default is False
+    names = [said.name] if said.name else ["--" + name.replace("_", "-")] if flag else []
+    return typer.Option(
+        *names,
+        *filter(None, [said.short]),
+        help=said.help,
+        metavar=said.metavar,
+        min=said.least,
+        max=said.most,
+        show_default="/" not in (said.name or ""),
+    )
 
 
 def given(**options: Any) -> dict[str, Any]:

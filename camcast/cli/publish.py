@@ -13,13 +13,14 @@ import typer
 from camcast.app.community import Community
 from camcast.app.community_errors import CommunityError
 from camcast.app.manager import CommunityManager
+from camcast.app.settings import ProcessSettings
+from camcast.cli import options
 from camcast.cli.configured import configured
 from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures, complain
 from camcast.cli.input_lines import input_lines
 from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json
 from camcast.cli.printed import PublishReceipt
-from camcast.cli.process_options import MEMBER, MemberOptions
 from camcast.cli.served_metrics import served_metrics
 from camcast.cli.until_signalled import run_until_signalled
 from camcast.doors.transport import OutputPipes
@@ -34,6 +35,8 @@ WAIT_SECONDS: Final = 10.0  # chosen: as long as a join may take; a search upwar
 
 _DRAIN_SECONDS: Final = 1.0  # chosen: peers that take nothing for so long are not waited for
 
+_PROCESS: Final = ProcessSettings()
+
 
 @configured
 @grouped
@@ -45,7 +48,9 @@ def publish(
     wait: Annotated[
         float, typer.Option(min=0.0, help="Seconds to wait for somebody to publish to.")
     ] = WAIT_SECONDS,
-    member: MemberOptions = MEMBER,
+    settings: ProcessSettings = _PROCESS,
+    retry: options.Retry = False,
+    metrics: options.Metrics = None,
     typed: Annotated[
         bool,
         typer.Option(
@@ -69,12 +74,14 @@ def publish(
         if typed and not parsed.level:
             raise CommandError("--class needs a topic below the root, which is that of no class")
         work = _publish(
-            member,
+            settings,
+            metrics,
             parsed,
             input_lines(sys.stdin.fileno(), PAYLOAD_BYTES_MAX)
             if message is None
             else _one(message.encode(errors="surrogateescape")),
             wait,
+            retry=retry,
             typed=typed,
             json=json,
         )
@@ -87,20 +94,22 @@ async def _one(event: bytes) -> AsyncIterator[bytes | None]:
 
 
 async def _publish(
-    member: MemberOptions,
+    settings: ProcessSettings,
+    metrics: str | None,
     topic: Topic,
     events: AsyncIterator[bytes | None],
     wait_seconds: float,
     *,
+    retry: bool,
     typed: bool,
     json: bool,
 ) -> bool:
     """Publish the events; say whether every one of them left for somebody."""
     published, refused, unheard, dropped = 0, 0, 0, 0
-    manager = CommunityManager(**member.arguments())
-    async with manager, served_metrics(manager, member.process.metrics):
+    manager = CommunityManager.of(settings)
+    async with manager, served_metrics(manager, metrics):
         community = manager.community(topic)
-        await _not_alone(community, wait_seconds, retry=member.retry)
+        await _not_alone(community, wait_seconds, retry=retry)
         number = 0
         async for event in events:
             number += 1

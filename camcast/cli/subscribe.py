@@ -12,6 +12,8 @@ import typer
 
 from camcast.app.community import JOIN_SECONDS
 from camcast.app.manager import CommunityManager
+from camcast.app.settings import ProcessSettings
+from camcast.cli import options
 from camcast.cli.configured import configured
 from camcast.cli.failure import clear_failures, complain
 from camcast.cli.option_group import grouped
@@ -26,7 +28,6 @@ from camcast.cli.printed import (
     TextEvent,
     TypedEvent,
 )
-from camcast.cli.process_options import MEMBER, MemberOptions
 from camcast.cli.served_metrics import served_metrics
 from camcast.cli.until_signalled import run_until_signalled
 from camcast.inbox.received import Lagged, Received
@@ -37,6 +38,8 @@ from camcast.vocabulary.typed import Sent
 
 # chosen: a file of 65,536 lines published at once waits for a slow terminal; 30 MB at 500 bytes.
 _QUEUE_LENGTH: Final = 2**16
+
+_PROCESS: Final = ProcessSettings()
 
 
 @configured
@@ -61,7 +64,9 @@ def subscribe(
             help="First what was published in the last so many seconds and is still kept.",
         ),
     ] = None,
-    member: MemberOptions = MEMBER,
+    settings: ProcessSettings = _PROCESS,
+    retry: options.Retry = False,
+    metrics: options.Metrics = None,
     json: Annotated[
         bool,
         typer.Option("--json", help="Say on stdout, too, when joined and how many were missed."),
@@ -76,10 +81,12 @@ def subscribe(
     """
     with clear_failures():
         work = _subscribe(
-            member,
+            settings,
+            metrics,
             Topic.parse(topic),
             count,
             None if where is None else Interest.parse(where),
+            retry=retry,
             json=json,
             since=since,
         )
@@ -87,11 +94,13 @@ def subscribe(
 
 
 async def _subscribe(
-    member: MemberOptions,
+    settings: ProcessSettings,
+    metrics: str | None,
     topic: Topic,
     count: int | None,
     where: Interest | None,
     *,
+    retry: bool,
     json: bool,
     since: float | None,
 ) -> None:
@@ -137,10 +146,10 @@ async def _subscribe(
         with suppress(RuntimeError):  # the loop has ended by now
             loop.call_soon_threadsafe(done.set)
 
-    manager = CommunityManager(**member.arguments())
-    async with manager, served_metrics(manager, member.process.metrics):
+    manager = CommunityManager.of(settings)
+    async with manager, served_metrics(manager, metrics):
         community = manager.community(topic)
-        await community.join(timeout=None if member.retry else JOIN_SECONDS, retry=member.retry)
+        await community.join(timeout=None if retry else JOIN_SECONDS, retry=retry)
         if json:
             show(Joined(joined=topic.name, address=manager.address))
         complain(f"joined {topic} at {manager.address}")

@@ -12,8 +12,10 @@ import attrs
 import typer
 from attrs import frozen
 
+from camcast.app.settings import Contacts, Listening, Spread
 from camcast.cli import options
 from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures, complain
+from camcast.cli.options import option_of
 from camcast.cli.output import print_json, wide_console
 from camcast.cli.process_options import PROFILE, ProfileName, ProfileOptions
 from camcast.cli.served_metrics import metrics_address
@@ -33,12 +35,12 @@ from camcast.research.sweeps.sigterm import sigterm_stops
 class ExperimentOptions:
     """The options of an experiment's nodes and results; None leaves what the scenario says."""
 
-    membership: Annotated[str | None, options.MEMBERSHIP] = None
-    settings: options.MembershipOptions = None
-    transport: options.Transport = None
+    membership: Annotated[str | None, option_of(Contacts, "membership")] = None
+    settings: Annotated[list[str] | None, option_of(Contacts, "options")] = None
+    transport: Annotated[str | None, option_of(Listening, "transport")] = None
     profile: ProfileOptions = PROFILE
-    repair: Annotated[bool | None, options.REPAIR] = None
-    spread: options.Spread = None
+    repair: Annotated[bool | None, option_of(Spread, "repair")] = None
+    spread: Annotated[options.SpreadName | None, option_of(Spread, "spread")] = None
     processes: Annotated[
         int | None,
         typer.Option("--processes", "-p", help="Operating system processes; default: 2."),

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 from attrs import define, field, frozen
 
-from camcast import CommunityManager, JsonLinesSink
+from camcast import JsonLinesSink
 from camcast.live.signals import calling_at_signals
 from camcast.observe.trace_reading import read_traces
 from camcast.research.experiment import worker_messages as messages
+from camcast.research.experiment.node import manager_of
 from camcast.research.experiment.progress import Progress
 from camcast.research.experiment.worker import STATUS_SECONDS, raise_descriptor_limit
 from camcast.research.experiment.workers import (
@@ -150,11 +151,11 @@ class _Run:
         progress = loop.create_task(self._show_progress())
         with JsonLinesSink(self.folder.trace("crashes")) as crashes:
             try:
-                async with CommunityManager(
-                    scenario.membership,
+                async with manager_of(
+                    scenario.protocol,
+                    scenario.protocol_options,
+                    membership=scenario.membership,
                     options=scenario.options,
-                    protocol=scenario.protocol,
-                    protocol_options=scenario.protocol_options,
                     parameters=scenario.parameters,
                     passphrase=self.passphrase,
                     **({} if self.authority is None else self.authority.identity("gateway")),

@@ -36,6 +36,7 @@ from camcast.doors.plugs import find_protocol
 from camcast.doors.transport import OutputPipes
 from camcast.engine.recorder import NodeCounters
 from camcast.research.experiment import worker_messages as messages
+from camcast.research.experiment.node import manager_of
 from camcast.research.scenarios.live import Scenario
 from camcast.research.scenarios.schedule import Plan
 from camcast.research.scenarios.toml_file import TomlFile
@@ -133,13 +134,13 @@ class Worker:
 
     async def _start(self, number: int, topic: str) -> None:
         scenario, folder = self._scenario, self._setup.control
-        manager = CommunityManager(
-            scenario.membership,
+        manager = manager_of(
+            scenario.protocol,
+            scenario.protocol_options,
+            scenario.communities,
+            membership=scenario.membership,
             gateways=[self._setup.gateway],
             options=scenario.options,
-            protocol=scenario.protocol,
-            protocol_options=scenario.protocol_options,
-            topics=scenario.communities,
             parameters=scenario.parameters,
             trace=self._sink,
             **self._links_of(number),

@@ -36,12 +36,13 @@ PULL = GREETING + ready({"Socket-Type": b"PULL"})
 
 _VICTIM = """
 import asyncio, json, resource, sys
-from camcast import CommunityManager, CommunitySettings
+from camcast import CommunitySettings
+from camcast.research.experiment.node import manager_of
 
 async def main(settings, descriptors):
     if descriptors:
         resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
-    async with CommunityManager(**settings) as manager:
+    async with manager_of(**settings) as manager:
         # The honest events that are kept for repair are not the attack's: little is kept of them.
         settings = CommunitySettings(retention_seconds=5)
         community = await manager.join(".hostile", parameters=settings)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from camcast import Community, CommunityManager, CommunitySettings, Received
+from camcast.research.experiment.node import manager_of
 from membership.scamp.scamp import Scamp
 from tests.patience import eventually
 
@@ -20,11 +21,11 @@ CERTAIN = CommunitySettings(a=3.0, search_seconds=0.2, check_seconds=0.5)
 
 @asynccontextmanager
 async def managers(count: int, **settings: Any) -> AsyncIterator[list[CommunityManager]]:
-    """Some processes that find each other through the first."""
+    """Some processes that find each other through the first; `settings` as for `manager_of`."""
     settings = {"options": OPTIONS, "parameters": CERTAIN, **settings}
-    async with CommunityManager(**settings) as first:
+    async with manager_of(**settings) as first:
         gateways = [first.address]
-        others = [CommunityManager(gateways=gateways, **settings) for _ in range(count - 1)]
+        others = [manager_of(gateways=gateways, **settings) for _ in range(count - 1)]
         async with together(first, *others) as started:
             yield started
 

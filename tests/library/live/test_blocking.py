@@ -64,15 +64,6 @@ def arguments(function: Any) -> list[tuple[str, Any, Any]]:
     return [(p.name, p.kind, p.default) for p in parameters if p.name != "pipes"]
 
 
-def test_any_protocol_and_its_options_can_be_chosen() -> None:
-    with blocking.CommunityManager(
-        protocol="hierarchical", protocol_options={"clusters": 2}, topics=[".", ".a"]
-    ) as only:
-        events = only.join(".a").subscribe()
-        only.join(".a").publish(b"x")
-        assert payloads([next(events)]) == [b"x"]
-
-
 def test_what_was_queued_can_be_read_after_the_manager_was_closed() -> None:
     with manager() as only:
         community = only.join(".a")

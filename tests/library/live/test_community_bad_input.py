@@ -97,10 +97,8 @@ ROME: Any = ".rome"  # a text where something else is meant
         (lambda: CommunityManager(identity=ROME), "identity is a pathlib.Path, and not '.rome'"),
         (lambda: CommunityManager(remember=ROME), "remember is a pathlib.Path"),
         (lambda: CommunityManager(trust=ROME), "trust is a list of pathlib.Path"),
-        (lambda: CommunityManager(topics=ROME), "topics is a list of topics, and not '.rome'"),
         (lambda: CommunityManager(parameters=ROME), r"parameters is Parameters\(…\)"),
         (lambda: CommunityManager(options=ROME), "options is a mapping"),
-        (lambda: CommunityManager(protocol_options=ROME), "protocol_options is a mapping"),
         (lambda: CommunityManager(trace=ROME), "trace is a sink, such as JsonLinesSink"),
         (lambda: CommunityManager(pipes=ROME), "pipes is what open_pipes returns"),
         (

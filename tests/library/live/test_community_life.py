@@ -24,8 +24,10 @@ from camcast import (
     Parameters,
     Received,
     Subscription,
+    Topic,
     open_pipes,
 )
+from camcast.research.experiment.node import manager_of
 from camcast.research.simulation.gc_paused import collector_off
 from tests.library.live.communities import (
     CERTAIN,
@@ -130,7 +132,7 @@ async def test_leaving_ends_the_waiting_for_peers_and_for_gateways() -> None:
         await manager.close()
         with pytest.raises(CommunityError, match="left in the meantime"):
             await joining
-    async with CommunityManager(protocol="broadcast", topics=[".a", ".b"]) as manager:
+    async with manager_of("broadcast", topics=[Topic.parse(".a"), Topic.parse(".b")]) as manager:
         await manager.join(".b")  # which is in the same group, and stays there
         community = manager.community(".a")
         waiting = asyncio.create_task(community.ready(timeout=PATIENCE_SECONDS))

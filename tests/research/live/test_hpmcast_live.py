@@ -14,6 +14,7 @@ import pytest
 from camcast import Community, CommunityManager, Received, Subscription
 from camcast.doors.options import OptionError
 from camcast.research.cli import experiment
+from camcast.research.experiment.node import manager_of
 from camcast.research.experiment.progress import Progress
 from camcast.research.experiment.run import Outcome, run_experiment
 from camcast.research.runs.run_folder import OutputFolder
@@ -72,7 +73,7 @@ async def test_processes_join_leave_and_leave_no_task_behind() -> None:
     options = {"fan_out": 4, "period_seconds": 0.02, "arity": 2}
 
     def manager(gateway: str | None) -> CommunityManager:
-        return CommunityManager(
+        return manager_of(
             gateways=[gateway] if gateway else (),
             protocol="hpmcast",
             protocol_options=options,
@@ -124,7 +125,7 @@ async def test_what_subscribers_want_of_attributes_is_known_to_others_as_it_chan
     """In one level, for in several the lines depend on the random identities."""
 
     def manager(gateway: str | None) -> CommunityManager:
-        return CommunityManager(
+        return manager_of(
             gateways=[gateway] if gateway else (),
             protocol=protocol,
             protocol_options={"fan_out": 4, "period_seconds": 0.02} | options,
@@ -176,7 +177,7 @@ async def test_what_subscribers_want_of_attributes_is_known_to_others_as_it_chan
 
 def test_a_wrong_option_is_named() -> None:
     with pytest.raises(OptionError, match="'arity' must be <= 4096"):
-        CommunityManager(protocol="hpmcast", protocol_options={"arity": 5000})
+        manager_of("hpmcast", {"arity": 5000})
 
 
 @pytest.mark.slow

@@ -8,10 +8,11 @@ from typing import Annotated, Any
 import pytest
 import typer
 
-from camcast.cli import options
+from camcast.app.settings import Contacts, Spread
 from camcast.cli.app import app as camcast_app
 from camcast.cli.configured import configured
 from camcast.cli.option_group import grouped
+from camcast.cli.options import option_of
 from tests.camcast_command import Capture, all_commands, refusal
 from tests.python_process import python
 
@@ -29,10 +30,10 @@ def listen(
     topic: Annotated[str, typer.Argument()] = ".",
     bind: Annotated[str, typer.Option("--bind")] = "tcp://127.0.0.1:0",
     gateway: Annotated[list[str] | None, typer.Option("--gateway")] = None,
-    settings: options.MembershipOptions = None,
+    settings: Annotated[list[str] | None, option_of(Contacts, "options")] = None,
     certificates: Annotated[list[Path] | None, typer.Option("--certificate")] = None,
     remember: Annotated[Path | None, typer.Option("--remember")] = None,
-    repair: Annotated[bool, options.REPAIR] = True,
+    repair: Annotated[bool, option_of(Spread, "repair")] = True,
     wait: Annotated[float, typer.Option(min=0.0)] = 10.0,
 ) -> None:
     taken.append(dict(locals()))

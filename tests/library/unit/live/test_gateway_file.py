@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from camcast.cli.process_options import ContactOptions
+from camcast.cli.process_options import GatewayOptions
 from camcast.live.gateway_file import GatewayError, parse_gateways, read_gateways
 from camcast.vocabulary.topics import ROOT, Topic
 
@@ -20,8 +20,8 @@ def test_a_file_names_gateways_by_topic(tmp_path: Path) -> None:
         ROOT: ("tcp://192.0.2.1:7000", "tcp://gateway.example:7000"),
         Topic.parse(".soccer"): ("tcp://[2001:db8::1]:7000",),
     }
-    given = ContactOptions(gateway_file=file, gateway=["tcp://192.0.2.9:1"])
-    assert given.arguments()["gateways"] == {  # --gateway serves all topics
+    given = GatewayOptions(gateway_file=file, gateway=["tcp://192.0.2.9:1"])
+    assert given.value({}) == {  # --gateway serves all topics
         ".": ["tcp://192.0.2.1:7000", "tcp://gateway.example:7000", "tcp://192.0.2.9:1"],
         ".soccer": ["tcp://[2001:db8::1]:7000", "tcp://192.0.2.9:1"],
     }
@@ -29,7 +29,7 @@ def test_a_file_names_gateways_by_topic(tmp_path: Path) -> None:
 
 def test_a_list_is_short_for_the_root() -> None:
     assert parse_gateways(["tcp://127.0.0.1:1"]) == {ROOT: ("tcp://127.0.0.1:1",)}
-    assert ContactOptions().arguments()["gateways"] == {".": []}
+    assert GatewayOptions().value({}) == {".": []}
 
 
 @pytest.mark.parametrize(

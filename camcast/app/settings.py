@@ -1,0 +1,335 @@
+"""The settings of one process: values, their checks, and what is said of them to a person.
+
+`ProcessSettings` nests as the layers do. `CommunityManager` takes the same settings as keywords
+(`ProcessSettings.of`); the commands that run a process make their options, and the keys of
+``--config``, from the records here (`camcast.cli.option_group`): to add a setting is to add a field
+here, and a keyword there.
+
+Live objects (a trace, output pipes, a random stream) are no settings: the manager takes them beside
+these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import attrs
+from attrs import Attribute, field, frozen
+
+from camcast.app.community_errors import InsecureError
+from camcast.doors.discovery import DiscoveryFactory
+from camcast.doors.options import OptionError
+from camcast.doors.profile import Profile
+from camcast.doors.transport import InputPipe, OutputPipes
+from camcast.live import transports
+from camcast.vocabulary.addresses import check_address, is_loopback, is_numeric, is_wildcard
+from camcast.vocabulary.arguments import check_flag, check_list, check_optional
+from camcast.vocabulary.parameters import RETENTION_SECONDS_MAX, CommunitySettings, Parameters
+
+_OPTION: Final = "option"
+
+Check = Callable[[str, Any], None]
+"""Raises `TypeError` for a value, which it calls by the name."""
+
+
+@frozen(kw_only=True)
+class Option:
+    """What a person at a command line is told of a setting."""
+
+    help: str
+    name: str | None = None
+    """The option's name; None: that of the field."""
+    short: str | None = None
+    """The same option in one letter."""
+    metavar: str | None = None
+    least: float | None = None
+    most: float | None = None
+
+    @classmethod
+    def of(cls, one: Attribute[Any]) -> Option:
+        """Return the option of a field."""
+        option: Option = one.metadata[_OPTION]
+        return option
+
+
+def _setting(default: Any, help: str, check: Check | None = None, **more: Any) -> Any:
+    def validate(_record: object, one: Attribute[Any], value: object) -> None:
+        if check is not None:
+            check(one.name, value)
+
+    return field(default=default, validator=validate, metadata={_OPTION: Option(help=help, **more)})
+
+
+def _path(name: str, given: object) -> None:
+    check_optional(name, given, Path, "a pathlib.Path")
+
+
+def _paths(name: str, given: object) -> None:
+    if not isinstance(given, Path):
+        check_list(name, given, "pathlib.Path")
+
+
+def _mapping(name: str, given: object) -> None:
+    check_optional(name, given, Mapping, "a mapping")
+
+
+def _parameters(name: str, given: object) -> None:
+    check_optional(name, given, Parameters, "Parameters(…)")
+
+
+@frozen(kw_only=True)
+class Listening:
+    """Where a process listens, and how frames travel."""
+
+    bind: str = _setting(
+        "tcp://127.0.0.1:0", "Where to listen; port 0 is any free port.", metavar="ADDRESS"
+    )
+    advertise: str | None = _setting(
+        None, "What to tell others instead of --bind.", metavar="ADDRESS"
+    )
+    insecure: bool = _setting(
+        False, "Allow addresses off the loopback although nothing is secured.", check_flag
+    )
+    transport: str | None = _setting(
+        None, "zmtp, tcp or zmq: how frames travel; all understand each other."
+    )
+
+    def addresses(self, *, reachable: bool) -> tuple[str, str | None]:
+        """Return the addresses to listen at and to tell, as they are written everywhere.
+
+        Raises `AddressError`, and `InsecureError` unless the process may be `reachable` from other
+        machines: strangers are kept out, or somebody said that they may come in.
+        """
+        bind = check_address(self.bind, bind=True)
+        advertise = None if self.advertise is None else check_address(self.advertise)
+        told = [one for one in (advertise, bind) if one is not None]
+        if not reachable and not all(map(is_loopback, told)):
+            raise InsecureError(
+                f"{bind} can be reached from other machines, and an open node lets anybody read and"
+                " publish; give an identity (--identity, --certificate, --trust) or a passphrase"
+                " (--passphrase-file), or say insecure=True (--insecure) if that is what you want"
+            )
+        if advertise is None and is_wildcard(bind):
+            raise InsecureError(
+                f"{bind} names no host that others could reach; say which address to advertise"
+            )
+        for address in told:
+            if not is_numeric(address):
+                raise InsecureError(f"{address} is a name; bind and advertise take an IP address")
+        return bind, advertise
+
+
+@frozen(kw_only=True)
+class Security:
+    """What keeps strangers out of a process (docs/security.md)."""
+
+    passphrase: str | None = _setting(
+        None,
+        "Talk only to those who have the same passphrase, encrypted; one line, mode 0600.",
+        name="--passphrase-file",
+        metavar="FILE",
+    )
+    identity: Path | None = _setting(
+        None,
+        "The secret key of this process (camcast keys new): it signs its events, and talks"
+        " only to certified processes, encrypted. Needs --certificate and --trust.",
+        _path,
+        metavar="FILE",
+    )
+    certificates: Path | Iterable[Path] = _setting(
+        (),
+        "What the key of --identity may do (camcast certify). Repeatable.",
+        _paths,
+        name="--certificate",
+        metavar="FILE",
+    )
+    trust: Path | Iterable[Path] = _setting(
+        (),
+        "The public key of a root that is trusted. Repeatable.",
+        _paths,
+        metavar="FILE",
+    )
+    revocations: Path | Iterable[Path] = _setting(
+        (),
+        "A root's list of certificates that count no more (camcast revoke). Repeatable.",
+        _paths,
+        metavar="FILE",
+    )
+
+    @property
+    def signed(self) -> bool:
+        """Whether the process has an identity, or is meant to have one."""
+        return bool(self.identity or self.certificates or self.trust or self.revocations)
+
+    @property
+    def closed(self) -> bool:
+        """Whether strangers are kept out."""
+        return self.signed or self.passphrase is not None
+
+
+@frozen(kw_only=True)
+class Contacts:
+    """Which membership a process has, and how it finds others."""
+
+    membership: str = _setting(
+        "scamp",
+        "Who keeps the membership tables: scamp, hybrid, dht, cyclon, hyparview"
+        " (docs/choosing.md), or a plug of yours (docs/plugs.md).",
+        name="--membership",
+        short="-m",
+    )
+    options: Mapping[str, object] | None = _setting(
+        None,
+        "A parameter of the membership, e.g. c=2 or heartbeat_seconds=1. Repeatable.",
+        _mapping,
+        name="--set",
+        metavar="NAME=VALUE",
+    )
+    gateways: Iterable[str] | Mapping[str, Iterable[str]] | Path = _setting(
+        (), "TOML file with gateways by topic.", metavar="FILE"
+    )
+    discovery: str | None = _setting(
+        None, "gateways or lan: how strangers are found; lan needs no address (mDNS)."
+    )
+    remember: Path | None = _setting(
+        None, "Keep contacts there, for a start when no gateway answers.", _path, metavar="FILE"
+    )
+
+
+@frozen(kw_only=True)
+class Spread:
+    """How events spread in a community, and how long they are kept."""
+
+    parameters: Parameters | None = field(
+        default=None, validator=lambda _, one, given: _parameters(one.name, given)
+    )
+    repair: bool = _setting(
+        True,
+        "Ask again for what was missed, or lose it as the paper does.",
+        check_flag,
+        name="--repair/--no-repair",
+    )
+    retention_seconds: float | None = _setting(
+        None,
+        "For how long events are kept for those that missed them; default: 120.",
+        name="--retention",
+        metavar="SECONDS",
+        least=0,
+        most=RETENTION_SECONDS_MAX,
+    )
+    spread: Literal["infect", "tree"] | None = _setting(
+        None,
+        "infect (default): every process sends an event to a few others; tree: the events of"
+        " a busy publisher take a copy a process.",
+    )
+
+    def community(self) -> CommunitySettings:
+        """Return the settings of a community that is joined without parameters of its own.
+
+        Raises as `CommunitySettings`, and `OptionError` for a tree without repair.
+        """
+        given: dict[str, Any] = {
+            "retention_seconds": self.retention_seconds,
+            "spread": self.spread,
+        }
+        settings: CommunitySettings = attrs.evolve(
+            CommunitySettings().with_parameters(self.parameters or CommunitySettings()),
+            **{name: value for name, value in given.items() if value is not None},
+        )
+        if settings.spread == "tree" and not self.repair:
+            raise OptionError("the spread 'tree' goes with repair, which asks for what it misses")
+        return settings
+
+
+@frozen(kw_only=True)
+class ProcessSettings:
+    """The settings of one process."""
+
+    listening: Listening = Listening()
+    security: Security = Security()
+    contacts: Contacts = Contacts()
+    spread: Spread = Spread()
+    control: Path | None = _setting(
+        None,
+        "Answer camcast status, peers, topics, doctor and trace at a unix socket there.",
+        metavar="PATH",
+    )
+
+    @classmethod
+    def of(cls, **values: Any) -> ProcessSettings:
+        """Return the settings with these values, by the names of the fields of all layers.
+
+        Raises `TypeError` for a value of a wrong type, and for a name that no field has.
+        """
+        layers = {
+            one.name: type(one.default)(
+                **{
+                    name: values.pop(name)
+                    for name in attrs.fields_dict(type(one.default))
+                    if name in values
+                }
+            )
+            for one in attrs.fields(cls)
+            if attrs.has(type(one.default))
+        }
+        return cls(**layers, **values)
+
+    def check_profile(self, discovery: DiscoveryFactory, name: str, pipes: Any) -> None:
+        """Raise `OptionError` or `ValueError` where settings, or given pipes, exclude each other.
+
+        `name` is that of the `discovery`.
+        """
+        security = self.security
+        signed, passphrase = security.signed, security.passphrase
+        closed = security.closed or is_closed(pipes)
+        proved = signed and getattr(discovery, "asks_by_key", False)
+        if closed and getattr(discovery, "hears_strangers", False) and not proved:
+            keeps_out = "an identity" if signed else "a passphrase"
+            raise OptionError(
+                f"the discovery {name!r} hears everybody on the network, and {keeps_out} keeps"
+                " strangers out: leave one of the two out"
+            )
+        if signed and getattr(discovery, "speaks_to_anybody", False):
+            raise OptionError(
+                f"the discovery {name!r} sends datagrams that are for no identity in particular,"
+                " and a process with one sends none: take another, such as gateways"
+            )
+        if self.listening.transport is not None and pipes is not None:
+            raise ValueError("give a transport or pipes, not both: the pipes have a transport")
+        if passphrase is not None and pipes is not None:
+            raise ValueError("give the passphrase to open_pipes: the pipes' links are encrypted")
+        if signed and passphrase is not None:
+            raise OptionError(
+                "an identity and a passphrase are two ways to keep strangers out, and all of a"
+                " community go the same way: leave one of the two out"
+            )
+        if signed and pipes is not None:
+            raise ValueError("a process with an identity has links of its own: leave pipes out")
+        transports.check(self.listening.transport or transports.DEFAULT)
+
+
+def is_closed(pipes: OutputPipes | None) -> bool:
+    """Whether output pipes keep strangers out."""
+    return pipes is not None and pipes.profile is not None
+
+
+async def check_closed(tested: InputPipe, profile: Profile | None) -> None:
+    """Raise `InsecureError` if strangers get in although a profile keeps them out."""
+    if profile is None:
+        return
+    from camcast.live.profiles.self_test import lets_strangers_in
+
+    try:
+        open_to_all = await lets_strangers_in(tested, profile)
+    except TimeoutError:
+        raise InsecureError(
+            f"{tested.address} gave no answer to a stranger, so it is not known to be closed; start"
+            " again when the machine is less busy"
+        ) from None
+    if open_to_all:
+        raise InsecureError(
+            f"a stranger got in at {tested.address} although the process is closed; the encryption"
+            " of this installation does not work (pyzmq, libzmq or PyNaCl), so nothing was started"
+        )
