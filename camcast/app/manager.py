@@ -291,7 +291,7 @@ class CommunityManager:
             from camcast.live.profiles.signed_links import SignedLinks
 
             profile = SignedLinks.of(
-                self._identity.signatures, keys, clock, loop.time, settings.reserve_numbers
+                self._identity.signatures, keys, clock, loop.time, self._parts.reserve_numbers
             )
             admission = profile.known
             pipes = transports.open_with(self._transport, profile)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil, log
 
 import pytest
-from camcast.engine.links import CHECK_TIMEOUT_SECONDS
+from camcast.engine.super_topic_table import CHECK_TIMEOUT_SECONDS
 
 from camcast.engine.node import Node
 from camcast.testing.world import World

@@ -13,7 +13,7 @@ from camcast.doors.plugs import find_backend, find_discovery, find_protocol
 from camcast.engine.link_messages import Ping
 from camcast.engine.node import Node
 from camcast.engine.open_guard import Guard
-from camcast.engine.settings import Settings
+from camcast.engine.settings import Parts, Settings
 from camcast.engine.store import Store
 from camcast.testing.lone_process import contact
 from camcast.vocabulary.clock import Clock
@@ -65,11 +65,10 @@ def member() -> tuple[Node, Admission]:
         backend=find_backend("scamp"),
         discovery=find_discovery("gateways"),
         protocol=find_protocol("camcast"),
-        admission=cast(Any, admission),
-        store=Store(),
         gateways={Topic.parse("."): ("tcp://10.0.0.9:7000",)},
     )
-    node = Node(ME, settings, Random(1), Clock(0.0, WALL))
+    parts = Parts(store=Store(), admission=cast(Any, admission))
+    node = Node(ME, settings, Random(1), Clock(0.0, WALL), parts=parts)
     node.join(A, 0.0)
     node.contacts_found(Finding(A, (ADA,)), 0.0)
     node.receive(said(Kind.MEMBERSHIP, A, Welcome(b"")), 0.0, ADA.peer)
