@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from camcast.observe.trace import SCHEMA_VERSION
 from camcast.research.pipeline.ingest.trace_parquet import VERSION_KEY
 from camcast.research.pipeline.ingest.trace_schema import KINDS, arrow_schema
 from camcast.research.runs.run_folder import OutputFolder
@@ -28,7 +29,6 @@ from camcast.research.scenarios.virtual import VirtualScenario
 from camcast.research.scenarios.workload import Workload
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.trace import SCHEMA_VERSION
 
 SIZES: Final = {".d.g": 2_000, ".d": 200, ".": 20}  # chosen: some 55,000 records an event
 LOSS: Final = 0.02  # chosen: some copies of every event

@@ -14,17 +14,17 @@ from camcast.inbox.received import Lagged, Overflow, Received, ReceivedBatch
 from camcast.inbox.subscription import Subscription
 from camcast.interests.interest import Interest, InterestError
 from camcast.live.gateway_file import GatewayError
-from camcast.live.stats import Stats
 from camcast.live.transports import open_pipes
+from camcast.observe.stats import Stats
+from camcast.observe.trace import DigestSink, JsonLinesSink, ListSink, TraceRecord
 from camcast.security.passphrase import PassphraseError
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.events import EventId, Missed, Receipt
+from camcast.vocabulary.happenings import Change
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.parameters import CommunitySettings, Parameters
-from camcast.vocabulary.standing import Change
 from camcast.vocabulary.topics import ROOT, Topic, TopicError
-from camcast.vocabulary.trace import DigestSink, JsonLinesSink, ListSink, TraceRecord
 from camcast.vocabulary.typed import Sent, TypedEventError, topic, topic_of
 from camcast.vocabulary.wire import PayloadTooLargeError
 

@@ -13,8 +13,8 @@ from typing import Any, Final
 import msgspec
 
 from camcast.cli import printed
-from camcast.live.stats import PeerStats, Stats
 from camcast.observe.event_trace import Explanation
+from camcast.observe.stats import PeerStats, Stats
 from camcast.ops.checkup import Finding
 from camcast.research.papers.protocol_comparison import Cost
 from camcast.research.population.outcome import Interval

@@ -37,9 +37,9 @@ from attrs import define, field
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.discovery import Discovery, DiscoveryContext, FirstContact
 from camcast.vocabulary.addresses import AddressError, check_address, is_numeric
+from camcast.vocabulary.happenings import HappeningKind
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message, Right, read_topic
-from camcast.vocabulary.notices import NoticeKind
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import MalformedError
 from overlays.endpoints import address_of, endpoint_of
@@ -210,7 +210,7 @@ class GatewayDiscovery(Discovery):
         before = self._first_contacts[gateway].answers
         if before is not answers:
             self._first_contacts[gateway] = FirstContact(gateway, answers, now)
-            back: NoticeKind = "gateway_answers" if before is None else "gateway_back"
+            back: HappeningKind = "gateway_answers" if before is None else "gateway_back"
             self._context.outlet.report(back if answers else "gateway_lost", addresses=(gateway,))
 
     def _configured(self, topic: Topic) -> Topic | None:

@@ -37,10 +37,11 @@ from camcast.inbox import changes
 from camcast.inbox import subscription as queues
 from camcast.inbox.received import Gap, Lagged, Received, ReceivedBatch
 from camcast.inbox.subscription import Feed
-from camcast.live.counters import Counters
+from camcast.observe.counters import Counters
+from camcast.observe.stats import SubscriptionStats
 from camcast.vocabulary.arguments import check_type
+from camcast.vocabulary.happenings import Change
 from camcast.vocabulary.identity import Contact
-from camcast.vocabulary.standing import Change
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.typed import E
 
@@ -188,7 +189,7 @@ class Subscription(_Feed[queues.Subscription[E], Received[E] | Gap], Generic[E])
         """How many events this subscription has dropped so far."""
         return self._inner.missed
 
-    def stats(self) -> queues.SubscriptionStats:
+    def stats(self) -> SubscriptionStats:
         """See `camcast.Subscription.stats`."""
         return self._manager._look(self._inner.stats)
 

@@ -25,8 +25,9 @@ from camcast.inbox.subscription import (
     Subscription,
 )
 from camcast.interests.interest import Interest
-from camcast.live.stats import CommunityStats, take_community_stats
+from camcast.live.snapshot import take_community_stats
 from camcast.live.wire.probe_port import probe_ports
+from camcast.observe.stats import CommunityStats
 from camcast.vocabulary import typed
 from camcast.vocabulary.arguments import (
     BYTES,
@@ -38,9 +39,9 @@ from camcast.vocabulary.arguments import (
     check_whole,
 )
 from camcast.vocabulary.events import Receipt
+from camcast.vocabulary.happenings import Change
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.parameters import CommunitySettings
-from camcast.vocabulary.standing import Change
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.typed import E, Sent
 

@@ -29,23 +29,24 @@ from camcast.engine.store import Store
 from camcast.inbox.deliveries import Inbox
 from camcast.live import transports
 from camcast.live.control_socket import Answer, ControlServer
-from camcast.live.counters import Counters
 from camcast.live.event_account import account_of_event
 from camcast.live.gateway_file import check_keys, parse_gateways, read_gateways, resolve_gateways
 from camcast.live.runner import Runner
-from camcast.live.stats import FirstContactStats, PeerStats, Stats, take_peer_stats, take_stats
+from camcast.live.snapshot import take_peer_stats, take_stats
 from camcast.live.wall_clock import start_clock
+from camcast.observe.counters import Counters
 from camcast.observe.event_trace import Account
 from camcast.observe.recent import Recent
+from camcast.observe.stats import FirstContactStats, PeerStats, Stats
+from camcast.observe.trace import Sink, flush_sink
 from camcast.security.passphrase import check_passphrase, group_key
 from camcast.vocabulary import typed
 from camcast.vocabulary.arguments import check_list, check_optional, check_timeout
 from camcast.vocabulary.events import parse_event_id
+from camcast.vocabulary.happenings import Change
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.parameters import Parameters
-from camcast.vocabulary.standing import Change
 from camcast.vocabulary.topics import GroupId, Topic
-from camcast.vocabulary.trace import Sink, flush_sink
 from camcast.vocabulary.typed import E
 
 if TYPE_CHECKING:

@@ -12,9 +12,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from typing import Any
 
-from attrs import Attribute, define, field, frozen, validators
+from attrs import Attribute, field, frozen, validators
 
 from camcast.doors.profile import Profile
+from camcast.observe.counters import PipeCounters
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.wire import FRAME_BYTES_MAX
@@ -110,28 +111,6 @@ class PipeLimits:
 
     linger_milliseconds: int = field(default=200, validator=_not_negative)  # chosen: a few RTTs
     """How long ZeroMQ goes on sending the frames that it has, after a pipe was closed."""
-
-
-@define
-class PipeCounters:
-    """What went through pipes, and what did not, since they were opened."""
-
-    frames_sent: int = 0
-    records_sent: int = 0
-    bytes_sent: int = 0
-    records_dropped: int = 0  # queue full, too large, pipe refused or closed
-    pipes_refused: int = 0  # attempts to open one: at `pipes_max`, bad address, no descriptor
-    frames_received: int = 0
-    bytes_received: int = 0
-    frames_refused: int = 0  # multipart, several records in a frame above `frame_bytes_max`
-    frames_failed: int = 0  # the callback raised
-    connections_refused: int = 0  # at `connections_max`
-    records_misdirected: int = 0  # of the dropped: meant for another than listens there now
-    controls_sent: int = 0  # copies of control records that `send` got: queued or dropped
-    controls_unsent: int = 0  # answers beyond `camcast.live.runner.CONTROL_COPIES_A_TURN_MAX`
-    versions_refused: int = 0  # connections whose peer speaks another version of the wire format
-    strangers_refused: int = 0  # connections whose peer has not the keys that are asked for
-    forgers_refused: int = 0  # connections that were cut off for what is forged in their frames
 
 
 class InputPipe(ABC):

@@ -8,10 +8,10 @@ from camcast.engine.guard.signing import Signing
 from camcast.engine.process_context import ProcessContext
 from camcast.interests.wanted import ProcessInterest
 from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.happenings import BatchKind
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import Send
 from camcast.vocabulary.topics import GroupId, Topic
-from camcast.vocabulary.trace import TraceKind
 from camcast.vocabulary.wire import (
     FRAME_BYTES_MAX,
     FRAME_HEADER,
@@ -79,9 +79,9 @@ class GroupEventOutlet:
         self._send_piece(piece, peers)
         self._note_sent(peers, now)
         self._counters.event_copies_sent += sum(batch.count for batch in batches) * len(peers)
-        if self._recorder.trace is not None:
+        if self._recorder.on_batch is not None:
             for batch in batches:
-                self._trace("send", batch, peers, now)
+                self._tell("send", batch, peers, now)
 
     def _send_piece(self, piece: Sequence[bytes], peers: Sequence[Contact]) -> None:
         """Send heads and bodies, which take turns, as one piece."""
@@ -128,14 +128,15 @@ class GroupEventOutlet:
         body, sender = batch.body, self._me.peer
         return event_head(len(body), batch.hops + 1, age, group, sender, address, flags) + body
 
-    def _count(self, kind: TraceKind, batch: Batch, peers: Sequence[Contact], now: float) -> None:
+    def _count(self, kind: BatchKind, batch: Batch, peers: Sequence[Contact], now: float) -> None:
         if kind == "send":
             self._counters.event_copies_sent += batch.count * len(peers)
         else:
             self._counters.upward_sent += batch.count * len(peers)
-        if self._recorder.trace is not None:
-            self._trace(kind, batch, peers, now)
+        if self._recorder.on_batch is not None:
+            self._tell(kind, batch, peers, now)
 
-    def _trace(self, kind: TraceKind, batch: Batch, peers: Sequence[Contact], now: float) -> None:
-        community = self._interest.topics[0].name
-        self._recorder.record_batch(kind, batch, community, now, *(peer.peer for peer in peers))
+    def _tell(self, kind: BatchKind, batch: Batch, peers: Sequence[Contact], now: float) -> None:
+        assert self._recorder.on_batch is not None, "the caller has looked"
+        community, receivers = self._interest.topics[0].name, tuple(peer.peer for peer in peers)
+        self._recorder.on_batch(now, kind, batch, community, receivers)

@@ -39,6 +39,11 @@ class Groups:
         """Return what this process holds for a group, also for one that it has left recently."""
         return self.current.get(group) or self.left.get(group)
 
+    def community(self, group: GroupId) -> str:
+        """Return the name of the community in which things happen that happen in a group."""
+        local_group = self.find(group)
+        return "" if local_group is None else local_group.subscribed.name
+
     def tables(self) -> Iterator[SuperTopicTable]:
         """Yield every super-topic table of the process."""
         for local_group in self.current.values():

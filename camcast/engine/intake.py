@@ -30,6 +30,7 @@ from camcast.vocabulary import wire
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.batches import Batch, decode_body
 from camcast.vocabulary.events import EventId, StreamId
+from camcast.vocabulary.happenings import BatchKind
 from camcast.vocabulary.identity import PEER_ID_BYTES, PeerId, known_contact
 from camcast.vocabulary.messages import Arrival
 from camcast.vocabulary.minute_log import MinuteLog
@@ -267,11 +268,9 @@ class Intake:
                 counters.events += part.count
             else:
                 counters.parasites += part.count
-            if self._recorder.trace is not None:
-                community = local_group.subscribed.name
-                self._recorder.record_batch(
-                    "receive" if receivers else "parasite", part, community, now, source
-                )
+            if self._recorder.on_batch is not None:
+                kind: BatchKind = "receive" if receivers else "parasite"
+                self._recorder.on_batch(now, kind, part, local_group.subscribed.name, (source,))
         if asked_for:
             local_group.dissemination.repaired(batch, now, source)
         elif local_group.batch_events_max > 1:
@@ -341,8 +340,8 @@ class Intake:
         for topic in receivers:
             for part in new:
                 self._outbox.deliveries.append(Deliver(topic.group, part, history))
-                if self._recorder.trace is not None:
-                    self._recorder.record_batch("deliver", part, topic.name, now)
+                if self._recorder.on_batch is not None:
+                    self._recorder.on_batch(now, "deliver", part, topic.name, ())
 
     def _refuse_frame(self, frame: bytes, now: float) -> None:
         """Count a frame of another version of the wire format, and log the peer that sent it."""
@@ -370,10 +369,12 @@ class Intake:
         left = self._groups.left.get(group)
         if left is None:
             self._counters.parasites += batch.count
-            self._recorder.record_batch("parasite", batch, group.hex(), now, sender)
+            if self._recorder.on_batch is not None:
+                self._recorder.on_batch(now, "parasite", batch, group.hex(), (sender,))
         else:
             self._counters.late += batch.count
-            self._recorder.record_batch("drop", batch, left.topic.name, now, sender)
+            if self._recorder.on_batch is not None:
+                self._recorder.on_batch(now, "drop", batch, left.topic.name, (sender,))
         address = wire.event_address(frame, start)
         self._queries.say_gone(sender, address, batch.topic, group, now)
 
@@ -387,7 +388,7 @@ class Intake:
         now: float,
     ) -> None:
         body_start = start + wire.EVENT_HEAD_BYTES + frame[start + wire.ADDRESS_LENGTH]
-        if self._recorder.trace is not None and self._recorder.trace.each:
+        if self._recorder.trace is not None:
             # Without a trace a duplicate is not decoded, so a malformed one must not matter here.
             try:  # `suppress` takes as long as a fifth of all this
                 _, hops, _ = wire.read_event_head(frame, start)

@@ -94,9 +94,9 @@ from camcast.engine.liveness_messages import (
 )
 from camcast.engine.questions import NONCE_BYTES, Asked, Questions
 from camcast.vocabulary.addresses import host_of
+from camcast.vocabulary.happenings import NO_GROUP
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message, encode
-from camcast.vocabulary.notices import NO_GROUP
 from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.streams import jittered
 from camcast.vocabulary.topics import GroupId

@@ -25,7 +25,8 @@ from camcast.engine.store import Store
 from camcast.engine.super_topic_table import SuperTopicTable
 from camcast.interests.attributes import EventAttributes
 from camcast.interests.wanted import ProcessInterest
-from camcast.vocabulary.events import Missed
+from camcast.vocabulary.events import EventId, Missed
+from camcast.vocabulary.happenings import Happening
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import Tell
 from camcast.vocabulary.parameters import CommunitySettings
@@ -125,7 +126,7 @@ def make_local_group(
             around.lateness,
         )
         context = evolve(context, repair=repair)
-    dissemination, trace = group.dissemination(context), process.recorder.trace
+    dissemination, traced = group.dissemination(context), process.recorder.trace is not None
     return LocalGroup(
         context=context,
         dissemination=dissemination,
@@ -135,7 +136,7 @@ def make_local_group(
         transit=group.transit,
         parasitic=settings.protocol.parasitic,
         selective=settings.protocol.selective,
-        reports_duplicates=(trace is not None and trace.each) or dissemination.hears_duplicates,
+        reports_duplicates=traced or dissemination.hears_duplicates,
         serial=serial,
         neighbour_changes=changes,
         streams=streams,
@@ -144,6 +145,6 @@ def make_local_group(
 
 
 def _tell_missed(process: ProcessContext, group: GroupId, missed: Missed, now: float) -> None:
-    process.recorder.counters.told_missed += missed.last - missed.first + 1
+    first, count = EventId(missed.stream, missed.first), missed.last - missed.first + 1
     process.outbox.tells.append(Tell(group, missed))
-    process.recorder.record_missed(missed, now)
+    process.recorder.tell(Happening("missed", group, count=count, event=str(first)), now)

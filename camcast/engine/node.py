@@ -9,13 +9,13 @@ does nothing. What an input judges or sends is judged and vouched for at the tim
 ====================  ==============================  ==============================================
 input                 goes to                         leaves in the outbox
 ====================  ==============================  ==============================================
-`join`                discovery, a new local group    sends, wakes; later the notice ``joined``
-`leave`               repair, membership, discovery   goodbyes; the notice ``left``
+`join`                discovery, a new local group    sends, wakes; later ``joined`` happens
+`leave`               repair, membership, discovery   goodbyes; ``left`` happens
 `publish`, `flush`    publisher, then intake          copies of the event; a delivery of its own
 `history`             repair                          questions; later deliveries of history
 `seek`                discovery                       sends; later findings, which `Node` takes
 `receive`, an event   intake, repair, dissemination   copies; deliveries to this process
-`receive`, a control  guard, then the part of its     answers, wakes, notices of changed tables
+`receive`, a control  guard, then the part of its     answers, wakes; changes of tables happen
 record                kind (`Node._handlers`)
 `wake`                the part that set the timer     what is due; `Missed` for what is given up
 `receive_datagram`    discovery                       findings, datagrams
@@ -28,7 +28,7 @@ A node has these parts: the *intake* (`camcast.engine.intake`) takes frames apar
 events, the *publisher* (`camcast.engine.publisher`) gathers this process's own events into batches,
 *remote queries* (`camcast.engine.remote_queries`) answers the links and discoveries of other
 processes, the *liveness service* (`camcast.engine.liveness`) finds out which peers live, the
-*recorder* (`camcast.engine.recorder`) counts and traces. With identities, *signing*
+*recorder* (`camcast.observe.recorder`) counts and traces. With identities, *signing*
 (`camcast.engine.guard.signing`) and the *guard* (`camcast.engine.guard.access_control`) judge what
 arrives. This module has the commands, joining, and the way of every other input to its part.
 
@@ -65,7 +65,6 @@ from camcast.engine.local_group_maker import Surroundings, make_local_group
 from camcast.engine.open_guard import Guard
 from camcast.engine.process_context import ProcessContext
 from camcast.engine.publisher import Publisher
-from camcast.engine.recorder import NodeCounters, Recorder
 from camcast.engine.remote_queries import RemoteQueries
 from camcast.engine.repair import messages as repair_messages
 from camcast.engine.repair.messages import NONCE_BYTES, Nonces
@@ -75,16 +74,18 @@ from camcast.engine.settings import Parts, Settings
 from camcast.interests.attributes import EventAttributes
 from camcast.interests.interest import Interest
 from camcast.interests.wanted import ProcessInterest
+from camcast.observe.counters import NodeCounters
+from camcast.observe.recorder import Recorder
+from camcast.observe.trace import Trace
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import Receipt
+from camcast.vocabulary.happenings import NO_GROUP, Happening, HappeningKind, TakeBatch
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Arrival, Decoder, MessageT
-from camcast.vocabulary.notices import NO_GROUP, Notice, NoticeKind
 from camcast.vocabulary.outbox import ControlOutlet, Finding, Outbox, Token, Wake
 from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import GroupId, Topic
-from camcast.vocabulary.trace import Trace
 from camcast.vocabulary.wire import Kind
 
 CONTACTS_WANTED: Final = 5  # chosen: enough to survive 30 % dead contacts at 99.8 %
@@ -99,7 +100,7 @@ class Node:
     `me` is its identity and the address that it announces, `rng` the random stream of its
     protocols. `clock`, which the driver may share, says what the wall clock is at a time of inputs.
     `attributes` reads the attributes of events, for a driver that does so too; `parts` are live
-    objects that it is given.
+    objects that it is given. `ring` remembers what happens to events.
     """
 
     def __init__(
@@ -111,6 +112,7 @@ class Node:
         trace: Trace | None = None,
         attributes: EventAttributes | None = None,
         parts: Parts | None = None,
+        ring: TakeBatch | None = None,
     ) -> None:
         parts = parts or Parts()
         self.me, self.clock = me, clock
@@ -120,7 +122,7 @@ class Node:
         self._joining: list[LocalGroup] = []
         self._homes: dict[GroupId, LocalGroup] = {}
         """The group in which the events of each subscribed topic start."""
-        self.recorder = recorder = Recorder(trace, outbox, groups)
+        self.recorder = recorder = Recorder(trace, outbox, groups.community, ring)
         self.guard = guard = Guard()
         """Judges what other processes send."""
         if parts.admission is not None:
@@ -347,10 +349,12 @@ class Node:
             if self.liveness.wake(token.name, now):
                 self._tell_all_neighbours(now)
             if self.liveness.paused_seconds > paused:
-                self._note(Notice("paused", seconds=self.liveness.paused_seconds - paused))
+                seconds = self.liveness.paused_seconds - paused
+                self.recorder.tell(Happening("paused", seconds=seconds), now)
             if self.liveness.isolated is not was_isolated:
                 count = self.liveness.watched()
-                self._note(Notice("healed" if was_isolated else "isolated", count=count))
+                kind: HappeningKind = "healed" if was_isolated else "isolated"
+                self.recorder.tell(Happening(kind, count=count), now)
         elif token.kind is Kind.DISCOVERY:
             self.discovery.wake(token.name, now)
         elif token.kind is Kind.SECURITY:
@@ -412,7 +416,7 @@ class Node:
         seconds = self.clock.step(now, wall)
         if not seconds:
             return False
-        self._note(Notice("clock_set", seconds=seconds))
+        self.recorder.tell(Happening("clock_set", seconds=seconds), now)
         self.guard.on_clock_set(now)
         for local_group in self.local_groups:
             if local_group.repair is not None:
@@ -575,7 +579,7 @@ class Node:
             local_group.unanswered = finding if finding.unknown else None
             if finding.unknown and not local_group.joined:
                 asked = (*finding.unreachable, *finding.ignorant)
-                self._note(Notice("unanswered", topic.group, addresses=asked))
+                self.recorder.tell(Happening("unanswered", topic.group, addresses=asked), now)
             membership = local_group.membership
             if finding.unknown:
                 self._retry(local_group)
@@ -587,9 +591,8 @@ class Node:
                 if finding.size is not None:
                     membership.contacts_found((), now, finding.size)
             self._tell_neighbours(local_group, now)
-        self._note(Notice("found", NO_GROUP, topic, count=len(contacts)))
+        self.recorder.tell(Happening("found", topic=topic, count=len(contacts)), now)
         if contacts:
-            self.recorder.record("found", now, topic)
             for table in self._groups.tables():
                 table.contacts_found(topic, contacts, now)
 
@@ -599,8 +602,7 @@ class Node:
         while outbox.seeks or outbox.findings:
             seeks, outbox.seeks = outbox.seeks, []
             for seek in seeks:
-                self.recorder.record("seek", now, seek.topic)
-                self._note(Notice("seek", NO_GROUP, seek.topic, count=seek.wanted))
+                self.recorder.tell(Happening("seek", topic=seek.topic), now)
                 self.discovery.seek(seek.topic, seek.wanted, now)
             findings, outbox.findings = outbox.findings, []
             for finding in findings:
@@ -609,8 +611,7 @@ class Node:
         if joined:
             self._joining = [p for p in self._joining if not p.joined]
             for local_group in joined:
-                self.recorder.record("join", now, local_group.subscribed)
-                self._note(Notice("joined", local_group.topic.group))
+                self.recorder.tell(Happening("joined", local_group.topic.group), now)
                 for link in local_group.links:
                     link.start(now)
                 local_group.dissemination.start(now)
@@ -632,13 +633,7 @@ class Node:
         self.liveness.close(local_group.topic.group, now)
         local_group.membership.leave(now)
         self._tell_neighbours(local_group, now)
-        self.recorder.record("leave", now, local_group.subscribed)
-        self._note(Notice("left", local_group.topic.group))
-
-    def _note(self, notice: Notice) -> None:
-        """Leave a notice, if the driver wants any."""
-        if self.outbox.notices is not None:
-            self.outbox.notices.append(notice)
+        self.recorder.tell(Happening("left", local_group.topic.group), now)
 
     def _retry(self, local_group: LocalGroup) -> None:
         """Ask the discovery again after a while, by a timer of the node's own."""
@@ -670,13 +665,12 @@ class Node:
         self.liveness.given_up.clear()
 
     def _tell_neighbours(self, local_group: LocalGroup, now: float) -> None:
-        """Tell the trace and the dissemination the changes of a topic table in this step."""
+        """Tell the recorder and the dissemination the changes of a topic table in this step."""
         changes = local_group.neighbour_changes
         for there, contact in changes:
-            topic = local_group.subscribed
-            self.recorder.record("learn" if there else "forget", now, topic, contact.peer)
+            kind: HappeningKind = "peer_seen" if there else "peer_gone"
             silent = not there and contact.peer in self.liveness.given_up
-            kind: NoticeKind = "peer_seen" if there else "peer_gone"
-            self._note(Notice(kind, local_group.topic.group, contact=contact, silent=silent))
+            group = local_group.topic.group
+            self.recorder.tell(Happening(kind, group, contact=contact, silent=silent), now)
             local_group.dissemination.neighbour_changed(contact, there, now)
         changes.clear()

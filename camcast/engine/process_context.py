@@ -9,7 +9,7 @@ from attrs import frozen
 from camcast.engine.groups import Groups
 from camcast.engine.liveness import LivenessService
 from camcast.engine.open_guard import Guard
-from camcast.engine.recorder import Recorder
+from camcast.observe.recorder import Recorder
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import ControlOutlet, Outbox

@@ -173,7 +173,7 @@ class Publisher:
         )
         if self._signing is not None:
             batch = self._signing.sign(batch)
-        if self._recorder.trace is not None:
-            self._recorder.record_batch("publish", batch, stream.topic.name, now)
+        if self._recorder.on_batch is not None:
+            self._recorder.on_batch(now, "publish", batch, stream.topic.name, ())
         sent = self._intake.accept_own(stream.local_group, batch, now)
         return sent.peers, sent.super_processes

@@ -22,8 +22,8 @@ from typing import Final, Generic, TypeVar
 from attrs import define, field
 
 from camcast.engine.liveness_messages import Question
+from camcast.vocabulary.happenings import NO_GROUP
 from camcast.vocabulary.identity import Contact
-from camcast.vocabulary.notices import NO_GROUP
 from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.topics import GroupId
 

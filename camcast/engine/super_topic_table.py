@@ -77,9 +77,9 @@ from camcast.engine.link_messages import (
     SuperProcesses,
 )
 from camcast.vocabulary.cold_list import Cold, ColdList
+from camcast.vocabulary.happenings import HappeningKind
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message, read_topic
-from camcast.vocabulary.notices import NoticeKind
 from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import GroupId, Topic
@@ -511,5 +511,5 @@ class SuperTopicTable(Watcher):
         )
         nearest, contacts = self._nearest
         if (nearest, len(contacts)) != (before, len(known)):
-            kind: NoticeKind = "linked" if contacts else "unlinked"
+            kind: HappeningKind = "linked" if contacts else "unlinked"
             self._outlet.report(kind, nearest, len(contacts))

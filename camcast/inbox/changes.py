@@ -9,7 +9,7 @@ from typing import Final
 from camcast.inbox.received import Lagged
 from camcast.inbox.subscription import Feed
 from camcast.vocabulary.arguments import check_whole
-from camcast.vocabulary.standing import Change
+from camcast.vocabulary.happenings import Change
 
 # chosen: a reader that sleeps through a renewal of its whole table (3 ln N, twice) misses nothing
 QUEUE_LENGTH: Final = 256

@@ -30,8 +30,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final, Generic, Protocol, Self, TypeVar
 
-from attrs import frozen
-
 from camcast.inbox.received import (
     DeliveryQueue,
     Gap,
@@ -41,6 +39,7 @@ from camcast.inbox.received import (
     ReceivedBatch,
 )
 from camcast.interests.interest import Interest
+from camcast.observe.stats import SubscriptionStats
 from camcast.vocabulary.events import Missed
 from camcast.vocabulary.typed import E
 
@@ -258,22 +257,6 @@ class Feed(Generic[_Queue, _Item]):
         if now >= self._log_after:
             self._log_after = now + _LOG_INTERVAL_SECONDS
             _log.exception("a subscriber's callback raised (%d times so far)", self.errors)
-
-
-@frozen(kw_only=True)
-class SubscriptionStats:
-    """The queue of one subscription."""
-
-    where: str | None
-    """The interest that events have to match; None: all match."""
-    queued_events: int
-    queued_events_max: int
-    queued_bytes: int
-    queued_bytes_max: int
-    missed: int
-    """Events that were dropped because the queue was full."""
-    errors: int
-    """How often the callback has raised."""
 
 
 class Subscription(Feed[DeliveryQueue[E], Received[E] | Gap], Generic[E]):

@@ -10,7 +10,7 @@ import msgspec
 from camcast.engine.local_group import LocalGroup
 from camcast.inbox.deliveries import Deliveries
 from camcast.live.runner import Runner
-from camcast.live.stats import take_peer_stats
+from camcast.live.snapshot import take_peer_stats
 from camcast.observe.event_trace import Account, CommunityAccount, Moment
 from camcast.observe.recent import Recent
 from camcast.vocabulary.events import EventId

@@ -31,16 +31,16 @@ from camcast.live.reporting import Reporter
 from camcast.live.wall_clock import COMPARE_SECONDS, read_clocks
 from camcast.live.wire.udp import UdpPort
 from camcast.observe.recent import Recent
+from camcast.observe.trace import Sink, Trace
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import NO_EVENT, Receipt
+from camcast.vocabulary.happenings import Change, Standing
 from camcast.vocabulary.identity import Contact, PeerId, new_peer_id
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import Token
 from camcast.vocabulary.parameters import CommunitySettings
-from camcast.vocabulary.standing import Change, Standing
 from camcast.vocabulary.topics import GroupId, Topic
-from camcast.vocabulary.trace import Sink, Trace
 
 _log = logging.getLogger(__name__)
 
@@ -113,16 +113,15 @@ class Runner:
         self.input: InputPipe = pipes.open_input(bind, self._receive, peer)
         inbox.begin(peer, clock)
         me = Contact(peer, advertise or self.input.address)
-        trace = None
+        trace = None if sink is None else Trace(me.peer, sink)
+        ring = None
         if recent is not None:
-            trace = Trace(me.peer, sink, life=recent, whole=recent.note_batch)
+            ring = recent.note_batch
             pipes.lost.append(self._note_unsent)
-        elif sink is not None:
-            trace = Trace(me.peer, sink)
         self._recent = recent
-        self.node = Node(me, settings, rng, clock, trace, inbox.attributes, parts)
+        self.node = Node(me, settings, rng, clock, trace, inbox.attributes, parts, ring)
         self._comparing = self._compare_later()
-        self.node.outbox.notices = []
+        self.node.outbox.happenings = []
         self._reporter = Reporter(self.node, on_change, recent)
         self._flush_handle: asyncio.Handle | None = None
         self._datagrams = _datagram_port(self._receive_datagram, pipes.profile, clock)
@@ -299,9 +298,9 @@ class Runner:
         if outbox.tells:
             self._inbox.tell(outbox.tells)
             outbox.tells.clear()
-        if outbox.notices:
-            self._reporter.take(outbox.notices)
-            outbox.notices.clear()
+        if outbox.happenings:
+            self._reporter.take(outbox.happenings, self._loop.time())
+            outbox.happenings.clear()
         if self.conditions.waiting:
             self.conditions.look()
 

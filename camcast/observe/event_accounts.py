@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
 from attrs import define, field
 
 from camcast.observe.event_trace import Account, CommunityAccount, Moment
+from camcast.observe.trace import TraceRecord
 from camcast.observe.trace_reading import Reading, records_of
-from camcast.vocabulary.trace import TraceRecord
+from camcast.vocabulary.happenings import PROCESS_KINDS
 
-_LIFE = ("join", "leave", "crash", "missed")
+_LIFE: Final = [kind.trace for kind in PROCESS_KINDS.values() if kind.ring and kind.trace]
 
 
 @define

@@ -43,9 +43,8 @@ _HAVE: Final = ("publish", "receive", "deliver")
 class Moment(msgspec.Struct, frozen=True, omit_defaults=True):
     """Something that happened to consecutive events of a stream; without events, to the process.
 
-    The kinds are those of traces; of events also ``filtered`` (a subscription's interest does not
-    match), ``lagged`` (a subscription's queue was full) and ``unsent`` (dropped at the pipe to
-    `address`); of the process also those of notices, such as ``paused``, ``isolated``, ``linked``.
+    The kinds are those that the ring remembers (`camcast.vocabulary.happenings`), by the name of
+    their trace record if they have one.
     """
 
     when: float
@@ -58,6 +57,7 @@ class Moment(msgspec.Struct, frozen=True, omit_defaults=True):
     peer: str = ""
     """The other process, in hexadecimal."""
     address: str = ""
+    """The address at the pipe that dropped it."""
     topic: str = ""
     hops: int = 0
     seconds: float = 0.0

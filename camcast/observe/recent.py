@@ -15,12 +15,10 @@ from camcast.observe.event_trace import Moment
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import EventId, StreamId
-from camcast.vocabulary.trace import TraceRecord
+from camcast.vocabulary.happenings import PROCESS_KINDS, Happening
 
 EVENTS_MAX: Final = 2**14  # chosen: 5 MB; a second of 4,000 batches, each published or passed on
 LIFE_MAX: Final = 2**10  # chosen: a day of a process that has links lost and found every minute
-
-_OF_LIFE: Final = ("join", "leave", "missed")
 
 _Noted = tuple[float, str, str, StreamId, int, int, str, int, tuple[bytes, ...]]
 """Time, kind, community; stream, first, count; topic, hops, peers. It is a tuple, which is quick to
@@ -28,17 +26,26 @@ make, since there is one for everything that happens to a batch."""
 
 
 class Recent:
-    """The rings of one process; a `Sink` and a `TakeBatch` of its trace."""
+    """The rings of one process; they take `Happening`s, and batches as a `TakeBatch`."""
 
     def __init__(self) -> None:
         self.life: deque[Moment] = deque(maxlen=LIFE_MAX)
         self._events: deque[_Noted | Moment] = deque(maxlen=EVENTS_MAX)
 
-    def write(self, record: TraceRecord) -> None:
-        """Take a record of the trace that is about the process; see `Sink`."""
-        if record.kind in _OF_LIFE:
-            count = record.size if record.kind == "missed" else 0
-            moment = Moment(record.when, record.kind, record.community, record.event, count)
+    def take(self, happening: Happening, community: str, now: float) -> None:
+        """Remember what happened to the process, if that is of a kind that explains something."""
+        kind = PROCESS_KINDS[happening.kind]
+        if kind.ring:
+            event, topic = happening.event, happening.topic
+            moment = Moment(
+                now,
+                kind.trace or happening.kind,
+                community,
+                event,
+                happening.count if event else 0,
+                topic="" if topic is None else topic.name,
+                seconds=happening.seconds,
+            )
             self.life.append(moment)
 
     def note_batch(
@@ -47,12 +54,6 @@ class Recent:
         """Note what happened to a batch; see `TakeBatch`."""
         of = batch.stream, batch.first, batch.count
         self._events.append((when, kind, community, *of, batch.topic.name, batch.hops, peers))
-
-    def note_life(
-        self, when: float, kind: str, community: str = "", topic: str = "", seconds: float = 0.0
-    ) -> None:
-        """Note what happened to the process."""
-        self.life.append(Moment(when, kind, community, topic=topic, seconds=seconds))
 
     def note(
         self,

@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 from attrs import define, evolve, field, frozen
 
+from camcast.observe.trace import TraceRecord
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.trace import TraceRecord
 
 
 class RunEntryError(CamcastError, ValueError):

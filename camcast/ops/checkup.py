@@ -14,9 +14,9 @@ from typing import Any, Final, Protocol
 
 from attrs import frozen
 
-from camcast.live.stats import FirstContactStats
 from camcast.live.wire.pipes import descriptors_allow
 from camcast.live.wire.probe_port import Reach, probe_ports
+from camcast.observe.stats import FirstContactStats
 from camcast.vocabulary.addresses import is_loopback
 
 PEERS_MIN: Final = 300  # chosen: tables of ten communities of 10,000, and holders of this process

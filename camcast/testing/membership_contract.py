@@ -13,11 +13,11 @@ from camcast.doors.membership import Membership
 from camcast.doors.plugs import find_backend
 from camcast.engine import liveness_messages
 from camcast.engine.node import Node
+from camcast.observe.trace import ListSink
 from camcast.testing.garbage import GARBAGE, malformed
 from camcast.testing.world import World
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import ROOT, Topic
-from camcast.vocabulary.trace import ListSink
 from camcast.vocabulary.wire import FRAME_HEADER, Kind, control_head, decode_control, encode_control
 
 SIZES: Final = (1, 2, 10, 100, 1000, 10**6)

@@ -19,6 +19,7 @@ from camcast.engine.node import Node
 from camcast.engine.settings import Parts, Settings
 from camcast.engine.store import Store
 from camcast.interests.interest import Interest
+from camcast.observe.trace import Sink
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.virtual.census import Census
 from camcast.virtual.climate import Climate
@@ -29,7 +30,6 @@ from camcast.vocabulary.outbox import Deliver
 from camcast.vocabulary.parameters import CommunitySettings, Parameters
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import ROOT, GroupId, Topic
-from camcast.vocabulary.trace import Sink
 
 T = TypeVar("T")
 

@@ -29,16 +29,17 @@ from zlib import crc32
 from camcast.doors.datagrams import Endpoint
 from camcast.engine.node import Node
 from camcast.engine.settings import Parts, Settings
+from camcast.observe.trace import Sink, Trace
 from camcast.virtual.climate import Climate
 from camcast.virtual.datagram_network import DatagramNetwork, HostPort, ip_of
 from camcast.virtual.event_queue import EventQueue
 from camcast.virtual.frames import copies_in, frames_of
 from camcast.virtual.weather import Weather
 from camcast.vocabulary.clock import Clock
+from camcast.vocabulary.happenings import Happening
 from camcast.vocabulary.identity import Contact, PeerId, new_peer_id
 from camcast.vocabulary.outbox import Deliver, Tell, Token
 from camcast.vocabulary.streams import stream
-from camcast.vocabulary.trace import Sink, Trace
 
 T = TypeVar("T")
 
@@ -152,7 +153,7 @@ class VirtualNetwork:
         del self.processes[process.me.address]
         process.datagrams.crash()
         process.node.recorder.record_control(self.now)
-        process.node.recorder.record("crash", self.now, None)
+        process.node.recorder.tell(Happening("crashed"), self.now)
 
     def pause(self, process: Process) -> None:
         """Pause a process, as SIGSTOP does: frames, datagrams and timers wait for it."""

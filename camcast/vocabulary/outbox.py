@@ -14,8 +14,8 @@ import msgspec
 from camcast.vocabulary import messages
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import Missed
+from camcast.vocabulary.happenings import PROCESS_KINDS, Happening, HappeningKind
 from camcast.vocabulary.identity import Contact
-from camcast.vocabulary.notices import Notice, NoticeKind
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind, control_head, encode_control
 
@@ -107,7 +107,7 @@ class Outbox:
     """The wishes of one node, in order, until a driver drains them."""
 
     __slots__ = (
-        *("control_bytes", "deliveries", "findings", "notices", "now", "seeks", "sends"),
+        *("control_bytes", "deliveries", "findings", "happenings", "now", "seeks", "sends"),
         *("tells", "vouch", "wakes"),
     )
 
@@ -120,8 +120,8 @@ class Outbox:
         self.tells: list[Tell] = []
         self.seeks: list[Seek] = []
         self.findings: list[Finding] = []
-        self.notices: list[Notice] | None = None
-        """A list if the driver wants notices, else None."""
+        self.happenings: list[Happening] | None = None
+        """A list if the driver hands happenings to subscribers, else None."""
         self.control_bytes: dict[GroupId, int] | None = None
         """The bytes of all control copies so far, by the sending group; None: not counted."""
         self.vouch: Vouch | None = None
@@ -199,15 +199,16 @@ class ControlOutlet:
 
     def report(
         self,
-        kind: NoticeKind,
+        kind: HappeningKind,
         topic: Topic | None = None,
         count: int = 0,
         addresses: tuple[str, ...] = (),
     ) -> None:
-        """Leave a notice about this group, if the driver wants notices."""
-        if self._outbox.notices is not None:
-            notice = Notice(kind, self._group, topic, addresses=addresses, count=count)
-            self._outbox.notices.append(notice)
+        """Tell what happened to this group, if the driver wants to know; none of it is traced."""
+        if self._outbox.happenings is not None:
+            assert PROCESS_KINDS[kind].trace is None, "told by the recorder, which traces it"
+            happening = Happening(kind, self._group, topic, addresses=addresses, count=count)
+            self._outbox.happenings.append(happening)
 
     def seek(self, topic: Topic, wanted: int) -> None:
         """Ask for contacts in a community; they arrive as `contacts_found`."""

@@ -42,15 +42,15 @@ from camcast.engine.link_messages import (
     SuperProcesses,
 )
 from camcast.engine.open_guard import Guard
-from camcast.engine.recorder import NodeCounters
 from camcast.engine.repair.messages import Have
 from camcast.engine.security_messages import DECODER, Introductions, WhoAre
+from camcast.observe.counters import NodeCounters
 from camcast.vocabulary.clock import Clock
+from camcast.vocabulary.happenings import NO_GROUP
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.introductions import Introduction
 from camcast.vocabulary.messages import Arrival, Message, MessageT, Right, read_topic
 from camcast.vocabulary.minute_log import MinuteLog
-from camcast.vocabulary.notices import NO_GROUP
 from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.refusal import TAKEN, Refusal
 from camcast.vocabulary.size_estimate import SAMPLE, number_of

@@ -37,9 +37,9 @@ from camcast.engine.security_messages import (
 )
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.happenings import NO_GROUP
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.vocabulary.minute_log import MinuteLog
-from camcast.vocabulary.notices import NO_GROUP
 from camcast.vocabulary.refusal import Refusal
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import Kind
@@ -183,9 +183,8 @@ class Signing:
         local_group, batch, source, _ = held
         self._count_refused("", reason, batch.count)
         self._recorder.counters.unverified += batch.count
-        if self._recorder.trace is not None:
-            community = local_group.subscribed.name
-            self._recorder.record_batch("drop", batch, community, now, source)
+        if self._recorder.on_batch is not None:
+            self._recorder.on_batch(now, "drop", batch, local_group.subscribed.name, (source,))
         if self._log.due(reason, now):
             _log.log(
                 logging.WARNING if reason.is_of_time else logging.INFO,

@@ -8,8 +8,9 @@ import logging
 from collections.abc import Callable
 from typing import Any, Final
 
-from camcast.doors.transport import AddressInUse, BindError, ForgeryError, InputPipe, PipeCounters
+from camcast.doors.transport import AddressInUse, BindError, ForgeryError, InputPipe
 from camcast.live.wire.pipes import QueuedPipes
+from camcast.observe.counters import PipeCounters
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.minute_log import MinuteLog
 

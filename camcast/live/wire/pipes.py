@@ -36,9 +36,10 @@ from typing import Any, Final, Generic, TypeVar
 from weakref import finalize
 
 from camcast.doors.profile import Profile
-from camcast.doors.transport import InputPipe, OutputPipes, PipeCounters, PipeLimits
+from camcast.doors.transport import InputPipe, OutputPipes, PipeLimits
 from camcast.live.wire.crowd import Crowd
 from camcast.live.wire.output_pipe import OutputPipe
+from camcast.observe.counters import PipeCounters
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.minute_log import MinuteLog
 

@@ -1,7 +1,7 @@
 """Moments: the answers of many processes, put together for a dashboard.
 
 A *moment* is plain data, as JSON has it: when it was taken, in seconds since 1970, and a *node* for
-each control socket, of those fields of `camcast.live.stats` that the page needs. Processes are
+each control socket, of those fields of `camcast.observe.stats` that the page needs. Processes are
 asked over their control sockets (`camcast.live.control_socket`); each pays for a snapshot at a
 moment, and for nothing between two.
 """

@@ -20,6 +20,7 @@ from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures
 from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json, wide_console
 from camcast.doors.plugs import find_protocol
+from camcast.observe.trace import JsonLinesSink, Sink
 from camcast.research.cli.protocol_options import PROTOCOL, ProtocolOptions
 from camcast.research.cli.run_outcome import summary_table
 from camcast.research.cli.setting_options import SETTING, SettingOptions, Workers
@@ -29,7 +30,6 @@ from camcast.research.report.measures import MEASURES
 from camcast.research.runs.run_folder import OutputFolder
 from camcast.research.sweeps import ProgressBar
 from camcast.research.systems.registry import System, find_system
-from camcast.vocabulary.trace import JsonLinesSink, Sink
 
 if TYPE_CHECKING:  # numpy is an extra
     from camcast.research.population.outcome import Outcome

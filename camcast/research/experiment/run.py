@@ -22,6 +22,7 @@ from attrs import define, field, frozen
 
 from camcast import JsonLinesSink
 from camcast.live.signals import calling_at_signals
+from camcast.observe.trace import Trace
 from camcast.observe.trace_reading import read_traces
 from camcast.research.experiment import worker_messages as messages
 from camcast.research.experiment.node import manager_of
@@ -41,7 +42,6 @@ from camcast.research.scenarios.live import Scenario
 from camcast.research.scenarios.schedule import Due, Plan, due, middle
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.trace import Trace
 
 if TYPE_CHECKING:
     from camcast.research.experiment.brief_authority import BriefAuthority

@@ -34,7 +34,7 @@ from camcast import (
 )
 from camcast.doors.plugs import find_protocol
 from camcast.doors.transport import OutputPipes
-from camcast.engine.recorder import NodeCounters
+from camcast.observe.counters import NodeCounters
 from camcast.research.experiment import worker_messages as messages
 from camcast.research.experiment.node import manager_of
 from camcast.research.scenarios.live import Scenario

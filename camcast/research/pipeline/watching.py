@@ -17,11 +17,11 @@ import attrs
 import msgspec
 from attrs import define, field, frozen
 
+from camcast.observe.trace import TraceRecord
 from camcast.observe.trace_reading import Reading, take
 from camcast.research.pipeline.ingest.run_to_read import NoTraceError, read_run_folder
 from camcast.research.runs.run_folder import SUMMARY_FILE
 from camcast.research.runs.summary import levels, measured
-from camcast.vocabulary.trace import TraceRecord
 
 LOOK_SECONDS: Final = 2.0  # chosen: between two looks; workers write ten times a second
 _READ_SECONDS: Final = 2.0  # chosen: reading, until what is known by then is shown

@@ -1,7 +1,7 @@
 """The output folder of a run, live or virtual: the scenario, the traces, the summary.
 
 * ``scenario.json``: all that determines the run, and the software and machine it ran on;
-* ``trace-<worker>.jsonl``: `camcast.vocabulary.trace.TraceRecord` by line; of a live run
+* ``trace-<worker>.jsonl``: `camcast.observe.trace.TraceRecord` by line; of a live run
   ``trace-crashes.jsonl`` has the crashes; a virtual run has one trace, and may have it as
   ``trace-0.parquet``;
 * ``summary.json``: what was measured; ``worker-<number>.log``: only if a worker said something.
@@ -20,10 +20,10 @@ import msgspec
 
 from camcast import __version__
 from camcast.live.wire.zmq_pipes import library_versions
+from camcast.observe.trace import SCHEMA_VERSION
 from camcast.ops.output_place import OutputError
 from camcast.research.scenarios.base import BaseScenario
 from camcast.research.scenarios.workload import digest
-from camcast.vocabulary.trace import SCHEMA_VERSION
 
 SCENARIO_FILE: Final = "scenario.json"
 SUMMARY_FILE: Final = "summary.json"

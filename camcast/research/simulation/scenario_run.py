@@ -20,6 +20,7 @@ from camcast.engine.node import Node
 from camcast.engine.settings import Parts, Settings
 from camcast.engine.store import Store
 from camcast.interests.interest import Interest, attributes_of
+from camcast.observe.trace import Sink
 from camcast.observe.trace_reading import Published
 from camcast.research.scenarios.virtual import (
     Churn,
@@ -45,7 +46,6 @@ from camcast.vocabulary.identity import new_peer_id
 from camcast.vocabulary.outbox import Deliver
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import ROOT, Topic
-from camcast.vocabulary.trace import Sink
 
 _SLICES: Final = 500  # chosen: calls of `on_progress` in a run
 # chosen: how often arcs are looked at within the time in which an arc may be one-sided. With

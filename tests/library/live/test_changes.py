@@ -33,7 +33,7 @@ async def until(changes: Changes, kind: str) -> list[Change]:
 
 @live
 async def test_a_process_that_is_stopped_and_killed_shows(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "camcast.live.reporting")
+    caplog.set_level(logging.INFO, "camcast.observe.log")
     async with CommunityManager(options=QUICK) as manager:
         community = await manager.join(".a")
         called: list[Change] = []
@@ -149,7 +149,7 @@ def test_scripts_iterate_changes_too() -> None:
 async def test_a_gateway_that_dies_and_comes_back_is_told_to_the_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level(logging.INFO, "camcast.live.reporting")
+    caplog.set_level(logging.INFO, "camcast.observe.log")
     address = free_address()
     async with CommunityManager(gateways=[address]) as manager:
         joining = asyncio.ensure_future(manager.join(".a", retry=True, timeout=PATIENCE_SECONDS))
@@ -168,7 +168,7 @@ def test_json_lines_say_what_text_says_and_name_their_fields() -> None:
         lost, unanswered = lines
         for line in lines:
             assert line["level"] == "info"
-            assert line["logger"] == "camcast.live.reporting"
+            assert line["logger"] == "camcast.observe.log"
             assert line["time"] > 0
         assert (lost["event"], lost["gateways"]) == ("gateway_lost", [silent])
         assert lost["message"] == f"the gateway {silent} does not answer"

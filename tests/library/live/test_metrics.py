@@ -18,9 +18,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from camcast import BindError, CommunityManager, Parameters
 from camcast.app import blocking
-from camcast.doors.transport import PipeCounters
-from camcast.live.stats import Stats
 from camcast.live.transports import open_pipes
+from camcast.observe.counters import PipeCounters
+from camcast.observe.stats import Stats
 from camcast.ops.metrics import Collector, serve
 from camcast.research.experiment.progress import Progress
 from camcast.research.experiment.run import run_experiment

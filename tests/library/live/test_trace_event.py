@@ -24,8 +24,9 @@ from camcast.observe.event_trace import (
     Verdict,
     explain,
 )
+from camcast.observe.trace import JsonLinesSink, ListSink, TraceRecord
 from camcast.security.certificates import Rights
-from camcast.vocabulary.trace import JsonLinesSink, ListSink, TraceKind, TraceRecord
+from camcast.vocabulary.happenings import TraceKind
 from camcast.vocabulary.wire import FRAME_HEADER, RECORD_BYTES_MAX
 from tests.authority import ADA, ALL, EVE, ROOT
 from tests.camcast_command import Capture, answer, camcast, refusal

@@ -14,6 +14,7 @@ import attrs
 import msgspec
 import pytest
 
+from camcast.observe.trace import DigestSink, ListSink, TraceRecord
 from camcast.research.scenarios.virtual import Churn, Crashes, Links, Partition, VirtualScenario
 from camcast.research.scenarios.workload import Workload
 from camcast.research.simulation import scenario_run
@@ -22,7 +23,6 @@ from camcast.virtual.network import Process, VirtualNetwork
 from camcast.vocabulary.outbox import Deliver
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
-from camcast.vocabulary.trace import DigestSink, ListSink, TraceRecord
 
 REPOSITORY = Path(__file__).parents[3]
 A = Topic.parse(".a")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import ceil, log
 
 import pytest
-from camcast.engine.super_topic_table import CHECK_TIMEOUT_SECONDS
 
 from camcast.engine.node import Node
+from camcast.engine.super_topic_table import CHECK_TIMEOUT_SECONDS
 from camcast.testing.world import World
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.parameters import CommunitySettings, Parameters

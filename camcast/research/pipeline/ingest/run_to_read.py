@@ -12,18 +12,18 @@ import msgspec
 from attrs import frozen
 from msgspec import UNSET
 
+from camcast.observe.trace import SCHEMA_VERSION
 from camcast.observe.trace_reading import RunEntryError, check_entries
 from camcast.research.pipeline.measured import Seed
 from camcast.research.runs.run_folder import SCENARIO_FILE
 from camcast.vocabulary.errors import CamcastError
-from camcast.vocabulary.trace import SCHEMA_VERSION
 
 FORMS: Final = ("jsonl", "parquet")
 _TABLES: Final = ("workload", "links")
 _WEATHER: Final = ("kill", "stillborn", "crashes", "cuts", "churn", "discovery")
 """What else is of a scenario's parameters; a live one has other keys than a virtual one."""
 KNOWN_VERSIONS: Final = (1, 2, SCHEMA_VERSION)
-"""Version 1 is version 2 without `control` (`camcast.vocabulary.trace`)."""
+"""Version 1 is version 2 without `control` (`camcast.observe.trace`)."""
 
 
 class RunFolderError(CamcastError, ValueError):

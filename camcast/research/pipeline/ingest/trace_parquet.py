@@ -12,8 +12,8 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from camcast.observe.trace import SCHEMA_VERSION, TraceRecord
 from camcast.research.pipeline.ingest.trace_schema import COLUMNS, arrow_schema
-from camcast.vocabulary.trace import SCHEMA_VERSION, TraceRecord
 
 VERSION_KEY: Final = b"camcast.trace"
 """The file's metadata have the schema's version under this key."""

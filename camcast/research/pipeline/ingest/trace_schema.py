@@ -1,4 +1,4 @@
-"""Trace records as columns: the schema of `vocabulary.trace.TraceRecord` for Spark and Arrow."""
+"""Trace records as columns: the schema of `observe.trace.TraceRecord` for Spark and Arrow."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 
 import msgspec
 
-from camcast.vocabulary.trace import TraceKind, TraceRecord
+from camcast.observe.trace import TraceRecord
+from camcast.vocabulary.happenings import TraceKind
 
 if TYPE_CHECKING:
     import pyarrow as pa

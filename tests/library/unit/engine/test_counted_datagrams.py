@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from camcast.observe.trace import ListSink
 from camcast.testing.world import World
 from camcast.vocabulary.topics import ROOT
-from camcast.vocabulary.trace import ListSink
 
 
 @pytest.mark.parametrize("membership", ["scamp", "hybrid", "dht"])

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from camcast.engine.known_streams import RANGES_MAX, KnownRanges
 from camcast.engine.node import Node
-from camcast.engine.recorder import NodeCounters
 from camcast.engine.security_messages import Certificates
+from camcast.observe.counters import NodeCounters
+from camcast.observe.trace import ListSink
 from camcast.testing.world import World
 from camcast.vocabulary.batches import Batch, make_batch
 from camcast.vocabulary.events import EventId, StreamId, stream_id
@@ -20,7 +21,6 @@ from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.outbox import Send
 from camcast.vocabulary.parameters import CommunitySettings, Parameters
 from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.trace import ListSink
 from camcast.vocabulary.wire import FRAME_HEADER, event_head
 from tests.admitted_world import AdmittedWorld
 from tests.authority import ADA

@@ -512,13 +512,13 @@ def test_after_the_last_sequence_number_comes_a_new_stream() -> None:
 
 def noted(node: Node) -> list[str]:
     """Return what a node has noted since the last time, of itself and of its table."""
-    assert node.outbox.notices is not None
+    assert node.outbox.happenings is not None
     kinds: list[str] = [
-        notice.kind + ("!" if notice.silent else "")
-        for notice in node.outbox.notices
-        if notice.kind not in ("seek", "found", "searching", "gateway_answers")
+        one.kind + ("!" if one.silent else "")
+        for one in node.outbox.happenings
+        if one.kind not in ("seek", "found", "searching", "gateway_answers")
     ]
-    node.outbox.notices.clear()
+    node.outbox.happenings.clear()
     return kinds
 
 
@@ -526,8 +526,8 @@ def test_a_node_notes_what_happens_to_it() -> None:
     """Joined by another, cut off, healed, left by the other, and leaving."""
     network = World(1)
     one, other = network.add(), None
-    assert one.outbox.notices is None  # until a driver wants them
-    one.outbox.notices = []
+    assert one.outbox.happenings is None  # until a driver wants them
+    one.outbox.happenings = []
     join(network, one, A)
     network.run(1.0)
     assert noted(one) == ["joined"]
@@ -559,7 +559,7 @@ def test_a_node_notes_when_its_links_come_and_go() -> None:
     above = network.add()
     join(network, above, A)
     below = network.add((above.me.address,))
-    below.outbox.notices = []
+    below.outbox.happenings = []
     join(network, below, AB)
     network.run(20.0)
     assert noted(below) == ["joined", "linked"]
@@ -572,13 +572,13 @@ def test_a_node_notes_that_a_gateway_is_lost_and_back() -> None:
     network = World(1)
     gateway = network.add()
     node = network.add((gateway.me.address,))
-    node.outbox.notices = []
+    node.outbox.happenings = []
     network.kill(gateway)
     join(network, node, A)
     network.run(10.0)
-    notices = [one for one in node.outbox.notices if one.kind not in ("seek", "found")]
-    assert [one.kind for one in notices][:2] == ["gateway_lost", "unanswered"]
-    assert {one.addresses for one in notices} == {(gateway.me.address,)}
+    happenings = [one for one in node.outbox.happenings if one.kind not in ("seek", "found")]
+    assert [one.kind for one in happenings][:2] == ["gateway_lost", "unanswered"]
+    assert {one.addresses for one in happenings} == {(gateway.me.address,)}
     noted(node)
     network.restart(gateway)
     network.run(60.0)
@@ -591,7 +591,7 @@ def test_a_newcomer_whose_gateway_is_silent_asks_as_often_as_it_announces_itself
     gateway = network.add()
     network.kill(gateway)
     node = network.add((gateway.me.address,))
-    node.outbox.notices = []
+    node.outbox.happenings = []
     join(network, node, A)
     searches = []
     for second in range(300):

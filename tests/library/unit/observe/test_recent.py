@@ -1,18 +1,15 @@
 """What a process remembers of events and of itself: bounded, and the latter for longer."""
 
-from typing import Final
-
 from camcast.observe.recent import EVENTS_MAX, LIFE_MAX, Recent
 from camcast.vocabulary.events import EventId, StreamId, stream_id
+from camcast.vocabulary.happenings import PROCESS_KINDS, Happening
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.trace import ListSink, Trace, TraceKind, TraceRecord
 from tests.event_frames import batch_of
 
 A = Topic.parse(".a")
 PUBLISHER = PeerId(b"p" * 16)
 STREAM = stream_id(PUBLISHER, 1)
-_KINDS: Final[list[TraceKind]] = ["control", "learn", "leave"]
 
 
 def event(sequence: int) -> EventId:
@@ -21,14 +18,14 @@ def event(sequence: int) -> EventId:
 
 def test_both_rings_are_bounded_and_events_push_out_no_life() -> None:
     recent = Recent()
-    recent.write(TraceRecord(0.0, 1, "join", "aa", ".a"))
+    recent.take(Happening("joined"), ".a", 0.0)
     for sequence in range(1, EVENTS_MAX + 2):
         recent.note_batch(1.0, "receive", batch_of(PUBLISHER, sequence, A), ".a", ())
     assert recent.of_event(event(1)) == []
     assert [one.kind for one in recent.of_event(event(2))] == ["receive"]
     assert [one.kind for one in recent.life] == ["join"]
     for _ in range(LIFE_MAX):
-        recent.note_life(2.0, "paused", seconds=1.0)
+        recent.take(Happening("paused", seconds=1.0), "", 2.0)
     assert len(recent.life) == LIFE_MAX
     assert recent.life[0].kind == "paused"
 
@@ -47,23 +44,16 @@ def test_what_happens_to_a_batch_happens_to_each_of_its_events_and_at_each_peer(
 def test_what_is_noted_of_several_events_counts_for_each_of_them() -> None:
     recent = Recent()
     recent.note(1.0, "lagged", ".a", event(5), 3)
-    missed = TraceRecord(1.0, 1, "missed", "aa", ".a", event=str(event(9)), size=2)
-    recent.write(missed)
+    recent.take(Happening("missed", count=2, event=str(event(9))), ".a", 1.0)
     assert [bool(recent.of_event(event(n))) for n in range(4, 9)] == [False, *3 * [True], False]
     covered = [recent.life[0].covers(str(event(n))) for n in (8, 9, 10, 11)]
     assert covered == [False, True, True, False]
     assert not recent.life[0].covers(str(EventId(StreamId(bytes(24)), 9)))
 
 
-def test_a_sink_of_its_own_gets_all_beside_the_ring() -> None:
-    recent, sink = Recent(), ListSink()
-    trace = Trace(PUBLISHER, sink, life=recent, whole=recent.note_batch)
-    for kind in _KINDS:
-        trace.record(1.0, kind, ".a")
-    failures: list[Exception] = []
-    trace.record_copies(1.0, "send", ".a", [b"\1", b"\2"], ".a", "e", 1, 2, failures.append)
-    trace.record(2.0, "control", ".a")
-    assert failures == []
-    assert [one.kind for one in sink.records] == [*_KINDS, "send", "send", "control"]
-    assert [one.sequence for one in sink.records] == [1, 2, 3, 4, 5, 6]
-    assert [one.kind for one in recent.life] == ["leave"]
+def test_only_what_may_explain_something_is_remembered() -> None:
+    recent = Recent()
+    for kind in PROCESS_KINDS:
+        recent.take(Happening(kind), ".a", 1.0)
+    remembered = ["join", "leave", "isolated", "healed", "paused", "linked", "unlinked", "missed"]
+    assert [one.kind for one in recent.life] == [*remembered, "crash"]

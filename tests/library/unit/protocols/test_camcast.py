@@ -17,6 +17,7 @@ from camcast.doors.options import OptionError
 from camcast.doors.protocol import Group
 from camcast.engine.local_group import LocalGroup
 from camcast.engine.node import Node
+from camcast.observe.trace import ListSink
 from camcast.protocols.camcast import Camcast, CamcastProtocol, Gossip, make_spread
 from camcast.protocols.tree import Tree
 from camcast.research.scenarios.base import ScenarioError
@@ -29,7 +30,6 @@ from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.parameters import CommunitySettings, Parameters
 from camcast.vocabulary.topics import ROOT, Topic
-from camcast.vocabulary.trace import ListSink
 from camcast.vocabulary.wire import FLAGS, FRAME_HEADER, REPAIRED
 from tests.event_frames import batch_of, frame_of
 

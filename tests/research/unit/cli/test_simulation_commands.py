@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from camcast.vocabulary.trace import SCHEMA_VERSION
+from camcast.observe.trace import SCHEMA_VERSION
 from tests.camcast_command import Capture, answer, camcast, camcast_alone, refusal
 
 MEASURES = ["size", "reception", "reliability", "rounds", "messages", "upward_messages"]

@@ -10,14 +10,15 @@ from typing import Any
 
 import attrs
 
+from camcast.observe.trace import SCHEMA_VERSION, JsonLinesSink, TraceRecord
 from camcast.research.runs.run_folder import OutputFolder
 from camcast.research.runs.summary import Summary
 from camcast.research.scenarios.virtual import Crashes, Links, Partition, VirtualScenario
 from camcast.research.scenarios.workload import Workload
 from camcast.research.simulation.scenario_run import run_scenario
+from camcast.vocabulary.happenings import TraceKind
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.trace import SCHEMA_VERSION, JsonLinesSink, TraceKind, TraceRecord
 
 TOPICS = (".", ".a", ".a.b", ".c")
 ODD_KINDS: Mapping[TraceKind, int] = {

@@ -18,11 +18,11 @@ pytest.importorskip("pyarrow", reason="the extra spark is not installed")
 
 import pyarrow.parquet as pq
 
+from camcast.observe.trace import TraceRecord
 from camcast.research.pipeline.compare.comparison_folder import ReportFolder
 from camcast.research.pipeline.ingest.run_to_read import NoTraceError
 from camcast.research.pipeline.ingest.trace_schema import arrow_schema
 from camcast.research.pipeline.results import ResultsError, load
-from camcast.vocabulary.trace import TraceRecord
 from tests.research.unit.pipeline.compare.rows import findings, measure, rows
 from tests.research.unit.pipeline.twin import read_records
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from camcast.observe.trace import TraceRecord
 from camcast.observe.trace_reading import read_traces
 from camcast.research.pipeline import watching
 from camcast.research.pipeline.watching import LOOK_SECONDS, GrowingTraces, Update, watch
-from camcast.vocabulary.trace import TraceRecord
 from tests.camcast_command import Capture, answer, refusal
 from tests.python_process import python
 from tests.research.unit.pipeline.interrupted import INTERRUPTED

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from camcast.observe.trace import JsonLinesSink
 from camcast.observe.trace_reading import RunEntryError, check_entries
 from camcast.ops.output_place import OutputError
 from camcast.research.runs.run_folder import OutputFolder
-from camcast.vocabulary.trace import JsonLinesSink
 from tests.camcast_command import Capture, refusal
 
 

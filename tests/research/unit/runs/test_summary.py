@@ -6,15 +6,16 @@ import attrs
 import msgspec
 import pytest
 
+from camcast.observe.trace import TraceRecord
 from camcast.observe.trace_reading import Reading, read_traces
 from camcast.research.experiment.run import run_experiment
 from camcast.research.runs.run_folder import OutputFolder
 from camcast.research.runs.summary import CommunitySummary, Summary, summarise, views_over_time
 from camcast.research.scenarios.live import Scenario, chain
 from camcast.research.scenarios.workload import Workload
+from camcast.vocabulary.happenings import TraceKind
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
-from camcast.vocabulary.trace import TraceKind, TraceRecord
 from tests.research.unit.pipeline.run_folders import simulate
 from tests.research.unit.pipeline.twin import Twin
 

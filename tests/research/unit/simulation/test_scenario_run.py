@@ -17,6 +17,7 @@ import pytest
 
 from camcast.engine.errands import PROBE_UNITS
 from camcast.engine.liveness import SILENCE_UNITS
+from camcast.observe.trace import JsonLinesSink, ListSink, TraceRecord
 from camcast.observe.trace_reading import Reading, read_traces, take
 from camcast.research.runs.summary import CommunitySummary, summarise
 from camcast.research.scenarios.virtual import (
@@ -36,7 +37,6 @@ from camcast.research.workloads import Publication
 from camcast.virtual.network import VirtualNetwork
 from camcast.vocabulary.parameters import CommunitySettings, Parameters
 from camcast.vocabulary.topics import ROOT, Topic
-from camcast.vocabulary.trace import JsonLinesSink, ListSink, TraceRecord
 from membership.scamp.scamp import Scamp
 from tests.library.laws.communities import Graph, strongly_connected
 

@@ -19,8 +19,8 @@ from camcast.engine.guard.signing import (
 from camcast.engine.liveness import LivenessService
 from camcast.engine.open_guard import Guard
 from camcast.engine.process_context import ProcessContext
-from camcast.engine.recorder import Recorder
 from camcast.engine.security_messages import CertificateWanted
+from camcast.observe.recorder import Recorder
 from camcast.security.certificates import Rights
 from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import Domain, PublicKey
@@ -182,7 +182,7 @@ def test_a_chain_goes_before_a_batch_and_again_after_a_while() -> None:
     context = ProcessContext(
         process.me,
         process.outbox,
-        Recorder(None, process.outbox, groups),
+        Recorder(None, process.outbox, groups.community),
         groups,
         Random(1),
         LivenessService(process.outlet(wire.Kind.LIVENESS), Random(1), lambda *_: True),

@@ -81,9 +81,9 @@ def test_who_can_give_its_last_events_to_nobody_says_so(
     root, one = members(world, ROOT, topic)
     world.kill(root)
     world.run(60.0)
-    one.outbox.notices = []
+    one.outbox.happenings = []
     for payload in (b"1", b"2"):
         world.publish(one, topic, payload, seconds=1.0)
     world.leave(one, topic)
-    told = [notice.count for notice in one.outbox.notices if notice.kind == "unheard"]
+    told = [each.count for each in one.outbox.happenings if each.kind == "unheard"]
     assert told == unheard

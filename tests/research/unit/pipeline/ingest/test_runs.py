@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from camcast.vocabulary.trace import SCHEMA_VERSION, TraceRecord
+from camcast.observe.trace import SCHEMA_VERSION, TraceRecord
 from tests.research.unit.pipeline.run_folders import odd_records, write_run
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from camcast.vocabulary.trace import SCHEMA_VERSION, TraceRecord
+from camcast.observe.trace import SCHEMA_VERSION, TraceRecord
 from tests.research.unit.pipeline.run_folders import odd_records
 
 pytest.importorskip("pyarrow", reason="the extra spark is not installed")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from camcast.vocabulary.trace import TraceRecord
+from camcast.observe.trace import TraceRecord
 from tests.research.unit.pipeline.run_folders import (
     TOPICS,
     Tale,

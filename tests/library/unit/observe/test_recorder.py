@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from camcast.engine.node import Node
+from camcast.observe.trace import JsonLinesSink, ListSink, TraceRecord
 from camcast.testing.world import World
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.trace import JsonLinesSink, ListSink, TraceRecord
 from tests.event_frames import batch_of, frame_of
 
 A, B = Topic.parse(".a"), Topic.parse(".b")

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from camcast.vocabulary.trace import (
+from camcast.observe.trace import (
     SCHEMA_VERSION,
     DigestSink,
     JsonLinesSink,
@@ -151,7 +151,7 @@ ENDS_WITHOUT_CLOSING = """
 import os, sys
 from pathlib import Path
 from camcast import JsonLinesSink
-from tests.library.unit.vocabulary.test_trace import write_some
+from tests.library.unit.observe.test_trace import write_some
 sink = JsonLinesSink(Path(sys.argv[1]))
 write_some(sink, 2)
 if not os.fork():

@@ -1,7 +1,7 @@
 """Traces: sequences of records of what happened at a node, which tests and reports read.
 
-Live and simulated nodes write one schema (DESIGN, traces). A node without a trace compares with
-None once an input. A sink that cannot write costs trace records, never events.
+Live and simulated nodes write one schema; the kinds of its records are in
+`camcast.vocabulary.happenings`. A sink that cannot write costs trace records, never events.
 """
 
 from __future__ import annotations
@@ -15,40 +15,16 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from io import FileIO
 from pathlib import Path
-from typing import Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
 from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.events import event_name
+from camcast.vocabulary.happenings import TraceKind
 from camcast.vocabulary.private_file import private
 
 _log = logging.getLogger(__name__)
-
-TraceKind = Literal[
-    "publish",
-    "send",
-    "receive",
-    "duplicate",
-    "deliver",
-    "drop",
-    "parasite",
-    "join",
-    "leave",
-    "learn",
-    "forget",
-    "crash",
-    "seek",
-    "found",
-    "upward",
-    "control",
-    "missed",
-]
-"""`send` and `upward` are one record a copy of an event, `receive` the first copy to arrive
-in a community, `duplicate` every later one, `parasite` a copy of a community that the process
-is not part of; `learn` and `forget` are changes of the topic table. `control` is the traffic
-that is not events: the bytes that the node has sent for a community since its last such record,
-each copy counted; without a community, what it sent for no community of its own. `missed` says
-which events the subscribers were told they can no longer get: `size` of them, from `event` on."""
 
 SCHEMA_VERSION = 3
 """Version 2 named an event by publisher, epoch, and a number within the epoch; now it is the
@@ -203,31 +179,14 @@ def _write_last(path: Path, process: int, held: list[TraceRecord], file: FileIO)
             _log.warning("%s: the last %d records of a trace were lost: %s", path, lost, reason)
 
 
-TakeBatch = Callable[[float, TraceKind, Batch, str, tuple[bytes, ...]], None]
-"""Takes what happened to a batch: when, what, in which community, and which peers it went to."""
-
-
 class Trace:
     """The trace of one node: numbers its records and hands them to a sink."""
 
-    __slots__ = ("_life", "_sequence", "_sink", "each", "node", "whole")
+    __slots__ = ("_node", "_sequence", "_sink")
 
-    def __init__(
-        self,
-        node: bytes,
-        sink: Sink | None,
-        *,
-        life: Sink | None = None,
-        whole: TakeBatch | None = None,
-    ) -> None:
-        """`life`, too, takes the records that are not of copies of events."""
-        self.each = sink is not None
-        """Whether there is a sink, which takes a record for each copy of an event."""
-        self.whole = whole
-        """Takes what happens to events by the batch, which is cheaper; duplicates excluded."""
-        self.node = node.hex()
+    def __init__(self, node: bytes, sink: Sink) -> None:
+        self._node = node.hex()
         self._sink = sink
-        self._life = life
         self._sequence = 0
 
     def record(
@@ -243,22 +202,26 @@ class Trace:
     ) -> None:
         """Write one record; the arguments are the fields of `TraceRecord`."""
         self._sequence += 1
-        record = TraceRecord(
-            when,
-            self._sequence,
-            kind,
-            self.node,
-            community,
-            peer.hex(),
-            topic,
-            event,
-            hops,
-            size,
-        )
-        if self._life is not None:
-            self._life.write(record)
-        if self._sink is not None:
-            self._sink.write(record)
+        of = community, peer.hex(), topic, event, hops, size
+        self._sink.write(TraceRecord(when, self._sequence, kind, self._node, *of))
+
+    def record_batch(
+        self,
+        when: float,
+        kind: TraceKind,
+        batch: Batch,
+        community: str,
+        peers: tuple[bytes, ...],
+        failed: Callable[[Exception], None],
+    ) -> None:
+        """Write a record for each event of a batch and each peer; without peers, one an event."""
+        topic, hops, stream = batch.topic.name, batch.hops, batch.stream
+        sizes = (batch.size,) if batch.count == 1 else batch.lengths()
+        for sequence, size in enumerate(sizes, batch.first):
+            event = event_name(stream, sequence)
+            self.record_copies(
+                when, kind, community, peers or (b"",), topic, event, hops, size, failed
+            )
 
     def record_copies(
         self,
@@ -277,8 +240,7 @@ class Trace:
         The hot loop of a traced node: a copy of an event takes a record where it is sent, and one
         where it comes.
         """
-        assert self._sink is not None
-        write, node, sequence = self._sink.write, self.node, self._sequence
+        write, node, sequence = self._sink.write, self._node, self._sequence
         for peer in peers:
             sequence += 1
             try:

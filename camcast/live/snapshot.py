@@ -1,0 +1,183 @@
+"""Takes a snapshot of a running process: `CommunityManager.stats()`, of `camcast.observe.stats`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import define, field
+
+from camcast.doors.transport import OutputPipes
+from camcast.engine.liveness import Entry
+from camcast.engine.local_group import LocalGroup
+from camcast.engine.super_topic_table import SuperTopicTable
+from camcast.inbox.deliveries import Deliveries
+from camcast.live.runner import Runner
+from camcast.observe.counters import Counters
+from camcast.observe.stats import (
+    CommunityStats,
+    DiscoveryStats,
+    FirstContactStats,
+    LinkStats,
+    LivenessStats,
+    PeerState,
+    PeerStats,
+    PipeStats,
+    RepairStats,
+    Stats,
+    StoreStats,
+)
+from camcast.vocabulary.identity import Contact, PeerId
+
+
+def take_stats(
+    runner: Runner, pipes: OutputPipes, counters: Counters, communities: Iterable[CommunityStats]
+) -> Stats:
+    """Take a snapshot of a running process, given those of its communities."""
+    node, now = runner.node, asyncio.get_running_loop().time()
+    liveness, store = node.liveness, runner.store
+    return Stats(
+        taken=runner.clock.wall(now),
+        up_seconds=now - runner.clock.started,
+        process=os.getpid(),
+        peer=node.me.peer.hex(),
+        address=node.me.address,
+        counters=counters,
+        pipes=PipeStats(
+            open=len(pipes),
+            open_max=pipes.pipes_max,
+            connections=len(pipes.connections),
+            connections_max=pipes.connections_max,
+            crowded=len(pipes.crowded),
+            waiting_bytes=pipes.waiting_bytes,
+            waiting_bytes_max=pipes.limits.waiting_bytes_max,
+        ),
+        liveness=LivenessStats(
+            watched=liveness.watched(),
+            suspects=liveness.suspects(now),
+            isolated=liveness.isolated,
+            health=liveness.health,
+            pauses=liveness.pauses,
+            paused_seconds=liveness.paused_seconds,
+        ),
+        discovery=DiscoveryStats(
+            state=node.discovery.state,
+            first_contacts=tuple(
+                FirstContactStats(
+                    address=one.address,
+                    answers=one.answers,
+                    seconds=0.0 if one.answers is None else now - one.since,
+                )
+                for one in node.discovery.first_contacts()
+            ),
+        ),
+        store=None
+        if store is None
+        else StoreStats(
+            bytes=store.bytes, bytes_max=store.bytes_max, let_go_early=store.let_go_early
+        ),
+        communities=tuple(communities),
+    )
+
+
+@define
+class _Ties:
+    """One other process, and in which tables it is."""
+
+    contact: Contact
+    tables: list[str] = field(factory=list)
+    holds: list[str] = field(factory=list)
+    links: list[str] = field(factory=list)
+
+
+def take_peer_stats(runner: Runner) -> list[PeerStats]:
+    """Take a snapshot of the processes in a running process's tables, in the order of joining."""
+    now = asyncio.get_running_loop().time()
+    known: dict[PeerId, _Ties] = {}
+
+    def ties(contact: Contact) -> _Ties:
+        return known.setdefault(contact.peer, _Ties(contact))
+
+    for local_group in runner.node.local_groups:
+        topic, membership = local_group.topic.name, local_group.membership
+        for contact in membership.peers():
+            ties(contact).tables.append(topic)
+        for contact in membership.in_view() or ():
+            ties(contact).holds.append(topic)
+        for link in local_group.links:
+            for contact in link.nearest()[1]:
+                ties(contact).links.append(topic)
+    return [
+        _peer_stats(one, runner.node.liveness.entries.get(peer), now) for peer, one in known.items()
+    ]
+
+
+def _peer_stats(ties: _Ties, entry: Entry | None, now: float) -> PeerStats:
+    state: PeerState = "unknown"
+    heard = None
+    if entry is not None and entry.met:
+        heard = now - entry.heard
+        state = "suspect" if entry.suspected_for(now) > 0 else "heard"
+    if entry is not None and entry.silent:
+        state = "silent"
+    return PeerStats(
+        peer=ties.contact.peer.hex(),
+        address=ties.contact.address,
+        state=state,
+        heard_seconds=heard,
+        tables=tuple(ties.tables),
+        holds=tuple(ties.holds),
+        links=tuple(ties.links),
+    )
+
+
+def take_community_stats(
+    state: str,
+    local_group: LocalGroup,
+    deliveries: Deliveries[Any],
+    *,
+    published: int,
+) -> CommunityStats:
+    """Take a snapshot of one community."""
+    latencies, subscriptions = deliveries.latencies, deliveries.subscriptions
+    now = asyncio.get_running_loop().time()
+    membership, repair = local_group.membership, local_group.repair
+    holders = membership.in_view()
+    return CommunityStats(
+        topic=deliveries.topic.name,
+        state=state,
+        size=membership.size(),
+        peers=len(membership.peers()),
+        holders=None if holders is None else len(holders),
+        published=published,
+        delivered=deliveries.delivered,
+        missed=deliveries.missed,
+        callback_errors=deliveries.errors,
+        latency_ms_p50=None if latencies is None else latencies.milliseconds(0.5, now),
+        latency_ms_p99=None if latencies is None else latencies.milliseconds(0.99, now),
+        known_streams=len(local_group.streams.known),
+        links=tuple(map(_link_stats, local_group.links)),
+        subscriptions=tuple(subscription.stats() for subscription in subscriptions),
+        repair=None
+        if repair is None
+        else RepairStats(
+            incomplete_streams=repair.incomplete_streams,
+            holes=repair.holes(),
+            haves_sent=repair.haves_sent,
+            wants_sent=repair.wants_sent,
+            missed=repair.told_missed,
+        ),
+    )
+
+
+def _link_stats(link: SuperTopicTable) -> LinkStats:
+    nearest, contacts = link.nearest()
+    return LinkStats(
+        super_topic=link.super_topic.name,
+        nearest=nearest.name,
+        contacts=len(contacts),
+        remembered=link.remembered,
+        searching=link.searching,
+    )

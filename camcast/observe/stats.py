@@ -1,0 +1,218 @@
+"""The state of a running process at one moment, as values: `CommunityManager.stats()`.
+
+Every class here holds plain values only: a snapshot does not go on counting, keeps nothing alive,
+and can be written as JSON (`Stats.as_dict`, or msgspec). Fields name the metrics that they are for
+Prometheus. A unit stands last in a name; a count has none. Counts are since the start: the rates
+are the difference of two snapshots.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+from attrs import field, frozen
+
+from camcast.observe.counters import Counters, gauge, total
+
+
+@frozen(kw_only=True)
+class PipeStats:
+    """The output pipes and the connections of an event loop, which its managers may share."""
+
+    open: int = gauge("pipes_open", "Output pipes")
+    """Output pipes."""
+    open_max: int = gauge("pipes_open_max", "How many output pipes there may be")
+    connections: int = gauge("connections", "Connections that others have to this process")
+    """Connections that others have to this process."""
+    connections_max: int = gauge("connections_max", "How many of them there may be")
+    crowded: int = gauge("pipes_crowded", "Output pipes that are more than half full")
+    """Output pipes that are more than half full."""
+    waiting_bytes: int = gauge("pipes_waiting_bytes", "What waits in all output pipes")
+    """What waits in all output pipes together."""
+    waiting_bytes_max: int = gauge("pipes_waiting_max_bytes", "How much may wait in them")
+
+
+@frozen(kw_only=True)
+class LivenessStats:
+    """What the process knows of the peers that it watches, whatever it shares with them."""
+
+    watched: int = gauge("peers_watched", "Peers that get heartbeats")
+    """Peers that get heartbeats."""
+    suspects: int = gauge("peers_suspect", "Of these, the ones that have been silent for too long")
+    """Those of them that were silent for too long, and are not given up yet."""
+    isolated: bool = gauge("isolated", "1 while nothing is heard of any peer")
+    """Whether nothing is heard of any peer: this process may be cut off."""
+    health: int = gauge(
+        "health_factor", "Patience with others, 1 to 8: more after being late itself"
+    )
+    """How patient the process is with its peers, 1 to 8: more after it was late itself."""
+    pauses: int = total("pauses", "How often the process did not run for longer than a period")
+    """How often the process itself did not run for longer than a heartbeat's period."""
+    paused_seconds: float = total("paused_seconds", "How long it did not run")
+    """How long these pauses were together."""
+
+
+@frozen(kw_only=True)
+class FirstContactStats:
+    """A configured first contact, such as a gateway."""
+
+    address: str
+    answers: bool | None
+    """Whether it answered when it was asked last; None: nothing was asked yet."""
+    seconds: float
+    """Since when that is so; 0 if nothing was asked yet."""
+
+
+@frozen(kw_only=True)
+class DiscoveryStats:
+    """How strangers are found."""
+
+    state: str
+    """See `CommunityManager.discovery_state`."""
+    first_contacts: tuple[FirstContactStats, ...]
+
+
+@frozen(kw_only=True)
+class StoreStats:
+    """The events that are kept for those who missed them, by all managers of an event loop."""
+
+    bytes: int = gauge("store_bytes", "Events kept for those who missed them")
+    bytes_max: int = gauge("store_max_bytes", "How much may be kept")
+    let_go_early: int = total("store_let_go_early", "Batches let go early, as the store was full")
+    """How many batches were let go before their time, because the store was full."""
+
+
+@frozen(kw_only=True)
+class LinkStats:
+    """A super-topic table."""
+
+    super_topic: str
+    nearest: str
+    """The nearest topic above of which super-processes are known."""
+    contacts: int = gauge(
+        "link_contacts", "Processes in the super-topic table, of the nearest topic"
+    )
+    """How many are known of it."""
+    remembered: int = gauge("link_remembered", "Others that could be asked")
+    """How many others the table could ask if these fail."""
+    searching: bool = gauge("link_searching", "1 while nearer super-processes are looked for")
+    """Whether nearer super-processes are being looked for."""
+
+
+@frozen(kw_only=True)
+class RepairStats:
+    """How a community's process asks for what it missed (docs/reliability.md)."""
+
+    incomplete_streams: int = gauge("repair_incomplete_streams", "Streams with something asked for")
+    """Streams of which something is asked for at the moment."""
+    holes: int = gauge("repair_holes", "Ranges of events that are missing in these")
+    """Ranges of events that are missing in these."""
+    haves_sent: int = total("repair_haves_sent", "Messages that say what is known")
+    wants_sent: int = total("repair_wants_sent", "Messages that ask for events")
+    missed: int = total("repair_events_missed", "Events that can no longer be had")
+    """Events that were given up, because nobody keeps them any more."""
+
+
+@frozen(kw_only=True)
+class SubscriptionStats:
+    """The queue of one subscription."""
+
+    where: str | None
+    """The interest that events have to match; None: all match."""
+    queued_events: int = gauge("queued_events", "Events in the queues of subscriptions")
+    queued_events_max: int = gauge("queued_events_max", "How many there may be")
+    queued_bytes: int = gauge("queued_bytes", "Bytes of their payloads")
+    queued_bytes_max: int = gauge("queued_max_bytes", "How many there may be")
+    missed: int
+    """Events that were dropped because the queue was full."""
+    errors: int
+    """How often the callback has raised."""
+
+
+@frozen(kw_only=True)
+class CommunityStats:
+    """A community that this process is in, or is joining."""
+
+    topic: str
+    state: str
+    """See `Community.state`."""
+    size: float = gauge("community_size", "Estimate of the processes in the community")
+    """The estimate of how many processes the community has."""
+    peers: int = gauge("community_peers", "Processes in the topic table")
+    """The processes in the topic table."""
+    holders: int | None = gauge(
+        "community_holders", "Processes that have this one in their topic tables"
+    )
+    """The processes that have this one in their tables; None where that is not known."""
+    published: int = total("community_events_published", "Events published here")
+    """Events that this process published here, and that were accepted."""
+    delivered: int = total("community_events_delivered", "Events handed to subscriptions")
+    """Events handed to the subscriptions, this process's own and those from below included."""
+    missed: int = total(
+        "community_events_lagged", "Events that full queues of subscriptions dropped"
+    )
+    """Events that subscriptions dropped because their queues were full, ended ones included."""
+    callback_errors: int = total("callback_errors", "How often callbacks of subscriptions raised")
+    """How often the subscriptions' callbacks have raised, likewise."""
+    latency_ms_p50: float | None
+    latency_ms_p99: float | None
+    """From the publication to the delivery of events of other processes in the last minute
+    (`camcast.inbox.deliveries`); None without such events, and without a control socket."""
+    known_streams: int = gauge("community_known_streams", "Streams of which something is known")
+    """Streams of whose events this process knows which it has had."""
+    links: tuple[LinkStats, ...]
+    subscriptions: tuple[SubscriptionStats, ...]
+    repair: RepairStats | None
+    """None where nothing is repaired."""
+
+
+PeerState = Literal["heard", "suspect", "silent", "unknown"]
+
+
+@frozen(kw_only=True)
+class PeerStats:
+    """A process that this one has in a table, or that has this one in its own."""
+
+    peer: str
+    """Its identity, in hexadecimal."""
+    address: str
+    state: PeerState
+    """``suspect``: nothing was heard for too long; ``silent``: it was given up; ``unknown``: it was
+    not heard of yet."""
+    heard_seconds: float | None
+    """How long ago it was heard of last; None: not yet."""
+    tables: tuple[str, ...]
+    """The communities in whose topic tables it is."""
+    holds: tuple[str, ...]
+    """The communities in which it has this process in its topic table."""
+    links: tuple[str, ...]
+    """The communities in whose super-topic tables it is."""
+
+
+@frozen(kw_only=True)
+class Stats:
+    """A snapshot of one process."""
+
+    taken: float
+    """When, in seconds since 1970."""
+    up_seconds: float
+    """For how long the manager has been running."""
+    process: int
+    """The number of the process in its operating system."""
+    peer: str
+    """The identity of the process, in hexadecimal."""
+    address: str
+    counters: Counters
+    """What was counted since the start."""
+    pipes: PipeStats
+    liveness: LivenessStats
+    discovery: DiscoveryStats
+    store: StoreStats | None
+    """None without repair."""
+    communities: tuple[CommunityStats, ...] = field(factory=tuple)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the snapshot as plain dictionaries, lists, numbers and text."""
+        snapshot: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        return snapshot
