@@ -10,8 +10,8 @@ from camcast.app.manager import CAMCAST, CommunityManager
 from camcast.app.settings import ProcessSettings
 from camcast.doors.plugs import find_protocol
 from camcast.doors.transport import OutputPipes
+from camcast.observe.trace import Sink
 from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.trace import Sink
 
 
 def manager_of(
