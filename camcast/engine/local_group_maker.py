@@ -19,7 +19,7 @@ from camcast.engine.process_context import ProcessContext
 from camcast.engine.remote_queries import RemoteQueries
 from camcast.engine.repair.messages import Nonces
 from camcast.engine.repair.repair import Repair
-from camcast.engine.repair.told import Lateness
+from camcast.engine.repair.told import Lateness, RepairContext
 from camcast.engine.settings import Settings
 from camcast.engine.store import Store
 from camcast.engine.super_topic_table import SuperTopicTable
@@ -114,17 +114,16 @@ def make_local_group(
     streams, repair = KnownStreams(repaired=store is not None), None
     if store is not None:
         assert around.nonces is not None, "they are drawn where there is a store"
-        repair = Repair(
+        repairing = RepairContext(
             context,
             streams,
             store,
-            around.nonces,
-            events.send_again,
             process.outlet(Kind.REPAIR, topic.group, serial),
-            partial(_tell_missed, process, topic.group),
             process.clock,
             around.lateness,
         )
+        tell_missed = partial(_tell_missed, process, topic.group)
+        repair = Repair(repairing, around.nonces, events.send_again, tell_missed)
         context = evolve(context, repair=repair)
     dissemination, traced = group.dissemination(context), process.recorder.trace is not None
     return LocalGroup(

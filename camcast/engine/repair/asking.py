@@ -35,7 +35,6 @@ from camcast.engine.repair.told import (
     JOINING_SECONDS,
     OLDER_SECONDS,
     REORDER_SECONDS,
-    Lateness,
     RepairContext,
 )
 from camcast.engine.repair.upward import News
@@ -329,9 +328,7 @@ class GivingUp:
 class Asking:
     """Asks for what this process lacks of one community's streams."""
 
-    def __init__(
-        self, context: RepairContext, giving_up: GivingUp, history: History, lateness: Lateness
-    ) -> None:
+    def __init__(self, context: RepairContext, giving_up: GivingUp, history: History) -> None:
         self.wants_sent = 0
         """The `Want`s to other processes."""
         self.missing: dict[StreamId, MissingRanges] = {}
@@ -339,7 +336,7 @@ class Asking:
         self._context = context
         self._giving_up = giving_up
         self._history = history
-        self._lateness = lateness
+        self._lateness = context.lateness
         self._asking = False  # whether a timer for asking is set
 
     def add_batch(self, batch: Batch, missing: MissingRanges, now: float) -> None:

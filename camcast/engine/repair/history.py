@@ -38,14 +38,12 @@ from camcast.engine.repair.messages import UNKNOWN, Compare, Have, Referral
 from camcast.engine.repair.told import (
     REORDER_SECONDS,
     Haves,
-    Lateness,
     RepairContext,
     Tally,
 )
 from camcast.engine.repair.upward import TOLD_AT_ONCE, Upward
 from camcast.engine.store import published_at
 from camcast.vocabulary.batches import Batch
-from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import StreamId
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import GroupId
@@ -122,15 +120,13 @@ class Referring:
         haves: Haves,
         upward: Upward,
         tally: Tally,
-        lateness: Lateness,
-        clock: Clock,
     ) -> None:
         self._context = context
         self._haves = haves
         self._upward = upward
         self._tally = tally
-        self._lateness = lateness
-        self._clock = clock
+        self._lateness = context.lateness
+        self._clock = context.clock
         self._met: dict[PeerId, Contact] = {}
         self._tellers: dict[PeerId, tuple[Contact, GroupId]] = {}
         """Older members of communities below that told something since others were last referred,

@@ -37,9 +37,8 @@ from heapq import nlargest
 from math import inf
 from typing import Final
 
-from camcast.doors.dissemination import DisseminationContext
 from camcast.doors.repair import Repairs, RepairWatcher
-from camcast.engine.known_streams import KnownRanges, KnownStreams
+from camcast.engine.known_streams import KnownRanges
 from camcast.engine.repair.answering import STREAMS_A_MESSAGE_MAX, Answering, SendAgain
 from camcast.engine.repair.asking import Asking, GivingUp, Holder, check_held
 from camcast.engine.repair.history import History, Referring
@@ -50,20 +49,16 @@ from camcast.engine.repair.told import (
     HASH_BYTES,
     JOINING_SECONDS,
     REORDER_SECONDS,
-    Changes,
     Haves,
-    Lateness,
     RepairContext,
     Tally,
 )
 from camcast.engine.repair.upward import News, Upward
-from camcast.engine.store import Store, published_at
+from camcast.engine.store import published_at
 from camcast.vocabulary.batches import NOT_UPWARD, Batch
-from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import Missed, StreamId
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.vocabulary.messages import Message, read_topic
-from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import OTHER_LEVEL, MalformedError
 
@@ -76,30 +71,24 @@ class Repair(Repairs):
 
     def __init__(
         self,
-        community: DisseminationContext,
-        streams: KnownStreams,
-        store: Store,
+        context: RepairContext,
         nonces: Nonces,
         send_again: SendAgain,
-        outlet: ControlOutlet,
         tell_missed: Callable[[Missed, float], None],
-        clock: Clock,
-        lateness: Lateness,
     ) -> None:
-        changes = Changes(streams.known.get)
-        self._context = context = RepairContext(community, streams, store, outlet, changes)
+        self._context = context
         self._haves = haves = Haves(context, nonces)
         self._upward = Upward(context, haves)
         self._news = News(context, haves, self._upward)
         self._history = History(context, haves)
         self._giving_up = GivingUp(context, self._news, self._history, tell_missed)
-        self._asking = Asking(context, self._giving_up, self._history, lateness)
+        self._asking = Asking(context, self._giving_up, self._history)
         self._answering = Answering(context, haves, nonces, send_again)
         self._send_again = send_again
-        self._clock = clock
-        self._lateness = lateness
+        self._clock = context.clock
+        self._lateness = context.lateness
         self._tally = Tally(context.retention)
-        self._referring = Referring(context, haves, self._upward, self._tally, lateness, clock)
+        self._referring = Referring(context, haves, self._upward, self._tally)
         self._changed = -inf  # when the tally last did
 
     # -- what others read ------------------------------------------------------------------

@@ -372,10 +372,17 @@ class RepairContext:
     streams: KnownStreams
     store: Store
     outlet: ControlOutlet
-    changes: Changes
+    clock: Clock
+    """The wall clock, by the time of inputs."""
+    lateness: Lateness
+    """How late events arrive; that of the whole process."""
+    changes: Changes = field(init=False)
     member_since: float = inf
     """When this process became a member."""
     _neighbours: dict[PeerId, Neighbour] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self.changes = Changes(self.streams.known.get)
 
     @property
     def retention(self) -> float:
