@@ -4,11 +4,9 @@
 to date, and tests of the commands hold that what is printed follows them.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NotRequired, TypedDict
 
 import msgspec
 
@@ -20,6 +18,163 @@ from camcast.research.papers.protocol_comparison import Cost
 from camcast.research.population.outcome import Interval
 from camcast.research.runs.summary import Summary
 from camcast.research.simulation.run_record import VirtualOutcome
+
+Measured = dict[str, float | None]
+"""The mean of a measure, and the ``low`` and ``high`` end of its 95 % interval."""
+
+
+class RunOutcome(TypedDict):
+    """What a live run has beside the summary."""
+
+    parasites: int
+    interrupted: bool
+    seconds: dict[str, float]
+    subscribers_got: int
+    counters: dict[str, int]
+    kill: dict[str, Any] | None
+    scenario: str
+    output: str | None
+
+
+class VirtualScenarioGiven(TypedDict):
+    """What determined a run in the virtual network."""
+
+    scenario: dict[str, Any]
+
+
+class Simulated(TypedDict):
+    """What was simulated, and how often."""
+
+    simulator: str
+    setting: dict[str, Any]
+    runs: int
+
+
+class SimulatedCommunities(Simulated):
+    """CAMCAST: its communities, and the rounds until all that ever get the event have it."""
+
+    communities: list[dict[str, Measured | int]]
+    rounds: Measured
+
+
+class SimulatedProtocol(Simulated):
+    """Another protocol, with its measures beside these keys."""
+
+    protocol: str
+    model: dict[str, Any] | None
+
+
+class SimulatedHpmcast(TypedDict):
+    """hpmcast, with its measures beside these keys."""
+
+    setting: dict[str, Any]
+    processes: int
+    view: int
+    model: dict[str, Any] | None
+
+
+class SimulatedPercolation(TypedDict):
+    """Percolation gossip, with its measures beside these keys."""
+
+    setting: dict[str, Any]
+    nodes: int
+    model: dict[str, Any]
+
+
+class Alternative(TypedDict):
+    """CAMCAST or an alternative of the paper's section 4, by the paper's formulas."""
+
+    protocol: str
+    messages: float
+    memory: float
+    reliability: float
+    latency: float
+
+
+class PredictedCommunities(TypedDict):
+    """What models say of CAMCAST: each community, and the alternatives of section 4."""
+
+    setting: dict[str, Any]
+    communities: list[dict[str, float | None]]
+    alternatives: list[Alternative]
+
+
+class PredictedProtocol(TypedDict):
+    """What a model says of a protocol other than CAMCAST."""
+
+    protocol: str
+    setting: dict[str, Any]
+    model: dict[str, Any]
+
+
+class PlannedCommunity(TypedDict):
+    """A community, and the parameters that reach its target; `measured` with ``--check``."""
+
+    size: int
+    target: float
+    parameters: dict[str, float]
+    predicted: dict[str, float | None]
+    measured: NotRequired[dict[str, Measured | int]]
+
+
+class Planned(TypedDict):
+    """Parameters that reach the targets; `holds` is there with ``--check``."""
+
+    communities: list[PlannedCommunity]
+    messages: float
+    holds: NotRequired[bool]
+
+
+class SweepPoint(TypedDict):
+    """One point of a sweep."""
+
+    grid: dict[str, Any]
+    simulator: str
+    protocol: str
+    membership: str
+    cells: int
+
+
+class Swept(TypedDict):
+    """Where a sweep's rows are, and of what."""
+
+    output: str
+    rows: int
+    points: list[SweepPoint]
+
+
+class Watched(TypedDict):
+    """What is known of a run by now, by community."""
+
+    run: str
+    records: int
+    quarantined: int
+    finished: bool
+    communities: list[dict[str, str | float | None]]
+
+
+class CompareRow(TypedDict):
+    """The mean of a measure over the runs of a group."""
+
+    backend: str
+    protocol: str
+    community: str
+    p_sel: float | None
+    runs: int
+    metric: str
+    mean: float | None
+    low: float | None
+    high: float | None
+    setting: NotRequired[str]
+
+
+class Reproduced(TypedDict):
+    """What was computed of a paper, or of all; of one with its tables and figures beside this."""
+
+    command: NotRequired[str]
+    evidence: list[dict[str, Any]]
+    output: str
+
 
 FOLDER: Final = Path(__file__).parent / "schemas"
 VOCABULARY: Final = "https://json-schema.org/draft/2020-12/schema"  # msgspec's
@@ -36,18 +191,18 @@ MORE: Final = {
 """What is under further keys: names of measures, or of the tables and figures of a paper."""
 
 SCHEMAS: Final[dict[str, list[Object]]] = {
-    "run/1": [(Summary, printed.RunOutcome)],
-    "simulate-scenario/1": [(VirtualOutcome, printed.VirtualScenarioGiven)],
-    "simulate/1": [(printed.SimulatedCommunities,), (printed.SimulatedProtocol,)],
-    "simulate-hpmcast/1": [(printed.SimulatedHpmcast,)],
-    "simulate-percolation/1": [(printed.SimulatedPercolation,)],
-    "model/1": [(printed.PredictedCommunities,), (printed.PredictedProtocol,)],
-    "plan/1": [(printed.Planned,)],
-    "reproduce/1": [(printed.Reproduced,)],
-    "compare/1": [(printed.CompareRow,)],
+    "run/1": [(Summary, RunOutcome)],
+    "simulate-scenario/1": [(VirtualOutcome, VirtualScenarioGiven)],
+    "simulate/1": [(SimulatedCommunities,), (SimulatedProtocol,)],
+    "simulate-hpmcast/1": [(SimulatedHpmcast,)],
+    "simulate-percolation/1": [(SimulatedPercolation,)],
+    "model/1": [(PredictedCommunities,), (PredictedProtocol,)],
+    "plan/1": [(Planned,)],
+    "reproduce/1": [(Reproduced,)],
+    "compare/1": [(CompareRow,)],
     "compare-protocols/1": [(Cost,)],
-    "sweep/1": [(printed.Swept,)],
-    "watch/1": [(printed.Watched,)],
+    "sweep/1": [(Swept,)],
+    "watch/1": [(Watched,)],
     "subscribe/1": [
         (printed.Joined,),
         (printed.TextEvent,),

@@ -1,4 +1,4 @@
-"""What commands print with ``--json`` that no class elsewhere describes, as types.
+"""What the library's commands print with ``--json`` that no class elsewhere describes, as types.
 
 `docs/json_schemas.py` makes the JSON Schemas of the documentation from these and from the classes
 that are printed as they are. A key may be added within a version of a schema; whoever removes one,
@@ -8,10 +8,7 @@ or gives it another meaning, counts the version up where it is printed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NotRequired, TypedDict
-
-Interval = dict[str, float | None]
-"""The mean of a measure, and the ``low`` and ``high`` end of its 95 % interval."""
+from typing import Any, TypedDict
 
 
 class Joined(TypedDict):
@@ -95,159 +92,6 @@ class TopicRow(TypedDict):
     known: int
     subscriptions: int
     queued_events: int
-
-
-class RunOutcome(TypedDict):
-    """What a live run has beside the summary."""
-
-    parasites: int
-    interrupted: bool
-    seconds: dict[str, float]
-    subscribers_got: int
-    counters: dict[str, int]
-    kill: dict[str, Any] | None
-    scenario: str
-    output: str | None
-
-
-class VirtualScenarioGiven(TypedDict):
-    """What determined a run in the virtual network."""
-
-    scenario: dict[str, Any]
-
-
-class Simulated(TypedDict):
-    """What was simulated, and how often."""
-
-    simulator: str
-    setting: dict[str, Any]
-    runs: int
-
-
-class SimulatedCommunities(Simulated):
-    """CAMCAST: its communities, and the rounds until all that ever get the event have it."""
-
-    communities: list[dict[str, Interval | int]]
-    rounds: Interval
-
-
-class SimulatedProtocol(Simulated):
-    """Another protocol, with its measures beside these keys."""
-
-    protocol: str
-    model: dict[str, Any] | None
-
-
-class SimulatedHpmcast(TypedDict):
-    """hpmcast, with its measures beside these keys."""
-
-    setting: dict[str, Any]
-    processes: int
-    view: int
-    model: dict[str, Any] | None
-
-
-class SimulatedPercolation(TypedDict):
-    """Percolation gossip, with its measures beside these keys."""
-
-    setting: dict[str, Any]
-    nodes: int
-    model: dict[str, Any]
-
-
-class Alternative(TypedDict):
-    """CAMCAST or an alternative of the paper's section 4, by the paper's formulas."""
-
-    protocol: str
-    messages: float
-    memory: float
-    reliability: float
-    latency: float
-
-
-class PredictedCommunities(TypedDict):
-    """What models say of CAMCAST: each community, and the alternatives of section 4."""
-
-    setting: dict[str, Any]
-    communities: list[dict[str, float | None]]
-    alternatives: list[Alternative]
-
-
-class PredictedProtocol(TypedDict):
-    """What a model says of a protocol other than CAMCAST."""
-
-    protocol: str
-    setting: dict[str, Any]
-    model: dict[str, Any]
-
-
-class PlannedCommunity(TypedDict):
-    """A community, and the parameters that reach its target; `measured` with ``--check``."""
-
-    size: int
-    target: float
-    parameters: dict[str, float]
-    predicted: dict[str, float | None]
-    measured: NotRequired[dict[str, Interval | int]]
-
-
-class Planned(TypedDict):
-    """Parameters that reach the targets; `holds` is there with ``--check``."""
-
-    communities: list[PlannedCommunity]
-    messages: float
-    holds: NotRequired[bool]
-
-
-class SweepPoint(TypedDict):
-    """One point of a sweep."""
-
-    grid: dict[str, Any]
-    simulator: str
-    protocol: str
-    membership: str
-    cells: int
-
-
-class Swept(TypedDict):
-    """Where a sweep's rows are, and of what."""
-
-    output: str
-    rows: int
-    points: list[SweepPoint]
-
-
-class Watched(TypedDict):
-    """What is known of a run by now, by community."""
-
-    run: str
-    records: int
-    quarantined: int
-    finished: bool
-    communities: list[dict[str, str | float | None]]
-
-
-class CompareRow(TypedDict):
-    """The mean of a measure over the runs of a group."""
-
-    backend: str
-    protocol: str
-    community: str
-    p_sel: float | None
-    runs: int
-    metric: str
-    mean: float | None
-    low: float | None
-    high: float | None
-    setting: NotRequired[str]
-
-
-class Reproduced(TypedDict):
-    """What was computed of a paper, or of all; of one with its tables and figures beside this."""
-
-    command: NotRequired[str]
-    evidence: list[dict[str, Any]]
-    output: str
 
 
 class NewKey(TypedDict):

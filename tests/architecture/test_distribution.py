@@ -8,12 +8,12 @@ from typing import Any
 from tests.distribution import Distribution
 
 FILES = {
-    "tests/laws/test_a.py": 3,
-    "tests/live/test_b.py": 7,
-    "tests/live/test_c.py": 2,
-    "tests/unit/engine/test_d.py": 9,
-    "tests/unit/population/test_e.py": 1,
-    "tests/unit/population/test_f.py": 4,
+    "tests/library/laws/test_a.py": 3,
+    "tests/library/live/test_b.py": 7,
+    "tests/library/live/test_c.py": 2,
+    "tests/library/unit/engine/test_d.py": 9,
+    "tests/research/unit/population/test_e.py": 1,
+    "tests/research/unit/population/test_f.py": 4,
     "tests/library/hostile/test_g.py": 5,
 }
 
@@ -56,7 +56,7 @@ def dealt(workers: int) -> list[list[str]]:
 
 
 def folders(tests: list[str]) -> set[str]:
-    return {test.split("/")[1] for test in tests}
+    return {test.split("/")[2] for test in tests}
 
 
 def test_what_waits_is_dealt_to_waiting_workers() -> None:

@@ -15,8 +15,7 @@ from camcast.cli.output import print_json, wide_console
 from camcast.doors.options import OptionError
 from camcast.ops.output_place import output_file
 from camcast.research.cli.measures_table import measures_table
-from camcast.research.cli.probability import probability_option
-from camcast.research.cli.setting_options import Workers
+from camcast.research.cli.system_options import Workers, probability_option
 from camcast.research.report.csv_text import csv_text
 from camcast.research.scenarios.workload import KINDS, Workload, workload_of
 from camcast.research.sweeps import ProgressBar

@@ -21,8 +21,8 @@ from camcast.cli.process_options import PROFILE, ProfileName, ProfileOptions
 from camcast.cli.served_metrics import metrics_address
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import find_protocol
-from camcast.research.cli.protocol_options import PROTOCOL, ProtocolOptions
 from camcast.research.cli.run_outcome import print_outcome
+from camcast.research.cli.system_options import PROTOCOL, ProtocolOptions
 from camcast.research.experiment.progress import progress_line
 from camcast.research.experiment.run import run_experiment
 from camcast.research.experiment.workers import ExperimentError

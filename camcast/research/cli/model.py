@@ -14,10 +14,9 @@ from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json, wide_console
 from camcast.doors.options import OptionError
 from camcast.research.cli.measures_table import measures_table
-from camcast.research.cli.protocol_options import PROTOCOL, ProtocolOptions
-from camcast.research.cli.setting_options import SETTING, SettingOptions
 from camcast.research.cli.simulate_setting import SHOWN
 from camcast.research.cli.simulated import print_measures
+from camcast.research.cli.system_options import PROTOCOL, SETTING, ProtocolOptions, SettingOptions
 from camcast.research.cli.wide_table import WideTable
 from camcast.research.systems.camcast.setting import Setting
 from camcast.research.systems.registry import CAMCAST, find_system

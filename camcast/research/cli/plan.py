@@ -14,9 +14,9 @@ from camcast.cli.failure import EXIT_FAILED, clear_failures
 from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json, wide_console
 from camcast.research.cli.model import prediction_table
-from camcast.research.cli.setting_options import WEATHER, Sizes, WeatherOptions, Workers
 from camcast.research.cli.simulate_setting import OF_COMMUNITIES
 from camcast.research.cli.simulated import shown, simulated
+from camcast.research.cli.system_options import WEATHER, Sizes, WeatherOptions, Workers
 from camcast.research.cli.wide_table import WideTable
 from camcast.research.report.measures import MEASURES
 from camcast.research.systems.registry import CAMCAST, SYSTEMS

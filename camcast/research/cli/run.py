@@ -12,10 +12,14 @@ from camcast.cli.configured import configured
 from camcast.cli.failure import clear_failures
 from camcast.cli.option_group import grouped
 from camcast.research.cli.experiment import EXPERIMENT, ExperimentOptions, carry_out
-from camcast.research.cli.parameter_options import PARAMETERS, ParameterOptions
-from camcast.research.cli.probability import probability_option
-from camcast.research.cli.protocol_options import PROTOCOL, ProtocolOptions
-from camcast.research.cli.setting_options import sizes_of
+from camcast.research.cli.system_options import (
+    PARAMETERS,
+    PROTOCOL,
+    ParameterOptions,
+    ProtocolOptions,
+    probability_option,
+    sizes_of,
+)
 from camcast.research.runs.run_folder import dated_folder
 from camcast.research.scenarios.base import ScenarioError
 from camcast.research.scenarios.live import Scenario, chain, communities_for, find_scenario

@@ -13,9 +13,8 @@ from camcast.cli.extras import extras_named
 from camcast.cli.failure import clear_failures
 from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json
-from camcast.research.cli.probability import probability_option
-from camcast.research.cli.setting_options import Workers
 from camcast.research.cli.simulated import compute, print_measures
+from camcast.research.cli.system_options import Workers, probability_option
 from camcast.research.sweeps import JSON, Cell
 from camcast.research.systems.hpmcast.tree_setting import Estimate, HpmcastSetting
 from camcast.research.systems.registry import outcome_of, runs_in_cells

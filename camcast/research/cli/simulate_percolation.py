@@ -12,9 +12,8 @@ from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import clear_failures
 from camcast.cli.output import print_json
-from camcast.research.cli.probability import probability_option
-from camcast.research.cli.setting_options import Workers
 from camcast.research.cli.simulated import compute, print_measures
+from camcast.research.cli.system_options import Workers, probability_option
 from camcast.research.sweeps import JSON, Cell
 from camcast.research.systems.registry import runs_in_cells
 from camcast.research.workloads.edge_list import load_edges

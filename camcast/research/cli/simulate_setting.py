@@ -21,10 +21,15 @@ from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json, wide_console
 from camcast.doors.plugs import find_protocol
 from camcast.observe.trace import JsonLinesSink, Sink
-from camcast.research.cli.protocol_options import PROTOCOL, ProtocolOptions
 from camcast.research.cli.run_outcome import summary_table
-from camcast.research.cli.setting_options import SETTING, SettingOptions, Workers
 from camcast.research.cli.simulated import print_measures, shown, simulated
+from camcast.research.cli.system_options import (
+    PROTOCOL,
+    SETTING,
+    ProtocolOptions,
+    SettingOptions,
+    Workers,
+)
 from camcast.research.cli.wide_table import WideTable
 from camcast.research.report.measures import MEASURES
 from camcast.research.runs.run_folder import OutputFolder

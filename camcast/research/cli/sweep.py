@@ -15,8 +15,8 @@ from camcast.cli.failure import CommandError, clear_failures, complain
 from camcast.cli.output import print_json, say, wide_console
 from camcast.ops.output_place import make_output_folder
 from camcast.research.cli.measures_table import measures_table
-from camcast.research.cli.setting_options import Workers
 from camcast.research.cli.spark_options import Conf, Master, conf_of
+from camcast.research.cli.system_options import Workers
 from camcast.research.sweeps import JSON, ProgressBar
 from camcast.research.sweeps import sweep as sweep_cells
 

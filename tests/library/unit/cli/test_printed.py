@@ -38,7 +38,8 @@ def test_every_printed_schema_is_documented_and_every_documented_one_is_printed(
 ) -> None:
     calls = [
         node
-        for path in (ROOT / "camcast/cli").glob("*.py")
+        for folder in ("camcast/cli", "camcast/research/cli")
+        for path in (ROOT / folder).glob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "print_json"
     ]

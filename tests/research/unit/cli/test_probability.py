@@ -5,7 +5,7 @@ import re
 import pytest
 from typer import BadParameter
 
-from camcast.research.cli.probability import _probability
+from camcast.research.cli.system_options import _probability
 from tests.camcast_command import Capture, camcast
 
 

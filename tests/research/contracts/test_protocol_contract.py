@@ -13,8 +13,13 @@ from camcast.research.scenarios.workload import Workload
 from camcast.research.simulation.scenario_run import run_scenario
 from camcast.research.systems.hpmcast.protocol import Herald
 from camcast.research.systems.percolation.protocol import Subscriptions
-from camcast.testing import ProtocolContract
-from camcast.testing.protocol_contract import ENTRIES_MAX, message_frame, sizes_within, wake
+from camcast.research.systems.protocol_contract import (
+    ENTRIES_MAX,
+    ProtocolContract,
+    message_frame,
+    sizes_within,
+    wake,
+)
 from camcast.vocabulary import messages
 from camcast.vocabulary.events import StreamId
 from camcast.vocabulary.topics import ROOT

@@ -1,0 +1,248 @@
+"""The options that describe a system: its protocol, its parameters, a setting to simulate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+
+import attrs
+import typer
+from attrs import frozen
+
+from camcast.cli import options
+from camcast.cli.failure import CommandError
+from camcast.doors.options import OptionError
+from camcast.doors.plugs import find_backend, find_protocol
+from camcast.research.scenarios.base import BaseScenario
+from camcast.research.systems.camcast.setting import Setting, chain
+from camcast.research.systems.registry import CAMCAST, SYSTEMS, find_system
+from camcast.research.systems.setting_base import SettingError
+from camcast.vocabulary.parameters import (
+    PRESETS,
+    SETTINGS_PRESETS,
+    CommunitySettings,
+    Parameters,
+)
+
+if TYPE_CHECKING:
+    from camcast.research.scenarios.live import Scenario
+    from camcast.research.scenarios.virtual import VirtualScenario
+
+
+def probability_option(meaning: str) -> Any:
+    """Return the annotation of an option that is named as its parameter."""
+    return typer.Option(parser=_probability, metavar="SHARE", help=meaning)
+
+
+def _probability(given: str | float) -> float:
+    """Read a probability, or a default, which comes as a number."""
+    text = str(given).strip()
+    try:
+        value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise typer.BadParameter(f"{text!r} is no probability; write 0.3 or 30%, from 0 to 1")
+    return value
+
+
+S = TypeVar("S", bound=BaseScenario)
+
+
+@frozen
+class ParameterOptions:
+    """The parameters of a community, as the paper calls them; None where nothing was given."""
+
+    c: Annotated[float | None, typer.Option(help="Fan-out beyond ln N (paper: c).")] = None
+    g: Annotated[float | None, typer.Option(help="Processes that send upward (paper: g).")] = None
+    a: Annotated[float | None, typer.Option(help="Super-processes each sends to (paper: a).")] = (
+        None
+    )
+    z: Annotated[int | None, typer.Option(help="Size of a super-topic table (paper: z).")] = None
+    p_sel: Annotated[float | None, probability_option("Fixed p_sel instead of g/N.")] = None
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="paper",
+            help="paper: p_a = a/z and the loop as the paper prints them, the membership without"
+            " this project's additions, and no batches.",
+        ),
+    ] = None
+
+    def parameters(self) -> Parameters:
+        """Return the parameters that were given, and those of the preset. Raises as `over`."""
+        return Parameters(**self._given() | self._of_preset(PRESETS))
+
+    def over(self, before: CommunitySettings, tau: int | None = None) -> CommunitySettings:
+        """Return the settings `before` with what was given, and with those of the preset.
+
+        Raises `ValueError` for a value out of range, and `OptionError` for an unknown preset.
+        """
+        given, values = self._given() | options.given(tau=tau), attrs.asdict(before)
+        if "z" in given:
+            values.pop("tau")  # its default follows z
+        return CommunitySettings(**values | given | self._of_preset(SETTINGS_PRESETS))
+
+    def with_preset(self, scenario: S) -> S:
+        """Return a scenario with the preset's parameters, and its membership's of that name.
+
+        What the scenario says of the membership itself stays. Raises `OptionError`.
+        """
+        if self.preset is None:
+            return scenario
+        backend = find_backend(find_protocol(scenario.protocol).membership or scenario.membership)
+        return attrs.evolve(
+            scenario,
+            parameters=attrs.evolve(scenario.parameters, **self._of_preset(SETTINGS_PRESETS)),
+            options={**backend.as_printed, **scenario.options},
+        )
+
+    def _given(self) -> dict[str, Any]:
+        return options.given(c=self.c, g=self.g, a=self.a, z=self.z, p_sel=self.p_sel)
+
+    def _of_preset(self, presets: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        if self.preset not in (None, *presets):
+            raise OptionError(f"unknown preset {self.preset!r}; there is: {', '.join(presets)}")
+        return dict(presets[self.preset]) if self.preset else {}
+
+
+PARAMETERS: Final = ParameterOptions()
+
+
+@frozen
+class ProtocolOptions:
+    """A protocol and its parameters."""
+
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            help="camcast (default), or a system that it is compared with: broadcast, multicast,"
+            " hierarchical, rfpbcast, pmcast, hpmcast, percolation (docs/protocols.md)."
+        ),
+    ] = None
+    protocol_settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--protocol-set",
+            metavar="NAME=VALUE",
+            help="A parameter of the protocol, e.g. clusters=3 or gamma=0.6. Repeatable.",
+        ),
+    ] = None
+
+    @property
+    def name(self) -> str:
+        """The protocol's name; without --protocol it is camcast."""
+        return self.protocol or CAMCAST
+
+    def changes(
+        self,
+        scenario: Scenario | VirtualScenario,
+        membership: str | None = None,
+        membership_settings: list[str] | None = None,
+    ) -> dict[str, Any]:
+        """Return what these options and those of the membership change of a scenario.
+
+        The options in a scenario are meant for the protocol and the membership named there. If
+        another protocol is given, the scenario's protocol options do not apply; if one of the two
+        protocols brings its own membership, neither do the scenario's membership options.
+        Raises `OptionError` and `UnknownPlugError`.
+        """
+        changed = options.given(protocol=self.protocol, membership=membership)
+        if self.protocol is not None:
+            if self.protocol != scenario.protocol:
+                changed["protocol_options"] = {}
+            own = find_protocol(self.protocol).membership
+            if own != find_protocol(scenario.protocol).membership:
+                changed["options"] = {}
+        if self.protocol_settings:
+            changed["protocol_options"] = self._parameters()
+        if membership_settings:
+            changed["options"] = options.named_values(membership_settings)
+        return changed
+
+    def setting(self, ctx: typer.Context, chain: Setting) -> Any:
+        """Return the setting of the protocol's system on a chain of communities.
+
+        Raises `CommandError` for options that the system has no use for, and as
+        `System.setting_of`.
+        """
+        chosen, system = self._parameters(), find_system(self.name)
+        with_options = [name for name in SYSTEMS if name != CAMCAST]
+        if not system.setting:
+            raise CommandError(
+                f"{self.name} has no simulator and no model; there are those of camcast"
+                f" and {', '.join(with_options)}"
+            )
+        if chosen and self.name == CAMCAST:
+            raise CommandError(f"--protocol-set goes with --protocol {', '.join(with_options)}")
+        of_camcast = SYSTEMS[CAMCAST].parameters
+        unused = {name: "" for name in of_camcast if name not in system.parameters}
+        options.refuse(ctx, unused, f"is no parameter of {self.name}")
+        return system.setting_of(chain, chosen)
+
+    def _parameters(self) -> dict[str, object]:
+        return options.named_values(self.protocol_settings, "--protocol-set")
+
+
+PROTOCOL: Final = ProtocolOptions()
+
+
+DEFAULTS: Final = Parameters()
+
+Sizes = Annotated[
+    str | None,
+    typer.Option("--sizes", metavar="N,N,...", help="A chain, bottom first, the root last."),
+]
+Workers = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Processes that compute; default: all cores.")
+]
+
+
+def sizes_of(given: str | None) -> list[int]:
+    """Read --sizes; `SettingError` names the part that is no number."""
+    if given is None:
+        raise SettingError("give --sizes, like --sizes 1000,100,10")
+    sizes = []
+    for part in given.split(","):
+        text = part.strip().replace("_", "")
+        if not text.isdecimal():
+            raise SettingError(f"--sizes takes numbers like 1000,100,10; {part!r} is none")
+        sizes.append(int(text))
+    return sizes
+
+
+@frozen
+class WeatherOptions:
+    """What happens to copies: loss and crashes."""
+
+    success: Annotated[
+        float, probability_option("Probability that a copy arrives (paper: 0.85).")
+    ] = 0.85  # [CAMCAST 6.1.1]
+    crash: Annotated[float, probability_option("Probability that a process is crashed.")] = 0.0
+    weak: Annotated[
+        bool, typer.Option("--weak", help="Draw the crash for each copy, not for each process.")
+    ] = False
+
+    def setting(self, sizes: str | None, parameters: Parameters = DEFAULTS) -> Setting:
+        """Build the setting of a chain with these; `ValueError` names what is wrong."""
+        communities = chain(sizes_of(sizes), parameters)
+        return Setting(
+            communities=communities, success=self.success, crash=self.crash, weak=self.weak
+        )
+
+
+@frozen
+class SettingOptions:
+    """A chain of communities, its parameters, and what happens to copies."""
+
+    sizes: Sizes = None
+    parameters: ParameterOptions = PARAMETERS
+    weather: WeatherOptions = WeatherOptions()
+
+    def setting(self) -> Setting:
+        """Build the setting that the options describe; `ValueError` names what is wrong."""
+        return self.weather.setting(self.sizes, self.parameters.parameters())
+
+
+WEATHER: Final = WeatherOptions()
+SETTING: Final = SettingOptions()
