@@ -374,7 +374,9 @@ class Community(Generic[E]):
 
     def _tell_interest(self) -> None:
         """Tell the node what the subscriptions want."""
-        self._lifetime.running().node.want(self.topic, self._deliveries.interest())
+        node = self._lifetime.running().node
+        if node.selective:  # a union takes time, and nobody else would look at it
+            node.want(self.topic, self._deliveries.interest())
 
     def _leave(self) -> None:
         self._flush()

@@ -168,27 +168,6 @@ class CommunityManager:
         )
         self._set_up(settings, trace, pipes, rng, find_protocol(CAMCAST), ())
 
-    @classmethod
-    def of(
-        cls,
-        settings: ProcessSettings,
-        *,
-        trace: Sink | None = None,
-        pipes: OutputPipes | None = None,
-        rng: Random | None = None,
-        protocol: Protocol | None = None,
-        topics: Iterable[Topic] = (),
-    ) -> CommunityManager:
-        """Make a manager from settings as one value.
-
-        Experiments compare CAMCAST with other systems: `protocol` is that of one, and `topics` are
-        all topics that exist, for systems that must know them.
-        """
-        manager = cls.__new__(cls)
-        protocol = protocol or find_protocol(CAMCAST)
-        manager._set_up(settings, trace, pipes, rng, protocol, tuple(topics))
-        return manager
-
     def _set_up(
         self,
         given: ProcessSettings,
@@ -590,6 +569,25 @@ class CommunityManager:
         event, runner = parse_event_id(str(question.get("event"))), self._lifetime.running()
         runner.flush()  # it may have been published in this very turn of the loop
         return account_of_event(event, runner, self._recent, self._inbox.communities.values())
+
+
+def make_manager(
+    settings: ProcessSettings,
+    *,
+    trace: Sink | None = None,
+    pipes: OutputPipes | None = None,
+    rng: Random | None = None,
+    protocol: Protocol | None = None,
+    topics: Iterable[Topic] = (),
+) -> CommunityManager:
+    """Make a manager from settings as one value. Raises as `CommunityManager`.
+
+    Experiments compare CAMCAST with other systems: `protocol` is that of one, and `topics` are all
+    topics that exist, for systems that must know them.
+    """
+    manager = CommunityManager.__new__(CommunityManager)
+    manager._set_up(settings, trace, pipes, rng, protocol or find_protocol(CAMCAST), tuple(topics))
+    return manager
 
 
 _stores: WeakKeyDictionary[asyncio.AbstractEventLoop, Store] = WeakKeyDictionary()

@@ -10,7 +10,7 @@ import attrs
 import typer
 
 from camcast.app.community_errors import InsecureError
-from camcast.app.manager import CommunityManager
+from camcast.app.manager import CommunityManager, make_manager
 from camcast.app.settings import Contacts, Listening, ProcessSettings, Security
 from camcast.cli import options
 from camcast.cli.ask import print_lines
@@ -59,7 +59,7 @@ def doctor(
             settings = ProcessSettings(listening=listening, security=security, contacts=contacts)
             findings = of_system()
             try:
-                manager = CommunityManager.of(settings)
+                manager = make_manager(settings)
                 findings += asyncio.run(_tried(manager, overlay=overlay))
             except (BindError, InsecureError) as error:
                 text = error.strerror if isinstance(error, OSError) else str(error)

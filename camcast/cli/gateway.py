@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from camcast.app.manager import CommunityManager
+from camcast.app.manager import CommunityManager, make_manager
 from camcast.app.settings import Contacts, Listening, ProcessSettings, Security
 from camcast.cli import options
 from camcast.cli.configured import configured
@@ -56,7 +56,7 @@ def gateway(
         settings = ProcessSettings(
             listening=listening, security=security, contacts=contacts, control=control
         )
-        run_until_signalled(_serve(CommunityManager.of(settings), metrics, json=json))
+        run_until_signalled(_serve(make_manager(settings), metrics, json=json))
 
 
 async def _serve(manager: CommunityManager, metrics: str | None, *, json: bool) -> None:

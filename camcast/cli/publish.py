@@ -12,7 +12,7 @@ import typer
 
 from camcast.app.community import Community
 from camcast.app.community_errors import CommunityError
-from camcast.app.manager import CommunityManager
+from camcast.app.manager import make_manager
 from camcast.app.settings import ProcessSettings
 from camcast.cli import options
 from camcast.cli.configured import configured
@@ -106,7 +106,7 @@ async def _publish(
 ) -> bool:
     """Publish the events; say whether every one of them left for somebody."""
     published, refused, unheard, dropped = 0, 0, 0, 0
-    manager = CommunityManager.of(settings)
+    manager = make_manager(settings)
     async with manager, served_metrics(manager, metrics):
         community = manager.community(topic)
         await _not_alone(community, wait_seconds, retry=retry)

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 import typer
 
 from camcast.app.community import JOIN_SECONDS
-from camcast.app.manager import CommunityManager
+from camcast.app.manager import make_manager
 from camcast.app.settings import ProcessSettings
 from camcast.cli import options
 from camcast.cli.configured import configured
@@ -146,7 +146,7 @@ async def _subscribe(
         with suppress(RuntimeError):  # the loop has ended by now
             loop.call_soon_threadsafe(done.set)
 
-    manager = CommunityManager.of(settings)
+    manager = make_manager(settings)
     async with manager, served_metrics(manager, metrics):
         community = manager.community(topic)
         await community.join(timeout=None if retry else JOIN_SECONDS, retry=retry)

@@ -145,8 +145,8 @@ class Backend:
     name: str
     """The name of its entry point in ``camcast.membership``."""
     keeper: Callable[[Any, Any], Membership]
-    """Makes the membership of one community, from a context of the class `context` and the options
-    of the class `options`, which all communities of a process share."""
+    """Makes the membership of one community, from a `MembershipContext` and the options of the
+    class `options`, which all communities of a process share."""
     options: type[Any]
     """An attrs class; its fields are the options that a user may set."""
     discovery: str
@@ -155,8 +155,6 @@ class Backend:
     """The law of the view: takes the options and the size N of a community, and returns the mean
     size that topic tables should have. It is 0 for N = 1, never falls as N rises, and is at most
     N-1."""
-    context: type[MembershipContext] = MembershipContext
-    """The class of the context; `camcast.doors.selective` has another one."""
     as_printed: Mapping[str, object] = field(factory=dict)
     """The options with which the backend does what its paper prints and no more
     (``--preset paper``)."""

@@ -8,8 +8,8 @@ from functools import partial
 from attrs import define, evolve, field
 
 from camcast.doors.dissemination import DisseminationContext, OwnGroups
+from camcast.doors.membership import MembershipContext
 from camcast.doors.protocol import Group
-from camcast.doors.selective import SelectiveContext
 from camcast.engine.asked_lately import AskedLately
 from camcast.engine.event_outlet import GroupEventOutlet
 from camcast.engine.guard.signing import Signing
@@ -68,9 +68,8 @@ def make_local_group(
     me, rng, liveness = process.me, process.rng, process.liveness
     backend = settings.backend
     changes: list[tuple[bool, Contact]] = []
-    selective = {"interest": interest} if issubclass(backend.context, SelectiveContext) else {}
     membership = backend.keeper(
-        backend.context(
+        MembershipContext(
             me=me,
             topic=topic,
             rng=rng,
@@ -78,7 +77,6 @@ def make_local_group(
             liveness=liveness.part(Kind.MEMBERSHIP, topic.group),
             watch=lambda there, contact: changes.append((there, contact)),
             certified=process.guard.certified(topic),
-            **selective,
         ),
         settings.options or backend.options(),
     )

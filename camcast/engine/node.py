@@ -262,6 +262,11 @@ class Node:
                     " or renew the certificate"
                 )
 
+    @property
+    def selective(self) -> bool:
+        """Whether other processes are told what this one wants (`Protocol.selective`)."""
+        return self._settings.protocol.selective
+
     def want(self, topic: Topic, where: Interest | None) -> None:
         """Want only those events of a joined topic that match `where`; with None, all of them.
 

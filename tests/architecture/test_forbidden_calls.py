@@ -17,7 +17,8 @@ ROOT = Path(__file__).parents[2]
 # The rooms where clocks, files, sockets and users are.
 EDGES = (
     "camcast/__main__.py", "camcast/app", "camcast/cli", "camcast/inbox", "camcast/live",
-    "camcast/observe/trace_reading.py", "camcast/ops", "camcast/testing", *(
+    "camcast/observe/trace_reading.py", "camcast/ops", "camcast/testing",
+    "camcast/research/systems/protocol_contract.py", *(
         f"camcast/research/{room}"
         for room in (
             "cli", "experiment", "papers", "pipeline", "report", "runs", "scenarios", "sweeps",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from random import Random
 from typing import Any
 
-from camcast.app.manager import CAMCAST, CommunityManager
+from camcast.app.manager import CAMCAST, CommunityManager, make_manager
 from camcast.app.settings import ProcessSettings
 from camcast.doors.plugs import find_protocol
 from camcast.doors.transport import OutputPipes
@@ -29,7 +29,7 @@ def manager_of(
     `topics` are all topics that exist, for protocols that must know them; `settings` are those of
     `CommunityManager`. Raises as this, and as `find_protocol`.
     """
-    return CommunityManager.of(
+    return make_manager(
         ProcessSettings.of(**settings),
         trace=trace,
         pipes=pipes,

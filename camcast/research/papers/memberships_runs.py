@@ -20,8 +20,14 @@ from typing import Any, ClassVar, Final, Literal
 import attrs
 from attrs import field, frozen
 
-from camcast.doors.membership import MembershipContext
-from camcast.doors.plugs import MEMBERSHIP_GROUP, find_backend, find_discovery, installed
+from camcast.doors.plugs import (
+    MEMBERSHIP_GROUP,
+    PROTOCOL_GROUP,
+    find_backend,
+    find_discovery,
+    find_protocol,
+    installed,
+)
 from camcast.engine.node import Node
 from camcast.engine.settings import Settings
 from camcast.observe.trace_reading import Reading
@@ -77,7 +83,8 @@ def memberships_of_all() -> tuple[str, ...]:
 
 
 def _is_plain(name: str) -> bool:
-    return find_backend(name).context is MembershipContext
+    """Whether no protocol brings the membership as its own."""
+    return all(find_protocol(one).membership != name for one in installed(PROTOCOL_GROUP))
 
 
 @frozen

@@ -15,7 +15,6 @@ from typing import Final
 from msgspec import structs
 
 from camcast.doors.membership import MembershipContext
-from camcast.doors.selective import SelectiveContext
 from camcast.engine import link_messages
 from camcast.engine.liveness import LivenessService
 from camcast.engine.liveness_messages import Answer
@@ -23,7 +22,6 @@ from camcast.engine.local_group import LocalGroup
 from camcast.engine.node import Node
 from camcast.engine.repair.messages import NONCE_BYTES, Have
 from camcast.engine.settings import Settings
-from camcast.interests.wanted import ProcessInterest
 from camcast.research.scenarios.virtual import Lie
 from camcast.virtual.datagram_network import HOSTS_MAX, ip_of
 from camcast.vocabulary import wire
@@ -128,9 +126,7 @@ def _subscriptions(
         outbox = Outbox()
         outlet = partial(ControlOutlet, outbox, stranger)
         liveness = LivenessService(outlet(Kind.LIVENESS, GroupId(bytes(8))), rng, lambda *_: False)
-        selective = issubclass(backend.context, SelectiveContext)
-        asked = {"interest": ProcessInterest(part.topic, None)} if selective else {}
-        context: MembershipContext = backend.context(
+        context = MembershipContext(
             me=stranger,
             topic=part.topic,
             rng=rng,
@@ -138,7 +134,6 @@ def _subscriptions(
             liveness=liveness.part(Kind.MEMBERSHIP, part.topic.group),
             watch=lambda _there, _contact: None,
             certified=None,
-            **asked,
         )
         backend.keeper(context, settings.options or backend.options()).join([peer], now)
         yield from outbox.sends

@@ -10,6 +10,7 @@ import pytest
 from camcast import CommunityManager, Received, Subscription
 from camcast.app import blocking
 from camcast.interests.interest import Interest, InterestError
+from camcast.research.experiment.node import manager_of
 from tests.camcast_command import Capture, refusal
 from tests.patience import live
 
@@ -28,8 +29,8 @@ async def rest(subscription: Subscription) -> list[Any]:
 
 @live
 async def test_a_process_wants_what_its_subscriptions_want_together() -> None:
-    """What hpmcast tells others; after the last one a publisher wants all, as any member."""
-    async with CommunityManager() as manager:
+    """What pmcast tells others; after the last one a publisher wants all, as any member."""
+    async with manager_of("pmcast") as manager:
         quakes = manager.community(".quakes")
 
         def wanted() -> str:

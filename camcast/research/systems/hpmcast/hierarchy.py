@@ -21,6 +21,7 @@ from typing import Final, Protocol, runtime_checkable
 from attrs import field, frozen, validators
 
 from camcast.interests.interest import Interest
+from camcast.interests.wanted import ProcessInterest
 from camcast.research.systems.hpmcast.address import DIGITS_MAX, Address
 from camcast.research.systems.hpmcast.coverage import accuracy_of, condensed
 from camcast.research.systems.hpmcast.view import Line, Union
@@ -82,6 +83,12 @@ class HierarchicalViews(Protocol):
     @property
     def version(self) -> int:
         """Rises whenever what a table says changes."""
+
+    def announce(self, interest: ProcessInterest) -> None:
+        """Tell other members what this process wants of events, from now on.
+
+        It changes as the process subscribes, without another call.
+        """
 
     def table(self, level: int) -> Sequence[Line[Interest]]:
         """Return the table of a level from 1 to l, in the order of its branch addresses."""

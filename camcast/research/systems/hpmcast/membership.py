@@ -49,9 +49,9 @@ from typing import ClassVar, Final
 
 from attrs import field, frozen, validators
 
-from camcast.doors.membership import Backend, Membership
-from camcast.doors.selective import SelectiveContext
+from camcast.doors.membership import Backend, Membership, MembershipContext
 from camcast.interests.interest import Interest
+from camcast.interests.wanted import ProcessInterest
 from camcast.research.systems.hpmcast.address import Address, branch
 from camcast.research.systems.hpmcast.failure_detector import Silence
 from camcast.research.systems.hpmcast.hierarchy import Hierarchy
@@ -111,12 +111,12 @@ class HpmcastMembership(Membership):
 
     decoder: ClassVar[Decoder[Message]] = DECODER
 
-    def __init__(self, context: SelectiveContext, options: HpmcastOptions) -> None:
+    def __init__(self, context: MembershipContext, options: HpmcastOptions) -> None:
         self._me = context.me
         self._topic = context.topic
         self._rng = context.rng
         self._outlet = context.outlet
-        self._interest = context.interest
+        self._interest = ProcessInterest(context.topic)  # until there is a dissemination
         self._options = options
         self._peers = PeerTable(context.watch)
         self._liveness = context.liveness
@@ -166,6 +166,10 @@ class HpmcastMembership(Membership):
     def unanswered(self) -> int:
         """How many gossips, joins and visits were left unanswered: too many in one period."""
         return self._unanswered
+
+    def announce(self, interest: ProcessInterest) -> None:
+        """See `HierarchicalViews`."""
+        self._interest = interest
 
     def table(self, level: int) -> Sequence[Line[Interest]]:
         """See `HierarchicalViews`."""
@@ -520,6 +524,5 @@ BACKEND = Backend(
     options=HpmcastOptions,
     discovery="gateways",
     expected_view=lambda options, size: known_on_average(options, size),
-    context=SelectiveContext,
 )
 """The views of hpmcast (002, section 4), and pmcast's full view in a hierarchy of one level."""

@@ -79,6 +79,7 @@ class LevelWise(Dissemination):
         constant: float = 0.0,
     ) -> None:
         self._views = hierarchical(context.membership)
+        self._views.announce(context.interest)
         self._context = context
         self._period = period_seconds
         hierarchy = self._views.hierarchy

@@ -6,9 +6,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, Generic, TypeVar
 
-from camcast.doors.membership import Membership
-from camcast.doors.selective import SelectiveContext
-from camcast.interests.wanted import ProcessInterest
+from camcast.doors.membership import Membership, MembershipContext
 from camcast.testing.lone_process import LoneProcess, contact, number_of
 from camcast.vocabulary.messages import Message
 from camcast.vocabulary.topics import Topic
@@ -24,7 +22,7 @@ class AskedProcess(LoneProcess, Generic[KeptT]):
 
     def __init__(
         self,
-        keeper: Callable[[SelectiveContext, Any], KeptT],
+        keeper: Callable[[MembershipContext, Any], KeptT],
         options: Any,
         *,
         topic: Topic = TOPIC,
@@ -34,9 +32,7 @@ class AskedProcess(LoneProcess, Generic[KeptT]):
         self.liveness = self.answered_liveness(topic.group)
         self.part = self.liveness.part(Kind.MEMBERSHIP, topic.group)
         outlet = self.outlet(Kind.MEMBERSHIP, topic.group)
-        self.context = SelectiveContext(
-            self.me, topic, Random(1), outlet, self.part, interest=ProcessInterest(topic)
-        )
+        self.context = MembershipContext(self.me, topic, Random(1), outlet, self.part)
         self.membership = keeper(self.context, options)
         self.decoder = self.membership.decoder
 

@@ -43,6 +43,7 @@ class Views:
     hierarchy: Hierarchy = field(factory=lambda: Hierarchy(arity=2, depth=2, redundancy=2))
     version: int = 0
     along: list[Contact] = field(factory=list)
+    announced: ProcessInterest | None = None
 
     def table(self, level: int) -> Sequence[Line[Interest]]:
         members = {self.hierarchy.address_of(contact(n).peer): t for n, t in self.wants.items()}
@@ -54,6 +55,9 @@ class Views:
         return next(
             contact(n) for n in self.wants if self.hierarchy.address_of(contact(n).peer) == address
         )
+
+    def announce(self, interest: ProcessInterest) -> None:
+        self.announced = interest
 
     def gossip_along(self, contacts: Sequence[Contact], now: float) -> None:
         self.along += contacts
