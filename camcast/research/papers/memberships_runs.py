@@ -83,8 +83,9 @@ def memberships_of_all() -> tuple[str, ...]:
 
 
 def _is_plain(name: str) -> bool:
-    """Whether no protocol brings the membership as its own."""
-    return all(find_protocol(one).membership != name for one in installed(PROTOCOL_GROUP))
+    """Whether no protocol brings the membership as its own; raises `UnknownPlugError`."""
+    own = {find_protocol(one).membership: one for one in installed(PROTOCOL_GROUP)}
+    return find_backend(name).name not in own
 
 
 @frozen
