@@ -388,12 +388,12 @@ class Intake:
         now: float,
     ) -> None:
         body_start = start + wire.EVENT_HEAD_BYTES + frame[start + wire.ADDRESS_LENGTH]
-        if self._recorder.trace is not None:
+        if (trace := self._recorder.trace) is not None:
             # Without a trace a duplicate is not decoded, so a malformed one must not matter here.
             try:  # `suppress` takes as long as a fifth of all this
                 _, hops, _ = wire.read_event_head(frame, start)
                 community = local_group.subscribed.name
-                self._recorder.record_duplicate(frame[body_start:end], hops, community, now, source)
+                trace.record_duplicate(now, frame[body_start:end], hops, community, source)
             except MalformedError:
                 pass
         asked_for = frame[start + wire.FLAGS] & wire.REPAIRED

@@ -26,6 +26,7 @@ from camcast.vocabulary import typed
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import EventId, Missed
+from camcast.vocabulary.happenings import EventKind
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.outbox import Deliver, Tell
 from camcast.vocabulary.topics import GroupId, Topic
@@ -34,7 +35,7 @@ from camcast.vocabulary.typed import E, Sent
 LATENCIES_MAX: Final = 512  # chosen: 50 kB a community; five of them are above the 99th percentile
 LATENCY_WINDOW_SECONDS: Final = 60.0  # chosen: what a dashboard's reader calls now
 
-NoteEvent = Callable[[float, str, str, EventId], None]
+NoteEvent = Callable[[float, EventKind, str, EventId], None]
 """Notes what happened to an event: the time, the kind, the community's name, the event."""
 
 
@@ -207,7 +208,7 @@ class Deliveries(Generic[E]):
         """Note what was dropped because the queue of a subscription was full."""
         self._note("lagged", dropped)
 
-    def _note(self, kind: str, events: Received[E] | ReceivedBatch[E]) -> None:
+    def _note(self, kind: EventKind, events: Received[E] | ReceivedBatch[E]) -> None:
         note = self._inbox.note
         if note is not None:
             now = asyncio.get_running_loop().time()

@@ -1,1 +1,4 @@
-"""What happened to events and processes, as values: moments, accounts, and traces that are read."""
+"""Telling what happens: recorder, trace, log, ring, counters and snapshots, and accounts of events.
+
+The kinds of what happens are one table, in `camcast.vocabulary.happenings`.
+"""

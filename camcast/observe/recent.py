@@ -1,4 +1,4 @@
-"""What a process lately did with events, in two bounded rings, for `camcast trace`.
+"""The ring: what a process did last with events, and what happened to it, for `camcast trace`.
 
 One ring has what happened to events; a busy process forgets it after seconds, an idle one after
 hours. The other has what happened to the process itself, which is rare, and which events would push
@@ -15,7 +15,7 @@ from camcast.observe.event_trace import Moment
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import EventId, StreamId
-from camcast.vocabulary.happenings import PROCESS_KINDS, Happening
+from camcast.vocabulary.happenings import PROCESS_KINDS, BatchKind, EventKind, Happening
 
 EVENTS_MAX: Final = 2**14  # chosen: 5 MB; a second of 4,000 batches, each published or passed on
 LIFE_MAX: Final = 2**10  # chosen: a day of a process that has links lost and found every minute
@@ -49,7 +49,7 @@ class Recent:
             self.life.append(moment)
 
     def note_batch(
-        self, when: float, kind: str, batch: Batch, community: str, peers: tuple[bytes, ...]
+        self, when: float, kind: BatchKind, batch: Batch, community: str, peers: tuple[bytes, ...]
     ) -> None:
         """Note what happened to a batch; see `TakeBatch`."""
         of = batch.stream, batch.first, batch.count
@@ -58,7 +58,7 @@ class Recent:
     def note(
         self,
         when: float,
-        kind: str,
+        kind: EventKind,
         community: str,
         first: EventId,
         count: int = 1,

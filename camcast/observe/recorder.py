@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Final
 
 from camcast.observe.counters import NodeCounters
 from camcast.observe.trace import Trace
-from camcast.vocabulary.batches import Batch, decode_body
-from camcast.vocabulary.events import event_name
+from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.happenings import (
     NO_GROUP,
     PROCESS_KINDS,
     BatchKind,
     Happening,
     TakeBatch,
-    TraceKind,
 )
 from camcast.vocabulary.outbox import Outbox
 from camcast.vocabulary.topics import GroupId
@@ -48,11 +45,11 @@ class Recorder:
         an event costs one comparison."""
         self._outbox = outbox
         self._community_of = community_of
-        self._ring = ring
         self._control_due = CONTROL_SECONDS
         if trace is not None:
             outbox.control_bytes = {}
-            self.on_batch = self._trace_batch
+            trace.on_failure = self._note_failure
+            self.on_batch = trace.record_batch if ring is None else _both(ring, trace.record_batch)
 
     def tell(self, happening: Happening, now: float) -> None:
         """Count and trace what happened to this process; the driver takes it from the outbox."""
@@ -67,33 +64,10 @@ class Recorder:
             elif happening.topic is not None:
                 community = happening.topic.name
             peer, event = b"" if contact is None else contact.peer, happening.event
-            self._write(now, kind.trace, community, peer, event, count if event else 0)
+            size = count if event else 0
+            self.trace.record(now, kind.trace, community, (peer,), event=event, size=size)
         if self._outbox.happenings is not None:
             self._outbox.happenings.append(happening)
-
-    def _trace_batch(
-        self, now: float, kind: BatchKind, batch: Batch, community: str, peers: tuple[bytes, ...]
-    ) -> None:
-        """Trace what happened to each event of a batch: one record an event and peer."""
-        if self._ring is not None:
-            self._ring(now, kind, batch, community, peers)
-        assert self.trace is not None
-        self.trace.record_batch(now, kind, batch, community, peers, self._note_failure)
-
-    def record_duplicate(
-        self, body: bytes, hops: int, community: str, now: float, peer: bytes
-    ) -> None:
-        """Trace that a copy of each event of a batch came again; it is known by its body.
-
-        Raises `MalformedError`.
-        """
-        assert self.trace is not None
-        topic, events = _events_of(body)
-        peers = (peer,)
-        for event, size in events:
-            self.trace.record_copies(
-                now, "duplicate", community, peers, topic, event, hops, size, self._note_failure
-            )
 
     def record_control(self, now: float, *, due: bool = False) -> None:
         """Trace the control traffic since the last time; drivers call this at a run's end.
@@ -105,27 +79,14 @@ class Recorder:
             return
         self._control_due = now + CONTROL_SECONDS
         for group, size in sent.items():
-            self._write(now, "control", self._community_of(group), size=size)
+            self.trace.record(now, "control", self._community_of(group), size=size)
         sent.clear()
 
-    def _write(
-        self,
-        now: float,
-        kind: TraceKind,
-        community: str,
-        peer: bytes = b"",
-        event: str = "",
-        size: int = 0,
-    ) -> None:
-        """Write a record; a sink that fails costs records, never events."""
-        assert self.trace is not None
-        try:
-            self.trace.record(now, kind, community, peer, event=event, size=size)
-        except Exception as error:
-            self._note_failure(error)
-
     def _note_failure(self, error: Exception) -> None:
-        """Count a failure of the sink, which gets the next record all the same."""
+        """Count a failure of the sink: it costs records, never events.
+
+        The sink gets the next record all the same.
+        """
         self.counters.trace_failures += 1
         if self.counters.trace_failures > 1:
             return
@@ -144,11 +105,11 @@ class Recorder:
             )
 
 
-# chosen: the copies of an event come soon after each other, to all nodes of a loop; 8 MB where each
-# batch has 64 KiB
-@lru_cache(maxsize=128)
-def _events_of(body: bytes) -> tuple[str, tuple[tuple[str, int], ...]]:
-    """Return the topic of a batch, and the name and the size of each of its events."""
-    batch = decode_body(body, 0, len(body))
-    names = (event_name(batch.stream, batch.first + n) for n in range(batch.count))
-    return batch.topic.name, tuple(zip(names, batch.lengths(), strict=True))
+def _both(one: TakeBatch, other: TakeBatch) -> TakeBatch:
+    def take(
+        now: float, kind: BatchKind, batch: Batch, community: str, peers: tuple[bytes, ...]
+    ) -> None:
+        one(now, kind, batch, community, peers)
+        other(now, kind, batch, community, peers)
+
+    return take

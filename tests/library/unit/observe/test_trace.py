@@ -31,7 +31,7 @@ def write_some(sink: Sink, count: int = 3) -> None:
         trace.record(
             *(number / 2, "receive"),
             community=".a",
-            peer=b"\xff" * 16,
+            peers=(b"\xff" * 16,),
             topic=".a.b",
             event="e-1-1",
             hops=number,
@@ -53,7 +53,7 @@ def test_a_node_numbers_its_records_from_one() -> None:
     one, other = Trace(NODE, sink), Trace(b"\x01" * 16, sink)
     one.record(1.0, "join", community=".a")
     other.record(1.5, "join")
-    one.record(2.0, "leave", peer=b"\xab\xcd")
+    one.record(2.0, "leave", peers=(b"\xab\xcd",))
     assert sink.records == [
         TraceRecord(1.0, 1, "join", "00" * 15 + "0a", ".a"),
         TraceRecord(1.5, 1, "join", "01" * 16),

@@ -10,10 +10,13 @@ from collections.abc import Iterator
 from inspect import getsource
 from pathlib import Path
 from string import Formatter
-from typing import get_args
+from typing import Any, get_args
+
+import pytest
 
 from camcast.engine.node import Node
 from camcast.live.reporting import Reporter
+from camcast.observe import log
 from camcast.observe.log import HappeningLog
 from camcast.observe.recent import Recent
 from camcast.observe.trace import ListSink
@@ -29,6 +32,8 @@ from camcast.vocabulary.happenings import (
     EventKind,
     Happening,
     HappeningKind,
+    Line,
+    Row,
     Standing,
     TraceKind,
 )
@@ -47,11 +52,19 @@ NOW = 1000.0
 class Story:
     """One process in `.a.b`, and what is told of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, caplog: pytest.LogCaptureFixture) -> None:
         self.text: list[str] = []
+        self._caplog = caplog
+        caplog.set_level(logging.DEBUG, log.__name__)
         self.world = World(sink=(sink := ListSink()))
         self.sink = sink
         self.node = self.world.join(AB)
+
+    def lines(self) -> list[logging.LogRecord]:
+        """Return what was logged since the last time."""
+        lines = [line for line in self._caplog.records if line.name == log.__name__]
+        self._caplog.clear()
+        return lines
 
     def trace(self) -> None:
         """Note the records of the trace, each but once; the sizes of control traffic left out."""
@@ -82,43 +95,25 @@ def what_happens_to_a_process(story: Story) -> None:
 
     A line of the log has its level, its text, and the fields that programs read.
     """
-    group, taken = AB.group, logging.getLogger("camcast.observe.log")
-    lines: list[logging.LogRecord] = []
-
-    class Taking(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            lines.append(record)
-
     changes: list[Change] = []
     recent = Recent()
     reporter = Reporter(story.node, lambda _, change: changes.append(change), recent)
-    handler = Taking()
-    taken.addHandler(handler)
-    before, taken.level = taken.level, logging.DEBUG
-    try:
-        for happening in happenings(group):
-            story.text.append(f"{happening.kind}")
-            reporter.take([happening], NOW)
-            for line in lines:
-                fields = json.dumps(line.__dict__["camcast"])
-                said = line.getMessage().replace(str(PEER), "PEER")
-                said = said.replace(str(story.node.me), "ME")
-                fields = fields.replace(PEER.peer.hex(), "PEER")
-                story.text.append(f"  {line.levelname} {said}")
-                story.text.append(f"    {fields}")
-            for change in changes:
-                peer = "" if change.peer is None else " PEER" + " silent" * change.silent
-                story.text.append(f"  change: {change.kind} {change.topic}{peer}")
-            for moment in recent.life:
-                parts = [moment.kind, moment.community, moment.topic, moment.event]
-                numbers = (moment.count, moment.seconds)
-                parts += [f"{number:g}" for number in numbers if number]
-                story.text.append(" ".join(["  ring:", *filter(None, parts)]))
-            for taken_so_far in (lines, changes, recent.life):
-                taken_so_far.clear()
-    finally:
-        taken.removeHandler(handler)
-        taken.setLevel(before)
+    for happening in happenings(AB.group):
+        story.text.append(f"{happening.kind}")
+        reporter.take([happening], NOW)
+        for line in story.lines():
+            fields = json.dumps(line.__dict__["camcast"]).replace(PEER.peer.hex(), "PEER")
+            said = line.getMessage().replace(str(PEER), "PEER").replace(str(story.node.me), "ME")
+            story.text += [f"  {line.levelname} {said}", f"    {fields}"]
+        for change in changes:
+            peer = "" if change.peer is None else " PEER" + " silent" * change.silent
+            story.text.append(f"  change: {change.kind} {change.topic}{peer}")
+        for moment in recent.life:
+            parts = [moment.kind, moment.community, moment.topic, moment.event]
+            parts += [f"{number:g}" for number in (moment.count, moment.seconds) if number]
+            story.text.append(" ".join(["  ring:", *filter(None, parts)]))
+        changes.clear()
+        recent.life.clear()
 
 
 def happenings(group: GroupId) -> Iterator[Happening]:
@@ -173,12 +168,14 @@ def tell_missed(story: Story, node: Node, missed: Missed) -> None:
     node.recorder.tell(happening, story.world.now)
 
 
-def test_the_trace_has_what_is_written() -> None:
-    assert_says_what_is_written(HERE, what_the_trace_of_a_process_has, Story())
+def test_the_trace_has_what_is_written(caplog: pytest.LogCaptureFixture) -> None:
+    assert_says_what_is_written(HERE, what_the_trace_of_a_process_has, Story(caplog))
 
 
-def test_log_application_and_ring_are_told_what_is_written() -> None:
-    assert_says_what_is_written(HERE, what_happens_to_a_process, Story())
+def test_log_application_and_ring_are_told_what_is_written(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert_says_what_is_written(HERE, what_happens_to_a_process, Story(caplog))
 
 
 def test_the_table_has_every_kind_and_the_story_tells_all_of_a_living_process() -> None:
@@ -195,13 +192,37 @@ def test_the_table_has_every_kind_and_the_story_tells_all_of_a_living_process() 
 
 def test_what_is_logged_is_logged_with_values_that_there_are() -> None:
     """A text with a name that no happening has would raise where it is told."""
-    log = HappeningLog(PEER, Clock())
-    values = log._values(Happening("joined"), NOW)
+    values = HappeningLog(PEER, Clock())._values(Happening("joined"), NOW)
     for kind in PROCESS_KINDS.values():
         if kind.log is not None:
             assert set(kind.log.fields) <= set(values)
             named = {name for _, name, _, _ in Formatter().parse(kind.log.text) if name}
             assert named <= {*values, "topic"}
+
+
+def test_a_kind_is_a_row_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What each subscriber makes of a kind is in the table alone."""
+    line = Line(logging.WARNING, "{topic} is full of {count}", ("count",))
+    row = Row(line, trace="missed", change="left", ring=True, counters=("told_missed",))
+    kinds: Any = PROCESS_KINDS
+    monkeypatch.setitem(kinds, "archive_full", row)
+    story = Story(caplog)
+    story.lines()
+    changes: list[Change] = []
+    recent = Recent()
+    story.node.outbox.happenings = []
+    reporter = Reporter(story.node, lambda _, change: changes.append(change), recent)
+    full: Any = "archive_full"
+    story.node.recorder.tell(Happening(full, AB.group, count=3), NOW)
+    reporter.take(story.node.outbox.happenings, NOW)
+    [logged] = story.lines()
+    assert (logged.levelname, logged.getMessage()) == ("WARNING", ".a.b is full of 3")
+    assert logged.__dict__["camcast"] == {"event": full, "topic": ".a.b", "count": 3}
+    assert changes == [Change("left", AB)]
+    assert [(one.kind, one.community) for one in recent.life] == [("missed", ".a.b")]
+    assert (story.sink.records[-1].kind, story.node.counters.told_missed) == ("missed", 3)
 
 
 def test_counters_count_what_the_trace_has() -> None:
