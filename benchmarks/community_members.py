@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from members import Members, Share
+from typing_extensions import override
 
 from camcast import Community, CommunityManager, Parameters, Received, Topic, open_pipes
 
@@ -66,8 +67,8 @@ class CommunityMembers(Members):
 
             transports.find_transport(self._transport or transports.DEFAULT)
 
+    @override
     async def start(self, share: Share, known: list[str]) -> list[str]:
-        """See `Members`."""
         self._fleet = share.fleet
         gateways = known[:1]
         for number in range(share.first, share.first + share.nodes):
@@ -132,12 +133,12 @@ class CommunityMembers(Members):
                 await asyncio.sleep(0.2)
         await asyncio.sleep(3)  # three heartbeats: arcs get their weights, processes their sponsors
 
+    @override
     async def publish(self, payload: bytes, node: int) -> None:
-        """See `Members`."""
         await self._communities[node].publish(payload)
 
+    @override
     async def close(self) -> None:
-        """See `Members`."""
         await asyncio.gather(*(manager.close() for manager in self._managers))
         await asyncio.gather(*self._readers)
         for pipes in self._pipes:

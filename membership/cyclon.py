@@ -64,6 +64,7 @@ from functools import partial
 from typing import ClassVar, Final, NamedTuple
 
 from attrs import field, frozen, validators
+from typing_extensions import override
 
 from camcast.doors.membership import Backend, MembershipContext
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
@@ -197,19 +198,20 @@ class Cyclon(AskingMembership):
 
     # -- what others read ------------------------------------------------------------------
 
+    @override
     def peers(self) -> PeerTable:
         """Return the view; see `Membership`. A process does not know which processes hold it."""
         return self._view
 
     # -- inputs ----------------------------------------------------------------------------
 
+    @override
     def leave(self, now: float) -> None:
-        """See `Membership`."""
         self._leaving = True
         self._outlet.send(list(self._view), Bye())
 
+    @override
     def receive(self, source: Contact, message: Message, now: float) -> None:
-        """See `Membership`."""
         if self._leaving:
             if not isinstance(message, Bye):
                 self._outlet.send([source], Bye())
@@ -232,8 +234,8 @@ class Cyclon(AskingMembership):
                 if known is not None:
                     self._liveness.doubt(known, now)
 
+    @override
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
-        """See `Membership`."""
         match name:
             case ("period",):
                 self._begin_period(now)
@@ -242,10 +244,11 @@ class Cyclon(AskingMembership):
             case _:
                 self._contacts.wake(name)
 
+    @override
     def peer_silent(self, contact: Contact, now: float) -> None:
-        """See `Watcher`."""
         self._give_up(contact, now)
 
+    @override
     def peer_gone(self, contact: Contact, now: float) -> None:
         """See `Watcher`: forget a process that has left."""
         self._forget(contact.peer)
@@ -255,6 +258,7 @@ class Cyclon(AskingMembership):
 
     # -- joining ---------------------------------------------------------------------------
 
+    @override
     def _become_member(self, now: float) -> None:
         self._contacts.stop()
         if not self._joined:
@@ -314,9 +318,11 @@ class Cyclon(AskingMembership):
         self._watch_some(now)
         self._wake_next_period()
 
+    @override
     def _meet(self, strangers: list[Contact], now: float) -> None:
         self._shuffle_with(strangers[0], now)
 
+    @override
     def _try_again(self, contact: Contact, now: float) -> None:
         self._shuffle_with(contact, now)
 

@@ -47,6 +47,7 @@ from math import ceil, log
 from typing import ClassVar, Final
 
 from attrs import field, frozen, validators
+from typing_extensions import override
 
 from camcast.doors.membership import Backend, Membership, MembershipContext
 from camcast.vocabulary.identity import Contact, PeerId
@@ -153,14 +154,16 @@ class DhtTable(Membership):
     # -- what others read ------------------------------------------------------------------
 
     @property
+    @override
     def joined(self) -> bool:
-        """See `Membership`."""
         return self._joined
 
+    @override
     def peers(self) -> PeerTable:
         """Return the topic table; see `Membership`."""
         return self._table
 
+    @override
     def neighbours(self) -> list[Contact]:
         """See `Membership`: the table, and the processes that lately said they hold this one."""
         known = {contact.peer: contact for contact in self._table}
@@ -168,12 +171,14 @@ class DhtTable(Membership):
             known.setdefault(peer, contact)
         return list(known.values())
 
+    @override
     def size(self) -> float:
         """See `Membership`: the discovery's estimate, but at least the table and this process."""
         return max(self._size, len(self._table) + 1.0)
 
     # -- inputs: joining and leaving -------------------------------------------------------
 
+    @override
     def join(self, contacts: Iterable[Contact], now: float) -> None:
         """See `Membership`; also called when a member writes to this process before that."""
         first, self._joined = not self._joined, True
@@ -187,6 +192,7 @@ class DhtTable(Membership):
         if first:
             self._wake_next_check()
 
+    @override
     def contacts_found(
         self, contacts: Iterable[Contact], now: float, size: float | None = None
     ) -> None:
@@ -214,14 +220,15 @@ class DhtTable(Membership):
             if not probed:
                 self._changes += len(strangers)
 
+    @override
     def leave(self, now: float) -> None:
         """Say goodbye to the table and to every process that holds this one."""
         self._leaving = True
         self._forget_former_holders(now)
         self._outlet.send(self.neighbours(), Goodbye())
 
+    @override
     def receive(self, source: Contact, message: Message, now: float) -> None:
-        """See `Membership`."""
         if self._leaving:
             if not isinstance(message, Goodbye):
                 self._outlet.send([source], Goodbye())
@@ -245,23 +252,25 @@ class DhtTable(Membership):
                     if known.peer == source.peer:
                         self._liveness.doubt(known, now)
 
+    @override
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
-        """See `Membership`."""
         if name == ("check",) and not self._leaving:
             self._check(now)
             self._wake_next_check()
 
+    @override
     def peer_silent(self, contact: Contact, now: float) -> None:
         """See `Watcher`: drop a dead process; the next check looks for another one."""
         self._lose(contact.peer)
 
+    @override
     def all_silent(self, now: float) -> None:
         """See `Watcher`: draw the table anew, since all its processes may be dead."""
         self._refreshing = True
         self._seek()
 
+    @override
     def heartbeat(self, contact: Contact, now: float) -> Holding | None:
-        """See `Watcher`."""
         return Holding() if contact.peer in self._table else None
 
     # -- the table -------------------------------------------------------------------------

@@ -10,6 +10,8 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Final, Protocol
 
+from typing_extensions import override
+
 from camcast.doors.membership import Membership, MembershipContext
 from camcast.vocabulary.cold_list import ColdList
 from camcast.vocabulary.identity import Contact
@@ -148,16 +150,17 @@ class AskingMembership(Membership):
         """Ask a process of the cold list, known by its address alone, whether it is back."""
 
     @property
+    @override
     def joined(self) -> bool:
-        """See `Membership`."""
         return self._joined
 
+    @override
     def size(self) -> float:
         """See `Membership`: the estimate, but at least the table and this process."""
         return max(self._estimate.size, len(self.peers()) + 1.0)
 
+    @override
     def join(self, contacts: Iterable[Contact], now: float) -> None:
-        """See `Membership`."""
         self._estimate.refresh(now)
         known = list(contacts)
         if known:
@@ -165,6 +168,7 @@ class AskingMembership(Membership):
         else:
             self._become_member(now)
 
+    @override
     def contacts_found(
         self, contacts: Iterable[Contact], now: float, size: float | None = None
     ) -> None:

@@ -60,6 +60,7 @@ from functools import partial
 from typing import Final
 
 from attrs import field, frozen, validators
+from typing_extensions import override
 
 from camcast.doors.membership import Backend, MembershipContext
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
@@ -156,23 +157,25 @@ class HyParView(AskingMembership):
 
     # -- what others read ------------------------------------------------------------------
 
+    @override
     def peers(self) -> PeerTable:
         """Return the active view; see `Membership`."""
         return self._active
 
+    @override
     def in_view(self) -> list[Contact]:
         """Return the active view: it is symmetric; see `Membership`."""
         return list(self._active)
 
     # -- inputs: joining and leaving ---------------------------------------------------------
 
+    @override
     def leave(self, now: float) -> None:
-        """See `Membership`."""
         self._leaving = True
         self._outlet.send(list(self._active), Disconnect(left=True))
 
+    @override
     def receive(self, source: Contact, message: Message, now: float) -> None:
-        """See `Membership`."""
         if self._leaving:
             if not isinstance(message, Disconnect):
                 self._outlet.send([source], Disconnect(left=True))
@@ -202,8 +205,8 @@ class HyParView(AskingMembership):
             case Join():
                 self._liveness.prove(source, now, partial(self._on_join, source))
 
+    @override
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
-        """See `Membership`."""
         match name:
             case ("tick",):
                 self._tick(now)
@@ -216,27 +219,30 @@ class HyParView(AskingMembership):
 
     # -- inputs: liveness --------------------------------------------------------------------
 
+    @override
     def peer_silent(self, contact: Contact, now: float) -> None:
         """See `Watcher`: replace a failed neighbour, and put it on the cold list."""
         self._forget(contact.peer)
         self._put_on_cold_list(contact, now)
         self._fill_up(now)
 
+    @override
     def peer_gone(self, contact: Contact, now: float) -> None:
-        """See `Watcher`."""
         self._on_disconnect(contact, now, left=True)
 
+    @override
     def all_silent(self, now: float) -> None:
         """See `Watcher`: ask other processes before the neighbours are taken to be dead."""
         self._cut_off_until = now + 2 * self._options.heartbeat_seconds
 
+    @override
     def heartbeat(self, contact: Contact, now: float) -> Holding | None:
-        """See `Watcher`."""
         held = contact.peer in self._active
         return Holding(self._estimate.encode(now)) if held else None
 
     # -- joining -----------------------------------------------------------------------------
 
+    @override
     def _become_member(self, now: float) -> None:
         self._contacts.stop()
         if not self._joined:
@@ -274,6 +280,7 @@ class HyParView(AskingMembership):
         others = [contact for contact in self._active if contact.peer not in (origin, via)]
         return self._rng.choice(others) if others else None
 
+    @override
     def _meet(self, strangers: list[Contact], now: float) -> None:
         """Ask one stranger whether it has met this community; fill the views with all of them."""
         if self._has_room or self._lonely:
@@ -431,6 +438,7 @@ class HyParView(AskingMembership):
         self._contacts.seek_in_time(now, lonely=self._lonely)
         self._wake_next_tick()
 
+    @override
     def _try_again(self, contact: Contact, now: float) -> None:
         self._ask(contact, now, high=True)
 

@@ -33,6 +33,7 @@ from math import inf
 from typing import ClassVar, Final
 
 from attrs import define, field
+from typing_extensions import override
 
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.discovery import Discovery, DiscoveryContext, FirstContact
@@ -187,12 +188,13 @@ class GatewayDiscovery(Discovery):
         }
         """For each topic that has gateways in the configuration, whether this process is one."""
 
+    @override
     def open(self, datagrams: DatagramPort, now: float) -> None:
         """See `Discovery`; this one sends no datagrams."""
         self._remembered.recall()
 
+    @override
     def close(self, now: float) -> None:
-        """See `Discovery`."""
         self._remembered.write(now, final=True)
 
     def gateways(self, topic: Topic) -> tuple[str, ...]:
@@ -201,6 +203,7 @@ class GatewayDiscovery(Discovery):
         named = () if nearest is None else self._context.gateways[nearest]
         return tuple(a for a in named if a != self._context.me.address)
 
+    @override
     def first_contacts(self) -> Sequence[FirstContact]:
         """See `Discovery`; in the order in which they were first asked."""
         return tuple(self._first_contacts.values())
@@ -218,20 +221,20 @@ class GatewayDiscovery(Discovery):
         above = (topic, *topic.ancestors())
         return next((one for one in above if self._context.gateways.get(one)), None)
 
+    @override
     def announce(self, topic: Topic, now: float) -> None:
-        """See `Discovery`."""
         if topic.group not in self._announced:
             self._announcements += 1
             self._announced[topic.group] = (topic, self._announcements)
             self._announce(topic, self._announcements, now)
 
+    @override
     def withdraw(self, topic: Topic, now: float) -> None:
-        """See `Discovery`."""
         if self._announced.pop(topic.group, None) is not None:
             self._send(self.gateways(topic), topic.group, Withdraw())
 
+    @override
     def seek(self, topic: Topic, wanted: int, now: float) -> None:
-        """See `Discovery`."""
         gateways = self.gateways(topic)
         own = [
             contact
@@ -291,8 +294,8 @@ class GatewayDiscovery(Discovery):
         """
         return {self._context.rng.getrandbits(63): address for address in addresses}
 
+    @override
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
-        """See `Discovery`."""
         match name:
             case ("announce", bytes() as group, number):
                 topic, current = self._announced.get(GroupId(group), (None, 0))
@@ -308,8 +311,8 @@ class GatewayDiscovery(Discovery):
                 if late:
                     self._end(late[0])
 
+    @override
     def receive(self, source: Contact, group: GroupId, message: Message, now: float) -> None:
-        """See `Discovery`."""
         match message:
             case Announce(topic=name):
                 if read_topic(name).group != group:

@@ -30,6 +30,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar, Final
 
+from typing_extensions import override
 from zeroconf import IPVersion, NotRunningException, ServiceInfo, ServiceStateChange, Zeroconf
 from zeroconf.asyncio import AsyncServiceBrowser, AsyncZeroconf
 
@@ -82,6 +83,7 @@ class LanDiscovery(Discovery):
 
     # -- life ----------------------------------------------------------------------------------
 
+    @override
     def open(self, datagrams: DatagramPort, now: float) -> None:
         """See `Discovery`; raises `OSError` where there is no multicast, or no event loop."""
         host = endpoint_of(self._context.me.address)[0]
@@ -94,6 +96,7 @@ class LanDiscovery(Discovery):
             self._zeroconf.zeroconf, SERVICE, handlers=[self._on_change]
         )
 
+    @override
     def close(self, now: float) -> None:
         """See `Discovery`; the goodbye was multicast when the last community was withdrawn."""
         if self._zeroconf is None or self._browser is None:
@@ -110,14 +113,14 @@ class LanDiscovery(Discovery):
             self._tasks.append(speaker.loop.create_task(_silence_once_started(speaker)))
 
     @property
+    @override
     def state(self) -> str:
-        """See `Discovery`."""
         return "connected" if self._heard or self._hints else "alone"
 
     # -- inputs --------------------------------------------------------------------------------
 
+    @override
     def announce(self, topic: Topic, now: float) -> None:
-        """See `Discovery`."""
         if topic.group in self._announced:
             return
         if len(self._announced) >= GROUPS_MAX:
@@ -126,22 +129,22 @@ class LanDiscovery(Discovery):
         if self._questions is None or len(self._announced) == 1:
             self._tell(now, first=len(self._announced) == 1)
 
+    @override
     def withdraw(self, topic: Topic, now: float) -> None:
-        """See `Discovery`."""
         if self._announced.pop(topic.group, None) is None:
             return
         if self._questions is None or not self._announced:
             self._tell(now, first=False)
 
+    @override
     def seek(self, topic: Topic, wanted: int, now: float) -> None:
-        """See `Discovery`."""
         since = max(self._opened, self._announced.get(topic.group, self._opened))
         self._asked += 1
         self._seeks[self._asked] = (topic, wanted)
         self._context.outlet.wake(max(0.0, since + LOOK_SECONDS - now), "seek", self._asked)
 
+    @override
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
-        """See `Discovery`."""
         match name:
             case ("seek", int() as number) if number in self._seeks:
                 topic, wanted = self._seeks.pop(number)
@@ -158,6 +161,7 @@ class LanDiscovery(Discovery):
             case _ if self._questions is not None:
                 self._questions.wake(name)
 
+    @override
     def receive(self, source: Contact, group: GroupId, message: Message, now: float) -> None:
         """See `Discovery`; where processes have no keys, nothing comes for it."""
         if self._questions is not None:

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from members import Members, Share
+from typing_extensions import override
 
 # Any: they have no types, and may be absent where types are checked.
 _community: Any = import_module("ipv8.community")
@@ -51,8 +52,8 @@ class Ipv8Members(Members):
         super().__init__()
         self._communities: list[_Gossip] = []
 
+    @override
     async def start(self, share: Share, known: list[str]) -> list[str]:
-        """See `Members`."""
         keys = []
         for _ in range(share.nodes):
             endpoint = _UDPEndpoint(port=0, ip="127.0.0.1")
@@ -68,6 +69,7 @@ class Ipv8Members(Members):
             keys.append(f"{host}:{port}:{key.pub().key_to_bin().hex()}")
         return keys
 
+    @override
     async def settle(self, everybody: list[str]) -> None:
         """Introduce everybody."""
         for community in self._communities:
@@ -78,6 +80,7 @@ class Ipv8Members(Members):
                     community.network.add_verified_peer(peer)
                     community.network.discover_services(peer, [community.community_id])
 
+    @override
     async def publish(self, payload: bytes, node: int) -> None:
         """Send to all, and take it oneself; then let the loop breathe, or it is all lost."""
         community = self._communities[node]
@@ -86,8 +89,8 @@ class Ipv8Members(Members):
         self.on_event(payload)
         await asyncio.sleep(0)
 
+    @override
     async def close(self) -> None:
-        """See `Members`."""
         for community in self._communities:
             await community.unload()
             community.endpoint.close()

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import Any
 
 from members import Members, Share
+from typing_extensions import override
 
 # Any: where types are checked it may be absent.
 mqtt: Any = import_module("paho.mqtt.client")
@@ -27,8 +28,8 @@ class MosquittoMembers(Members):
         self._clients: list[Any] = []
         self._subscribed = 0
 
+    @override
     async def start(self, share: Share, known: list[str]) -> list[str]:
-        """See `Members`."""
         loop = asyncio.get_running_loop()
         host, _, port = known[0].rpartition(":")
         for _ in range(share.nodes):
@@ -51,23 +52,25 @@ class MosquittoMembers(Members):
     def _deliver(self, _client: Any, _data: Any, message: Any) -> None:
         self.on_event(message.payload)
 
+    @override
     async def settle(self, everybody: list[str]) -> None:
         """Wait until the broker has confirmed the subscriptions."""
         async with asyncio.timeout(SETTLE_SECONDS_MAX):
             while self._subscribed < len(self._clients):
                 await asyncio.sleep(0.05)
 
+    @override
     async def publish(self, payload: bytes, node: int) -> None:
-        """See `Members`."""
         self._clients[node].publish(TOPIC, payload)
 
+    @override
     async def flush(self) -> None:
         """Let the loop write."""
         while any(client.want_write() for client in self._clients):
             await asyncio.sleep(0)
 
+    @override
     async def close(self) -> None:
-        """See `Members`."""
         loop = asyncio.get_running_loop()
         for client in self._clients:
             loop.remove_reader(client.socket())

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from members import Members, Share
+from typing_extensions import override
 
 # Any: where types are checked it may be absent.
 nats: Any = import_module("nats")
@@ -21,8 +22,8 @@ class NatsMembers(Members):
         super().__init__()
         self._clients: list[Any] = []
 
+    @override
     async def start(self, share: Share, known: list[str]) -> list[str]:
-        """See `Members`."""
         for _ in range(share.nodes):
             client = await nats.connect(known[0])
             await client.subscribe(SUBJECT, cb=self._deliver)
@@ -33,20 +34,21 @@ class NatsMembers(Members):
     async def _deliver(self, message: Any) -> None:
         self.on_event(message.data)
 
+    @override
     async def settle(self, everybody: list[str]) -> None:
         """Do nothing: the server has confirmed the subscriptions."""
 
+    @override
     async def publish(self, payload: bytes, node: int) -> None:
-        """See `Members`."""
         await self._clients[node].publish(SUBJECT, payload)
 
+    @override
     async def flush(self) -> None:
-        """See `Members`."""
         for client in self._clients:
             if client.pending_data_size:
                 await client.flush(FLUSH_SECONDS_MAX)
 
+    @override
     async def close(self) -> None:
-        """See `Members`."""
         for client in self._clients:
             await client.close()

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 from members import Members, Share
+from typing_extensions import override
 
 from peers.free_port import free_port
 
@@ -27,8 +28,8 @@ class ZenohMembers(Members):
         self._publishers: list[Any] = []
         self._fleet = 0
 
+    @override
     async def start(self, share: Share, known: list[str]) -> list[str]:
-        """See `Members`."""
         self._fleet = share.fleet
         first = known[0] if known else f"tcp/127.0.0.1:{free_port()}"
         for number in range(share.first, share.first + share.nodes):
@@ -49,6 +50,7 @@ class ZenohMembers(Members):
     def _deliver(self, sample: Any) -> None:
         self.on_event(sample.payload.to_bytes())
 
+    @override
     async def settle(self, everybody: list[str]) -> None:
         """Wait until all know all."""
         async with asyncio.timeout(SETTLE_SECONDS_MAX):
@@ -56,11 +58,11 @@ class ZenohMembers(Members):
                 await asyncio.sleep(0.2)
         await asyncio.sleep(2)  # chosen: declarations follow connections
 
+    @override
     async def publish(self, payload: bytes, node: int) -> None:
-        """See `Members`."""
         self._publishers[node].put(payload)
 
+    @override
     async def close(self) -> None:
-        """See `Members`."""
         for session in self._sessions:
             session.close()

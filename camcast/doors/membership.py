@@ -8,6 +8,7 @@ from random import Random
 from typing import Any, ClassVar
 
 from attrs import field, frozen
+from typing_extensions import override
 
 from camcast.doors.liveness import Liveness, Watcher
 from camcast.doors.options import build_options
@@ -116,6 +117,7 @@ class Membership(Watcher, ABC):
         return list(known.values())
 
     @abstractmethod
+    @override
     def size(self) -> float:
         """Estimate N_t, this process included, at least 1."""
 

@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from typing_extensions import override
+
 from camcast.doors.discovery import DiscoveryFactory
 from camcast.doors.membership import Backend
 from camcast.doors.options import OptionError, build_options
@@ -34,6 +36,7 @@ GATEWAYS: Final = "gateways"
 class UnknownPlugError(CamcastError, LookupError):
     """No plug has this name; the message lists those that are installed."""
 
+    @override
     def __str__(self) -> str:
         return str(self.args[0])
 

@@ -164,10 +164,10 @@ class Trying(Protocol):
 
     @property
     def discovery_state(self) -> str:
-        """See `CommunityManager`."""
+        """How far discovery has come, as `CommunityManager.discovery_state` says it."""
 
     def ask_gateways(self) -> Awaitable[tuple[FirstContactStats, ...]]:
-        """See `CommunityManager`."""
+        """Ask the gateways that have not answered, and return what is known of each."""
 
 
 def of_system() -> list[Finding]:

@@ -99,7 +99,7 @@ class EventSignatures:
         return sign_mandate(said, when, number, self._secret)
 
     def may_publish(self, topic: Topic, now: float) -> bool:
-        """See `Signatures`."""
+        """Return whether this process has a valid certificate to publish in a topic."""
         chain = self._chain_for(topic)
         try:
             chain.check(Rights.PUBLISH, topic, now, self.known.revocations.revoked)
@@ -108,17 +108,17 @@ class EventSignatures:
         return True
 
     def sign(self, batch: Batch) -> Batch:
-        """See `Signatures`."""
+        """Return this process's own batch with its signature."""
         return sign_batch(batch, self._chain_for(batch.topic).hash, self._secret)
 
     def refusal(self, batch: Batch, group: Topic, now: float, retention_seconds: float) -> Refusal:
-        """See `Signatures`."""
+        """Return why a batch that came in a group is not believed, or `TAKEN`."""
         return reason_against(
             verify_batch, batch, group, self.known, now, retention_seconds, self._verified
         )
 
     def chain(self, certificate: bytes) -> Sequence[bytes]:
-        """See `Signatures`."""
+        """Return the chain that ends in the certificate of this hash; empty if it is not known."""
         own = next((chain for chain in self._own if chain.hash == certificate), None)
         try:
             return (own or self.known.chain(certificate)).data
@@ -126,23 +126,23 @@ class EventSignatures:
             return ()
 
     def learn(self, chain: Sequence[bytes], now: float) -> Refusal:
-        """See `Signatures`."""
+        """Verify and remember a chain of certificates; return why it is refused, or `TAKEN`."""
         return reason_against(self.known.learn, chain, now)
 
     def revocations_hash(self) -> bytes:
-        """See `Signatures`."""
+        """Return a hash of all lists of revocations that this process knows."""
         return self.known.revocations.hash()
 
     def revocations(self) -> Sequence[bytes]:
-        """See `Signatures`."""
+        """Return the latest list of revocations of each issuer."""
         return self.known.revocations.all()
 
     def take_revocations(self, data: bytes, now: float) -> Refusal:
-        """See `Signatures`."""
+        """Take an issuer's list if it is newer; return why it is refused, or `TAKEN`."""
         return reason_against(self.known.take_revocations, data, now)
 
     def put_out(self, now: float) -> Sequence[PeerId]:
-        """See `Signatures`."""
+        """Return the processes of which a certificate is revoked and no other one is valid."""
         return self.known.put_out(now)
 
     def warnings(self, now: float) -> Mapping[bytes, str]:

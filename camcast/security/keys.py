@@ -24,6 +24,7 @@ from typing import Final
 from attrs import field, frozen
 from nacl import bindings
 from nacl.exceptions import BadSignatureError, CryptoError
+from typing_extensions import override
 
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.identity import PUBLIC_KEY_BYTES, PeerId, peer_of_key
@@ -106,6 +107,7 @@ class PublicKey:
             return False
         return True
 
+    @override
     def __str__(self) -> str:
         return self.text
 

@@ -106,11 +106,11 @@ class KnownPeers:
 
     @property
     def key(self) -> bytes:
-        """See `Admission`."""
+        """The public key of this process."""
         return self._signatures.public.raw
 
     def reached_at(self, address: str) -> None:
-        """See `Admission`."""
+        """Note the address that this process announces, for its introduction."""
         self._address, self._own = address, None
 
     def introduce_anew(self, now: float) -> None:
@@ -131,7 +131,7 @@ class KnownPeers:
         return self._own
 
     def sign_mandate(self, said: bytes, now: float) -> bytes:
-        """See `Admission`."""
+        """Return a mandate of this process for the bytes `said`; no two mandates are equal."""
         self._mandates += 1
         return self._signatures.sign_mandate(said, round(now * 1000), self._mandates)
 
@@ -195,11 +195,11 @@ class KnownPeers:
             raise refused
 
     def take(self, introduction: Introduction, now: float) -> Refusal:
-        """See `Admission`."""
+        """Verify and remember an introduction; return why it is refused, or `TAKEN`."""
         return reason_against(self.learn, introduction, now)
 
     def owner(self, introduction: Introduction) -> PeerId:
-        """See `Admission`."""
+        """Return the process that an introduction names as its owner, without verifying it."""
         try:
             return read_record(introduction.record).peer_id
         except RefusedError:
@@ -208,7 +208,7 @@ class KnownPeers:
     def mandate_refusal(
         self, peer: PeerId, said: bytes, mandate: bytes, now: float, *, verified: bool
     ) -> Refusal:
-        """See `Admission`."""
+        """Return why a mandate of another process does not count, or `TAKEN`."""
         known = self._current(peer, now)
         if known is None:
             return Refusal(Reason.UNKNOWN.value)
@@ -217,7 +217,7 @@ class KnownPeers:
     # -- known processes -------------------------------------------------------------------
 
     def introduction(self, peer: PeerId, now: float) -> Introduction | None:
-        """See `Admission`."""
+        """Return the introduction of a process; None if the process is unknown or has expired."""
         if peer == self._signatures.peer_id:
             return self.own(now)
         known = self._current(peer, now)
@@ -226,7 +226,7 @@ class KnownPeers:
         return Introduction(known.data, tuple(chain.data for chain in known.chains.values()))
 
     def numbered(self, number: int, now: float) -> PeerId | None:
-        """See `Admission`."""
+        """Return the process of this number in samples of sizes, if its record is valid."""
         peer = self._numbered.get(number)
         if peer is None or not self._peers[peer].is_current(now):
             return None
@@ -242,12 +242,12 @@ class KnownPeers:
         return known.key if self.admits(contact.peer, now) else None
 
     def key_text(self, contact: Contact, now: float) -> str:
-        """See `Admission`."""
+        """Return the public key, as text, of a contact that `knows` accepts, else ""."""
         key = self.key_of(contact, now)
         return "" if key is None else str(key)
 
     def pin(self, address: str, key: str) -> None:
-        """See `Admission`."""
+        """Expect the process at an address to have this public key, given as text."""
         with suppress(InvalidKeyError):
             self._pinned.pop(address, None)
             if len(self._pinned) >= PINNED_MAX:
@@ -259,25 +259,25 @@ class KnownPeers:
         return self._pinned.get(address)
 
     def knows(self, contact: Contact, now: float) -> bool:
-        """See `Admission`."""
+        """Say whether a process is known, has a valid certificate, and signed this address."""
         if contact.peer == self._signatures.peer_id:
             return True
         return self.key_of(contact, now) is not None
 
     def admits(self, peer: PeerId, now: float) -> bool:
-        """See `Admission`."""
+        """Say whether a process is known and has a valid certificate, whatever that allows."""
         return self._may(peer, Rights(0), None, now)
 
     def may_join(self, peer: PeerId, topic: Topic, now: float) -> bool:
-        """See `Admission`."""
+        """Say whether a process may be a member of a topic's community."""
         return self._may(peer, Rights.JOIN, topic, now)
 
     def may_serve(self, peer: PeerId, topic: Topic, now: float) -> bool:
-        """See `Admission`."""
+        """Say whether a process may be a gateway of a topic."""
         return self._may(peer, Rights.SERVE, topic, now)
 
     def may_link(self, peer: PeerId, topic: Topic, now: float) -> bool:
-        """See `Admission`."""
+        """Say whether a process may send events to a topic's community and ask for its members."""
         return self._may(peer, Rights.JOIN | Rights.PUBLISH, topic, now)
 
     def _may(self, peer: PeerId, right: Rights, topic: Topic | None, now: float) -> bool:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
+from typing_extensions import override
+
 from camcast.engine.liveness import LivenessService, PartLiveness
 from camcast.engine.questions import Questions
 from camcast.virtual.network import address_of
@@ -35,14 +37,14 @@ def number_of(peer: PeerId) -> int:
 class Answered(Questions[PartLiveness]):
     """Questions whose answers come at once: every address is proved, every doubted peer is gone."""
 
+    @override
     def prove(self, contact: Contact, now: float, then: Callable[[float], None]) -> None:
-        """See `Questions`."""
         then(now)
 
+    @override
     def doubt(
         self, part: PartLiveness | None, contact: Contact, group: GroupId, now: float
     ) -> None:
-        """See `Questions`."""
         if part is not None:
             part.watcher.peer_gone(contact, now)
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import ClassVar, Final
 
 from attrs import evolve
+from typing_extensions import override
 
 from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.doors.membership import Membership
@@ -36,18 +37,18 @@ class _Unanswered(Discovery):
     def __init__(self, context: DiscoveryContext) -> None:
         self._outlet = context.outlet
 
-    def announce(self, topic: Topic, now: float) -> None:
-        """See `Discovery`."""
+    @override
+    def announce(self, topic: Topic, now: float) -> None: ...
 
-    def withdraw(self, topic: Topic, now: float) -> None:
-        """See `Discovery`."""
+    @override
+    def withdraw(self, topic: Topic, now: float) -> None: ...
 
+    @override
     def seek(self, topic: Topic, wanted: int, now: float) -> None:
-        """See `Discovery`."""
         self._outlet.found(topic, (), (STRANGER.address,))
 
-    def wake(self, name: tuple[Hashable, ...], now: float) -> None:
-        """See `Discovery`."""
+    @override
+    def wake(self, name: tuple[Hashable, ...], now: float) -> None: ...
 
 
 class MembershipContract:

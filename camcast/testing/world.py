@@ -211,7 +211,7 @@ class World:
         return receipt.id
 
     def inject(self, target: str, frame: bytes, link: PeerId | None = None) -> None:
-        """See `VirtualNetwork.inject`."""
+        """Let bytes arrive at an address at once."""
         self.virtual.inject(target, frame, link)
 
     def cut(self, reachable: Callable[[str, str], bool]) -> None:

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from random import Random
 
+from typing_extensions import override
+
 from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.peers import PeerTable
@@ -63,19 +65,20 @@ class CensusDiscovery(Discovery):
         self._census = census
         self._context = context
 
+    @override
     def announce(self, topic: Topic, now: float) -> None:
-        """See `Discovery`."""
         self._census.enter(topic, self._context.me)
 
+    @override
     def withdraw(self, topic: Topic, now: float) -> None:
-        """See `Discovery`."""
         self._census.strike(topic, self._context.me)
 
+    @override
     def seek(self, topic: Topic, wanted: int, now: float) -> None:
-        """See `Discovery`."""
         found = self._census.draw(topic, wanted, self._context.me.peer)
         size = float(max(1, self._census.count(topic)))
         self._context.outlet.found(topic, found, size=size)
 
+    @override
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """See `Discovery`; the census sets no timers."""

@@ -13,6 +13,7 @@ from statistics import NormalDist
 from typing import Protocol
 
 from attrs import field, frozen, validators
+from typing_extensions import override
 
 from camcast.vocabulary.arguments import NOT_NEGATIVE, PROBABILITY
 
@@ -25,18 +26,18 @@ class Latency(Protocol):
 
 
 @frozen
-class Constant:
+class Constant(Latency):
     """Every frame takes the same time, so that frames arrive in the order of sending."""
 
     delay_seconds: float = field(default=0.01, validator=NOT_NEGATIVE)
 
+    @override
     def seconds(self, _source: int, _target: int, _rng: Random) -> float:
-        """See `Latency`."""
         return self.delay_seconds
 
 
 @frozen
-class Uniform:
+class Uniform(Latency):
     """Every frame takes a time drawn uniformly between two bounds."""
 
     low_seconds: float = field(default=0.005, validator=NOT_NEGATIVE)
@@ -48,13 +49,13 @@ class Uniform:
                 f"high_seconds={self.high_seconds} is below low_seconds={self.low_seconds}"
             )
 
+    @override
     def seconds(self, _source: int, _target: int, rng: Random) -> float:
-        """See `Latency`."""
         return self.low_seconds + (self.high_seconds - self.low_seconds) * rng.random()
 
 
 @frozen
-class LogNormal:
+class LogNormal(Latency):
     """Latencies with a heavy tail, as on the Internet, by their median and 95 % quantile."""
 
     median_seconds: float = field(default=0.0675, validator=[validators.gt(0.0)])
@@ -71,20 +72,20 @@ class LogNormal:
         sigma = log(self.p95_seconds / self.median_seconds) / NormalDist().inv_cdf(0.95)
         object.__setattr__(self, "_sigma", sigma)
 
+    @override
     def seconds(self, _source: int, _target: int, rng: Random) -> float:
-        """See `Latency`."""
         return self.median_seconds * exp(self._sigma * rng.gauss(0.0, 1.0))
 
 
 @frozen(eq=False)
-class Matrix:
+class Matrix(Latency):
     """Measured latencies between sites; processes are spread over the sites in turn."""
 
     rows: Sequence[Sequence[float]] = field(repr=False)
     """One-way seconds from the site of the row to that of the column, in a square matrix."""
 
+    @override
     def seconds(self, source: int, target: int, _rng: Random) -> float:
-        """See `Latency`."""
         size = len(self.rows)
         return self.rows[source % size][target % size]
 

@@ -18,6 +18,8 @@ from struct import Struct
 from typing import Final
 from zlib import crc32
 
+from typing_extensions import override
+
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.virtual.event_queue import EventQueue
 from camcast.virtual.weather import Weather
@@ -108,8 +110,8 @@ class HostPort(DatagramPort):
         """The ports at which the host listens."""
         self._network = network
 
+    @override
     def open(self, host: str, port: int) -> Endpoint:
-        """See `DatagramPort`."""
         code = 0
         if host not in (self.ip, "0.0.0.0"):
             code = errno.EADDRNOTAVAIL
@@ -122,13 +124,14 @@ class HostPort(DatagramPort):
         self._network.endpoints[self.ip, port] = self
         return host, port
 
+    @override
     def send(self, port: int, target: Endpoint, data: bytes, to: bytes = b"") -> None:
         """See `DatagramPort`; what the socket of a real host would refuse is a ValueError."""
         assert port in self.ports, f"{self.ip} does not listen at port {port}"
         self._network.send((self.ip, port), target, data)
 
+    @override
     def close(self, port: int) -> None:
-        """See `DatagramPort`."""
         del self.ports[port], self._network.endpoints[self.ip, port]
 
     def crash(self) -> None:

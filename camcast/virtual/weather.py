@@ -14,6 +14,7 @@ from random import Random
 from typing import Final, Protocol
 
 from attrs import field, frozen
+from typing_extensions import override
 
 from camcast.virtual.climate import Climate, Constant
 from camcast.vocabulary.arguments import PROBABILITY
@@ -31,10 +32,10 @@ class Obstacle(Protocol):
 
 
 @frozen(eq=False)
-class Cut:
+class Cut(Obstacle):
     """Frames from one side to the other are lost with a probability; sides are process numbers.
 
-    An `Obstacle`. Processes on neither side are not touched.
+    Processes on neither side are not touched.
     """
 
     one_side: Container[int]
@@ -42,8 +43,8 @@ class Cut:
     one_way: bool = False
     loss: float = field(default=1.0, validator=PROBABILITY)
 
+    @override
     def severs(self, source: int, target: int) -> bool:
-        """See `Obstacle`."""
         if source in self.one_side and target in self.other_side:
             return True
         return not self.one_way and source in self.other_side and target in self.one_side

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from typing_extensions import override
+
 
 class CamcastError(Exception):
     """The base of every error of CAMCAST, to catch them all.
@@ -13,6 +15,7 @@ class CamcastError(Exception):
     `TimeoutError` or `OSError`.
     """
 
+    @override
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         """Pickle and copy what there is: the initializers of some errors make their messages."""
         return _restore, (type(self), self.args, self.__dict__)

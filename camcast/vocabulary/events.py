@@ -7,6 +7,7 @@ from typing import Final, NamedTuple, NewType
 
 import msgspec
 from attrs import frozen
+from typing_extensions import override
 
 from camcast.vocabulary.identity import PEER_ID_BYTES, PeerId
 from camcast.vocabulary.topics import Topic
@@ -46,6 +47,7 @@ class EventId(NamedTuple):
         """The stream's number among those of its publisher."""
         return int.from_bytes(self.stream[PEER_ID_BYTES:])
 
+    @override
     def __str__(self) -> str:
         return event_name(self.stream, self.sequence)
 

@@ -8,6 +8,7 @@ from hashlib import blake2b
 from typing import Final, NewType
 
 import msgspec
+from typing_extensions import override
 
 from camcast.vocabulary.addresses import AddressError, check_address, is_numeric
 
@@ -43,6 +44,7 @@ class Contact(msgspec.Struct, frozen=True, array_like=True):
         if check_address(self.address) != self.address or not is_numeric(self.address):
             raise AddressError(f"a contact's address is numeric and canonical, not {self.address}")
 
+    @override
     def __str__(self) -> str:
         return f"{self.peer.hex()[:8]}@{self.address}"
 

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Final, NewType
 
 from attrs import field, frozen
+from typing_extensions import override
 
 from camcast.vocabulary.arguments import check_type
 from camcast.vocabulary.errors import CamcastError
@@ -128,6 +129,7 @@ class Topic:
         """Return the subtopic one level below this one."""
         return Topic((*self.levels, level))
 
+    @override
     def __str__(self) -> str:
         return self.name
 

@@ -70,6 +70,7 @@ from math import ceil, log
 from typing import ClassVar, Final
 
 from attrs import evolve
+from typing_extensions import override
 
 from camcast.doors.membership import Backend, Membership, MembershipContext
 from camcast.vocabulary.cold_list import ColdList
@@ -178,18 +179,21 @@ class Scamp(Membership):
     # -- what others read ------------------------------------------------------------------
 
     @property
+    @override
     def joined(self) -> bool:
-        """See `Membership`."""
         return self._joined
 
+    @override
     def peers(self) -> PeerTable:
         """Return the view; see `Membership`."""
         return self._view
 
+    @override
     def in_view(self) -> list[Contact]:
         """Return the in-view, the processes that hold an arc to this one; see `Membership`."""
         return [holder.contact for holder in self._in_view.values()]
 
+    @override
     def size(self) -> float:
         """See `Membership`: the estimate, but at least the view and this process."""
         known = len(self._weights) + 1.0  # one arc a member of the view
@@ -198,8 +202,8 @@ class Scamp(Membership):
 
     # -- inputs: joining and leaving ---------------------------------------------------------
 
+    @override
     def join(self, contacts: Iterable[Contact], now: float) -> None:
-        """See `Membership`."""
         self._estimate.refresh(now)
         self._contacts = list(contacts)
         if self._contacts:
@@ -207,6 +211,7 @@ class Scamp(Membership):
         else:
             self._become_member(now)
 
+    @override
     def contacts_found(
         self, contacts: Iterable[Contact], now: float, size: float | None = None
     ) -> None:
@@ -224,6 +229,7 @@ class Scamp(Membership):
         else:
             self._outlet.send(found[:1], Probe(self._estimate.encode(now), cold=False))
 
+    @override
     def leave(self, now: float) -> None:
         """Unsubscribe: the first l - c - 1 holders replace this process, the rest drop it."""
         self._leaving = True
@@ -238,8 +244,8 @@ class Scamp(Membership):
         told_already = self._in_view
         self._outlet.send([c for c in view if c.peer not in told_already], Drop(left=True))
 
+    @override
     def receive(self, source: Contact, message: Message, now: float) -> None:
-        """See `Membership`."""
         if self._leaving:
             # The sender, such as a holder that was not known yet, has not heard of the leave.
             if not isinstance(message, Drop):
@@ -278,8 +284,8 @@ class Scamp(Membership):
             case Probe():
                 self._on_probe(source, message, now)
 
+    @override
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
-        """See `Membership`."""
         match name:
             case ("tick",):
                 self._tick(now)
@@ -482,15 +488,18 @@ class Scamp(Membership):
         self._sampled.pop(peer, None)
         self._liveness.unwatch(peer)
 
+    @override
     def peer_silent(self, contact: Contact, now: float) -> None:
         """See `Watcher`: drop both arcs between this process and a silent peer."""
         self._give_up(contact.peer, now)
         self._forget_holder(contact.peer)
 
+    @override
     def all_silent(self, now: float) -> None:
         """See `Watcher`: subscribe again, since all peers may be dead."""
         self._cut_off_until = now + 2 * self._options.heartbeat_seconds
 
+    @override
     def peer_gone(self, contact: Contact, now: float) -> None:
         """See `Watcher`: drop both arcs, and do not put the peer on the cold list."""
         self._drop_arc(contact.peer, now)
@@ -595,6 +604,7 @@ class Scamp(Membership):
             self._sampled[lucky.peer] = True
             self._liveness.tell(lucky.peer)
 
+    @override
     def heartbeat(self, contact: Contact, now: float) -> Arc | None:
         """See `Watcher`: return what this process knows of the arcs between the two."""
         peer = contact.peer

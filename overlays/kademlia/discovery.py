@@ -28,6 +28,7 @@ from functools import partial
 from typing import Final
 
 from attrs import define
+from typing_extensions import override
 
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.discovery import Discovery, DiscoveryContext
@@ -88,6 +89,7 @@ class KademliaDiscovery(Discovery):
 
     # -- life ----------------------------------------------------------------------------------
 
+    @override
     def open(self, datagrams: DatagramPort, now: float) -> None:
         """See `Discovery`; raises `OSError` if no UDP port can be had, or not the one required."""
         listed = [a for addresses in self._context.gateways.values() for a in addresses]
@@ -113,30 +115,30 @@ class KademliaDiscovery(Discovery):
         for wish in early:
             wish(now)
 
+    @override
     def close(self, now: float) -> None:
-        """See `Discovery`."""
         self._early = []
         self._overlay.close(now)
 
     @property
+    @override
     def state(self) -> str:
-        """See `Discovery`."""
         return self._overlay.state
 
     # -- inputs --------------------------------------------------------------------------------
 
+    @override
     def receive_datagram(
         self, port: int, source: Endpoint, data: bytes, now: float, sender: bytes = b""
     ) -> None:
-        """See `Discovery`."""
         self._overlay.receive(port, source, data, now, sender)
 
+    @override
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
-        """See `Discovery`."""
         self._overlay.wake(name, now)
 
+    @override
     def announce(self, topic: Topic, now: float) -> None:
-        """See `Discovery`."""
         if self._early is not None:
             self._early.append(partial(self.announce, topic))
         elif topic.group not in self._announced:
@@ -147,8 +149,8 @@ class KademliaDiscovery(Discovery):
             except OSError as error:
                 log.warning("this process cannot be found as a member of %s: %s", topic, error)
 
+    @override
     def withdraw(self, topic: Topic, now: float) -> None:
-        """See `Discovery`."""
         if self._early is not None:
             self._early.append(partial(self.withdraw, topic))
         elif self._announced.pop(topic.group, None) is not None:
@@ -157,6 +159,7 @@ class KademliaDiscovery(Discovery):
             except OSError as error:
                 log.warning("this process may still be found as a member of %s: %s", topic, error)
 
+    @override
     def seek(self, topic: Topic, wanted: int, now: float) -> None:
         """See `Discovery`; one look-up at a time for each community."""
         if self._early is not None:

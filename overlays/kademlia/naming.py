@@ -22,6 +22,7 @@ from struct import Struct
 from typing import Annotated, Any, ClassVar, Final
 
 import msgspec
+from typing_extensions import override
 
 from camcast.doors.admission import Admission
 from camcast.doors.datagrams import Endpoint
@@ -115,26 +116,27 @@ class DrawnNames(Naming):
     def __init__(self, rng: Random) -> None:
         self._rng = rng
 
+    @override
     def own(self, topic: Topic | None) -> bytes:
-        """See `Naming`."""
         if topic is None:
             return self._rng.randbytes(NODE_ID_BYTES)
         return topic.group + self._rng.randbytes(_NAME_BYTES)
 
+    @override
     def say(self, node_id: bytes, topic: str) -> bytes:
         """See `Naming`; its identifier."""
         return node_id
 
+    @override
     def node(self, said: bytes, sender: bytes, address: Endpoint, now: float) -> Neighbour | None:
-        """See `Naming`."""
         return Neighbour(said, *address) if len(said) == NODE_ID_BYTES else None
 
+    @override
     def write(self, node: Neighbour) -> object:
-        """See `Naming`."""
         return node.id, node.ip, node.port
 
+    @override
     def read(self, written: Any) -> Named:
-        """See `Naming`."""
         node_id, ip, port = written
         return node_id, ip, port
 
@@ -161,16 +163,17 @@ class KeyNames(Naming):
         self._admission = admission
         self._clock = clock
 
+    @override
     def own(self, topic: Topic | None) -> bytes:
-        """See `Naming`."""
         return identifier(None if topic is None else topic.group, self.key)
 
+    @override
     def say(self, node_id: bytes, topic: str) -> bytes:
         """See `Naming`; the name of its topic, empty in no community."""
         return topic.encode()
 
+    @override
     def node(self, said: bytes, sender: bytes, address: Endpoint, now: float) -> Neighbour | None:
-        """See `Naming`."""
         try:
             topic = Topic.parse(said.decode("ascii")) if said else None
         except (TopicError, UnicodeDecodeError):
@@ -179,25 +182,26 @@ class KeyNames(Naming):
         node = Neighbour(identifier(group, sender), *address, key=sender, topic=topic)
         return node if self.still(node, now) else None
 
+    @override
     def write(self, node: Neighbour) -> object:
-        """See `Naming`."""
         of_none = node.id == identifier(None, node.key)
         group = _NO_COMMUNITY if of_none else node.id[:GROUP_ID_BYTES]
         return _NODE.pack(group, node.key, IPv4Address(node.ip).packed, node.port)
 
+    @override
     def read(self, written: Any) -> Named:
-        """See `Naming`."""
         group, key, ip, port = _NODE.unpack(written)
         node_id = identifier(None if group == _NO_COMMUNITY else GroupId(group), key)
         return node_id, str(IPv4Address(ip)), port, key
 
+    @override
     def still(self, node: Neighbour, now: float) -> bool:
-        """See `Naming`."""
         peer, wall = peer_of_key(node.key), self._clock.wall(now)
         if node.topic is None:
             return self._admission.admits(peer, wall)
         return self._admission.may_join(peer, node.topic, wall)
 
+    @override
     def is_of(self, contact: Contact, node: Neighbour, topic: Topic, now: float) -> bool:
         """See `Naming`; its address is one that it has signed."""
         wall = self._clock.wall(now)
@@ -207,8 +211,8 @@ class KeyNames(Naming):
             and self._admission.may_join(contact.peer, topic, wall)
         )
 
+    @override
     def may_ask(self, sender: bytes, topic: str, now: float) -> bool:
-        """See `Naming`."""
         wall = self._clock.wall(now)
         return self._admission.may_link(peer_of_key(sender), Topic.parse(topic), wall)
 

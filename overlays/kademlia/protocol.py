@@ -440,7 +440,7 @@ class Protocol:
         return self.contact, self._topic
 
     def is_of(self, contact: Contact, node: Neighbour, topic: Topic, now: float) -> bool:
-        """See `Naming.is_of`."""
+        """Return whether a contact may belong to a node, and to a member of a topic."""
         return self._naming.is_of(contact, node, topic, now)
 
     def expel(self, now: float) -> None:

@@ -8,6 +8,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import msgspec
+from typing_extensions import override
 
 from camcast.ops.dashboard.dashboard_page import page
 from camcast.ops.dashboard.gathering import Moment
@@ -58,5 +59,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    @override
     def log_message(self, *_: object) -> None:
         """Log no requests."""

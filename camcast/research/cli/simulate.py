@@ -6,6 +6,7 @@ from typing import Any
 
 import typer
 from typer.core import TyperGroup
+from typing_extensions import override
 
 from camcast.cli.finite_numbers import Command
 from camcast.research.cli.simulate_hpmcast import hpmcast
@@ -16,6 +17,7 @@ from camcast.research.cli.simulate_setting import EXAMPLES, setting_command
 class _OptionsFirst(TyperGroup):
     """Takes a simulator's options before its name, too: ``simulate --sizes 10 chain``."""
 
+    @override
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Move the first simulator's name to the front, where a command stands."""
         if args and args[0].startswith("-"):

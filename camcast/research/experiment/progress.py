@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from attrs import frozen
 from rich.console import Console
 from rich.text import Text
+from typing_extensions import override
 
 
 @frozen
@@ -25,6 +26,7 @@ class Progress:
     processes: int = 0
     """The operating system processes that are alive."""
 
+    @override
     def __str__(self) -> str:
         return (
             f"{self.phase} · {self.joined}/{self.nodes} joined ·"

@@ -15,6 +15,7 @@ from typing import Any, Final
 import attrs
 import numpy as np
 from attrs import frozen
+from typing_extensions import override
 
 from camcast.research.papers import camcast_tables
 from camcast.research.papers.camcast_setting import (
@@ -612,6 +613,7 @@ class CamcastReproduction(Reproduction[CamcastPlan]):
     """How many runs of each simulator the agreement is of."""
 
     @property
+    @override
     def sheets(self) -> list[Sheet]:
         """The paper's tables, as they lie in the folder."""
         return [table.sheet for table in self.tables]

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, get_args
 
 import attrs
 from attrs import frozen
+from typing_extensions import override
 
 from camcast.research.papers.paper import ONE, Given, Kind, Plan, Results
 from camcast.research.population.outcome import Interval, mean_interval
@@ -42,6 +43,7 @@ class CamcastPlan(Plan):
 
     engine: Engine = "population"
 
+    @override
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         if self.engine not in ENGINES:

@@ -19,6 +19,7 @@ import attrs
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from camcast.research.papers.figure import Figure, Point
 from camcast.research.papers.memberships_runs import (
@@ -533,6 +534,7 @@ class Memberships(Reproduction[MembershipsPlan]):
     upkeep: tuple[UpkeepRow, ...]
 
     @property
+    @override
     def sheets(self) -> tuple[Sheet, Sheet]:
         """Comparison and upkeep, as they lie in the folder."""
         upkeep = [

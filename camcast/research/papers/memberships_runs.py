@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Final, Literal
 
 import attrs
 from attrs import field, frozen
+from typing_extensions import override
 
 from camcast.doors.plugs import (
     MEMBERSHIP_GROUP,
@@ -131,6 +132,7 @@ class MembershipsPlan(Plan):
     rest_seconds: float = REST_SECONDS
     virtual_p_sel: tuple[float, ...] = VIRTUAL_P_SEL
 
+    @override
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         if self.preset is not None and self.preset not in SETTINGS_PRESETS:

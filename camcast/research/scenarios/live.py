@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from attrs import field, frozen, validators
+from typing_extensions import override
 
 from camcast.live import transports
 from camcast.research.scenarios.base import BaseScenario, ScenarioError
@@ -73,6 +74,7 @@ class Scenario(BaseScenario):
     """The p_sel of successive events, repeated in turn (`Community.publish`); empty: that of the
     parameters."""
 
+    @override
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         if (self.workload.events or 0) > EVENTS_MAX:

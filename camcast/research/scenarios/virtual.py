@@ -36,6 +36,7 @@ from pathlib import Path
 from typing import ClassVar, Final, Literal, get_args
 
 from attrs import field, frozen, validators
+from typing_extensions import override
 
 from camcast.interests.interest import Interest
 from camcast.research.scenarios.base import BaseScenario, ScenarioError
@@ -239,6 +240,7 @@ class VirtualScenario(BaseScenario):
     (`camcast.research.simulation.stub_signatures`)."""
     churn: Churn | None = None
 
+    @override
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         for constraint in filter(None, self.constraints):

@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, ClassVar
 
 from attrs import frozen
+from typing_extensions import override
 
 from camcast.doors.membership import Backend, Membership, MembershipContext
 from camcast.vocabulary.identity import Contact
@@ -33,23 +34,31 @@ class _DealtTable(Membership):
         self._table = PeerTable()
         self._joined = False
 
+    @override
     def join(self, contacts: Iterable[Contact], now: float) -> None:
         self._joined = True
 
+    @override
     def leave(self, now: float) -> None: ...
+    @override
     def receive(self, source: Contact, message: Any, now: float) -> None: ...
+    @override
     def wake(self, name: tuple[Hashable, ...], now: float) -> None: ...
+    @override
     def contacts_found(
         self, contacts: Iterable[Contact], now: float, size: float | None = None
     ) -> None: ...
 
     @property
+    @override
     def joined(self) -> bool:
         return self._joined
 
+    @override
     def peers(self) -> PeerTable:
         return self._table
 
+    @override
     def size(self) -> float:
         return self._size
 

@@ -16,6 +16,7 @@ from typing import Final
 
 import attrs
 import numpy as np
+from typing_extensions import override
 
 from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.doors.membership import Backend
@@ -43,9 +44,13 @@ class _Silence(Discovery):
     """A discovery that never answers: whoever deals the tables does."""
 
     def __init__(self, _context: DiscoveryContext) -> None: ...
+    @override
     def announce(self, topic: Topic, now: float) -> None: ...
+    @override
     def withdraw(self, topic: Topic, now: float) -> None: ...
+    @override
     def seek(self, topic: Topic, wanted: int, now: float) -> None: ...
+    @override
     def wake(self, name: tuple[Hashable, ...], now: float) -> None: ...
 
 

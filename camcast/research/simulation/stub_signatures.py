@@ -13,7 +13,9 @@ from hashlib import blake2b
 from typing import Final
 
 from attrs import define
+from typing_extensions import override
 
+from camcast.doors.signatures import Signatures
 from camcast.security.verified_batches import VerifiedBatches
 from camcast.vocabulary.batches import SIGNED, Batch
 from camcast.vocabulary.identity import PEER_ID_BYTES, PeerId
@@ -45,25 +47,31 @@ class StubAuthority:
         return blake2b(publisher + part, key=self.key, digest_size=_SIGNATURE_BYTES).digest()
 
 
-class StubSignatures:
-    """The signatures of one process: see `camcast.doors.signatures.Signatures`."""
+class StubSignatures(Signatures):
+    """The signatures of one process."""
 
     def __init__(self, peer: PeerId, authority: StubAuthority) -> None:
-        self.peer_id = peer
+        self._peer_id = peer
         self._authority = authority
         self._verified = VerifiedBatches()
 
+    @property
+    @override
+    def peer_id(self) -> PeerId:
+        return self._peer_id
+
+    @override
     def may_publish(self, topic: Topic, now: float) -> bool:
-        """See `Signatures`."""
         return True
 
+    @override
     def sign(self, batch: Batch) -> Batch:
-        """See `Signatures`."""
         self._authority.signed += 1
         return batch.signed(
             _certificate(self.peer_id), lambda part: self._authority.seal(self.peer_id, part)
         )
 
+    @override
     def refusal(self, batch: Batch, group: Topic, now: float, retention_seconds: float) -> Refusal:
         """See `Signatures`; only the signature is looked at."""
         if not batch.flags & SIGNED:
@@ -77,32 +85,33 @@ class StubSignatures:
         self._verified.add(batch)
         return TAKEN
 
+    @override
     def chain(self, certificate: bytes) -> Sequence[bytes]:
-        """See `Signatures`."""
         return (certificate.ljust(CERTIFICATE_BYTES, b"\0"),)
 
+    @override
     def learn(self, chain: Sequence[bytes], now: float) -> Refusal:
-        """See `Signatures`."""
         return TAKEN
 
+    @override
     def revocations_hash(self) -> bytes:
         """See `Signatures`; nothing is ever revoked."""
         return b""
 
+    @override
     def revocations(self) -> Sequence[bytes]:
-        """See `Signatures`."""
         return ()
 
+    @override
     def take_revocations(self, data: bytes, now: float) -> Refusal:
-        """See `Signatures`."""
         return TAKEN
 
+    @override
     def put_out(self, now: float) -> Sequence[PeerId]:
-        """See `Signatures`."""
         return ()
 
+    @override
     def warnings(self, now: float) -> Mapping[bytes, str]:
-        """See `Signatures`."""
         return {}
 
 

@@ -24,6 +24,8 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Final, NamedTuple, TypeAlias, cast
 
+from typing_extensions import override
+
 from camcast import __version__
 from camcast.research.sweeps.sigterm import TERMINATING, sigterm_stops
 from camcast.vocabulary.errors import CamcastError
@@ -127,6 +129,7 @@ class Job(NamedTuple):
     cell: str
     """As canonical JSON."""
 
+    @override
     def __str__(self) -> str:
         return f"cell {self.number}, {shorten(self.cell, QUOTE_WIDTH, placeholder=' …')}"
 

@@ -9,6 +9,7 @@ import math
 from pathlib import Path
 
 from attrs import field, frozen
+from typing_extensions import override
 
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.topics import Topic
@@ -51,6 +52,7 @@ class WorkloadError(CamcastError, ValueError):
         super().__init__(path, line, message)
         self.path, self.line, self.message = path, line, message
 
+    @override
     def __str__(self) -> str:
         place = self.path if self.line is None else f"{self.path}:{self.line}"
         return f"{place}: {self.message}"

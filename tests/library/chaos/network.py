@@ -27,6 +27,8 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Final, Protocol
 
+from typing_extensions import override
+
 ROOT: Final = Path(__file__).parents[3]
 """The folder of the checkout, in which `python -m tests.library.chaos...` works."""
 
@@ -232,6 +234,7 @@ class Weather(_Namespaces):
     def heal(self) -> None:
         """Do nothing: there are no cuts."""
 
+    @override
     def close(self) -> None:
         """End the switch, then remove the namespaces."""
         self._switch.kill()

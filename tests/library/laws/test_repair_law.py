@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import attrs
 import pytest
+from typing_extensions import override
 
 from camcast.engine.node import Node
 from camcast.engine.repair.answering import Answering
@@ -191,8 +192,8 @@ def test_repair_costs_little_where_nothing_is_missing_and_nothing_in_silence() -
 class OnePublisher(VirtualScenario):
     """One process publishes all, as those do for which a tree is made."""
 
+    @override
     def publications(self) -> list[Publication]:
-        """See `BaseScenario`."""
         return [attrs.evolve(one, publisher="one") for one in super().publications()]
 
 

@@ -13,6 +13,7 @@ from math import isfinite
 from typing import Any, Final, TypeAlias
 
 from attrs import frozen
+from typing_extensions import override
 
 from camcast.research.pipeline.compare.differences import Difference, Sample, difference, holm
 from camcast.research.pipeline.measured import Measured
@@ -41,6 +42,7 @@ class Variant:
         """All in which variants may differ, by name."""
         return {"backend": self.backend, "protocol": self.protocol, **dict(self.values)}
 
+    @override
     def __str__(self) -> str:
         named = " ".join(filter(None, (self.backend, self.protocol))) or "no backend"
         return f"{named} ({self.setting})" if self.setting else named

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pyarrow as pa
 from pyspark import AccumulatorParam
+from typing_extensions import override
 
 from camcast.research.pipeline.spark.session import SparkFailedError, open_spark
 from camcast.research.sweeps.sweep import JSON, Cell, Engine, Job, Outcome, Outcomes, compute
@@ -47,10 +48,12 @@ class _ToDriver(AccumulatorParam[list[_Found]]):
     def __init__(self, hear: Callable[[_Found], object] | None = None) -> None:
         self._hear = hear
 
+    @override
     def zero(self, value: list[_Found]) -> list[_Found]:
         """Return an empty list."""
         return []
 
+    @override
     def addInPlace(self, value1: list[_Found], value2: list[_Found]) -> list[_Found]:
         """Add the second to the first."""
         if self._hear is None:
@@ -59,6 +62,7 @@ class _ToDriver(AccumulatorParam[list[_Found]]):
             self._hear(found)
         return value1
 
+    @override
     def __reduce__(self) -> tuple[Any, ...]:
         return (_ToDriver, ())  # to an executor
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from attrs import frozen
+from typing_extensions import override
 
 from camcast.doors.protocol import Group, Protocol
 from camcast.protocols.camcast import Gossip
@@ -25,6 +26,7 @@ class Broadcast(Protocol):
     source: ClassVar[str] = "000, 4.2 (a)"
     parasitic: ClassVar[bool] = True
 
+    @override
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
         """Return the group of everybody."""
         return (Group(ROOT, Gossip),)

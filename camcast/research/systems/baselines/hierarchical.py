@@ -17,6 +17,7 @@ from functools import partial
 from typing import ClassVar, Final
 
 from attrs import field, frozen, validators
+from typing_extensions import override
 
 from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
 from camcast.doors.protocol import Group, Protocol
@@ -41,8 +42,8 @@ class _Within(Dissemination):
         self._gossip = Gossip(context)
         self._context = context
 
+    @override
     def disseminate(self, batch: Batch, now: float, source: PeerId | None = None) -> Sent:
-        """See `Dissemination`."""
         context = self._context
         context.groups.accept(batch, ROOT, now)  # copies from other clusters are duplicates then
         sent = self._gossip.disseminate(batch, now)
@@ -68,8 +69,8 @@ class _Across(Dissemination):
         self._home = home
         self._groups = context.groups
 
+    @override
     def disseminate(self, batch: Batch, now: float, source: PeerId | None = None) -> Sent:
-        """See `Dissemination`."""
         self._groups.accept(batch, self._home, now)
         return Sent()
 
@@ -85,6 +86,7 @@ class Hierarchical(Protocol):
     clusters: int = field(default=3, validator=validators.ge(1))
     """C. [CAMCAST 6.1.1] as many as there are communities in the paper's setting"""
 
+    @override
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
         """Return the process's cluster, and the group of everybody."""
         home = Topic((_NAME, str(cluster_of(me, self.clusters))))

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from attrs import frozen
+from typing_extensions import override
 
 from camcast.doors.protocol import Group, Protocol
 from camcast.protocols.camcast import make_spread
@@ -25,6 +26,7 @@ class Multicast(Protocol):
     name: ClassVar[str] = "multicast"
     source: ClassVar[str] = "000, 4.2 (b)"
 
+    @override
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
         """Return the topic's group, and those of its subtopics."""
         below = (topic for topic in topics if topic != interest and interest.includes(topic))

@@ -32,6 +32,7 @@ from math import sqrt
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
 from attrs import field, frozen
+from typing_extensions import override
 
 from camcast.research.systems.camcast.setting import Community, Setting, interested_in
 from camcast.research.systems.group_setting import GroupOptions, options_of
@@ -72,6 +73,7 @@ class Baseline(Participants, Weather):
     tables: tuple[int, ...]
     """How many table entries a process keeps, by community."""
 
+    @override
     def __attrs_post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
             raise SettingError(f"unknown protocol {self.protocol!r}; known: {', '.join(PROTOCOLS)}")

@@ -7,6 +7,7 @@ from math import ceil, inf
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import field, frozen, validators
+from typing_extensions import override
 
 from camcast.research.systems.group_setting import FAN_OUT_MAX, Group, GroupOptions
 from camcast.research.systems.hpmcast.rounds import rounds
@@ -43,6 +44,7 @@ class FlatSetting(Group):
     infected: int = 1
     """How many of the interested are alive and have the event in the beginning."""
 
+    @override
     def __attrs_post_init__(self) -> None:
         limits = {
             "processes": (1, PROCESSES_MAX),
@@ -56,6 +58,7 @@ class FlatSetting(Group):
                 raise SettingError(f"{name} is {getattr(self, name)}; give {least} to {most:,}")
 
     @classmethod
+    @override
     def fields(cls, protocol: Protocol, options: Any, group: Mapping[str, Any]) -> dict[str, Any]:
         """See `Group.fields`; the rounds are those of Equation 5 (rfpbcast) or 9 (pmcast)."""
         filters = protocol.selective
@@ -73,6 +76,7 @@ class FlatSetting(Group):
         """The number of processes that copies may be sent to."""
         return self.interested if self.sender_filters else self.processes
 
+    @override
     def in_words(self) -> str:
         """Describe the group for people."""
         return f"{super().in_words()}; each chooses {self.fan_out} in each of {self.rounds} rounds"

@@ -48,6 +48,7 @@ from math import inf
 from typing import ClassVar, Final
 
 from attrs import field, frozen, validators
+from typing_extensions import override
 
 from camcast.doors.membership import Backend, Membership, MembershipContext
 from camcast.interests.interest import Interest
@@ -143,18 +144,18 @@ class HpmcastMembership(Membership):
     # -- what others read ------------------------------------------------------------------
 
     @property
+    @override
     def joined(self) -> bool:
-        """See `Membership`."""
         return self._joined
 
     @property
     def hierarchy(self) -> Hierarchy:
-        """See `HierarchicalViews`."""
+        """How the processes are arranged."""
         return self._tables.hierarchy
 
     @property
     def version(self) -> int:
-        """See `HierarchicalViews`."""
+        """Rises whenever what a table says changes."""
         return self._tables.version
 
     @property
@@ -172,17 +173,19 @@ class HpmcastMembership(Membership):
         self._interest = interest
 
     def table(self, level: int) -> Sequence[Line[Interest]]:
-        """See `HierarchicalViews`."""
+        """Return the table of a level from 1 to l, in the order of its branch addresses."""
         return self._tables.table(level)
 
     def contact(self, address: Address) -> Contact:
-        """See `HierarchicalViews`."""
+        """Return the contact of a process of the tables; `KeyError` if there is none."""
         return self._tables.contacts()[address]
 
+    @override
     def peers(self) -> PeerTable:
         """Return everybody in the views; see `Membership`."""
         return self._peers
 
+    @override
     def size(self) -> float:
         """See `Membership`: the counts of the topmost table, but no less than are known here."""
         counted = sum(line.processes for line in self._tables.table(self.hierarchy.depth))
@@ -190,14 +193,15 @@ class HpmcastMembership(Membership):
 
     # -- inputs: joining and leaving -------------------------------------------------------
 
+    @override
     def join(self, contacts: Iterable[Contact], now: float) -> None:
-        """See `Membership`."""
         self._contacts = list(contacts)
         if self._contacts:
             self._ask_next(now)
         else:
             self._become_member(now)
 
+    @override
     def contacts_found(
         self, contacts: Iterable[Contact], now: float, size: float | None = None
     ) -> None:
@@ -209,6 +213,7 @@ class HpmcastMembership(Membership):
         elif not self._leaving:
             self._gossip_to(found[:1])
 
+    @override
     def leave(self, now: float) -> None:
         """Tell some neighbours, or else whoever is nearest, that this process is gone."""
         self._leaving = True
@@ -226,8 +231,8 @@ class HpmcastMembership(Membership):
                 self._outlet.send(chosen, Update((write(level, entry),)))
                 return
 
+    @override
     def receive(self, source: Contact, message: Message, now: float) -> None:
-        """See `Membership`."""
         if self._leaving:
             self._say_goodbye(source, message)
             return
@@ -259,8 +264,8 @@ class HpmcastMembership(Membership):
                 self._outlet.send([source], Update((self._own_news(),)))
         self._settle()
 
+    @override
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
-        """See `Membership`."""
         match name:
             case ("tick",) if not self._leaving:
                 self._tick(now)
@@ -411,6 +416,7 @@ class HpmcastMembership(Membership):
             self._liveness.doubt(contact, now)
         return True
 
+    @override
     def peer_gone(self, contact: Contact, now: float) -> None:
         """See `Watcher`: believe that a line is gone once none of its processes has answered."""
         for where, (news, left) in list(self._farewells.items()):

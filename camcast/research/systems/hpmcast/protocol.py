@@ -29,6 +29,7 @@ from typing import Any, ClassVar, Final
 
 import attrs
 from attrs import field, frozen, validators
+from typing_extensions import override
 
 from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
 from camcast.doors.membership import Membership
@@ -101,6 +102,7 @@ class LevelWise(Dissemination):
         self._heralds: dict[EventId, Herald] = {}
         self._awake = False
 
+    @override
     def disseminate(self, batch: Batch, now: float, source: PeerId | None = None) -> Sent:
         """See `Dissemination`; counts the copies that leave at once, none of events received."""
         if len(self._events) >= BUFFERED_MAX:
@@ -118,8 +120,8 @@ class LevelWise(Dissemination):
         self._begin()
         return Sent(sent)
 
+    @override
     def receive(self, source: Contact, message: Herald, now: float) -> None:
-        """See `Dissemination`."""
         event = EventId(message.stream, message.sequence)
         if event in self._waiting:
             del self._waiting[event]
@@ -129,6 +131,7 @@ class LevelWise(Dissemination):
                 del self._heralds[next(iter(self._heralds))]
             self._heralds.setdefault(event, message)
 
+    @override
     def wake(self, name: tuple[Any, ...], now: float) -> None:
         """Execute the task of a gossip period (Figure 6, line 4)."""
         self._awake = False
@@ -242,10 +245,12 @@ class Hpmcast(Protocol):
         """How the processes are arranged."""
         return Hierarchy(arity=self.arity, depth=self.depth, redundancy=self.redundancy)
 
+    @override
     def membership_options(self) -> Mapping[str, object]:
         """Return the hierarchy."""
         return attrs.asdict(self.hierarchy)
 
+    @override
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
         """Return the group of everybody."""
         spread = partial(LevelWise, self.fan_out, self.period_seconds, threshold=self.threshold)

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from attrs import field, frozen, validators
+from typing_extensions import override
 
 from camcast.research.systems.group_setting import FAN_OUT_MAX, Group, GroupOptions
 from camcast.research.systems.hpmcast.hierarchy import Hierarchy
@@ -39,6 +40,7 @@ class AddressedSetting(Group):
     fan_out: int = field(validator=validators.ge(1))
 
     @classmethod
+    @override
     def fields(cls, protocol: Protocol, options: Any, group: Mapping[str, Any]) -> dict[str, Any]:
         """See `Group.fields`; raises `ValueError` for options that make no hierarchy."""
         hierarchy = Hierarchy(
@@ -47,10 +49,11 @@ class AddressedSetting(Group):
         return {"hierarchy": hierarchy, "fan_out": options.fan_out}
 
     @classmethod
+    @override
     def of_json(cls, plain: Mapping[str, Any]) -> Self:
-        """See `Group.of_json`."""
         return cls(**{**plain, "hierarchy": Hierarchy(**plain["hierarchy"])})
 
+    @override
     def in_words(self) -> str:
         """Describe the group for people."""
         tree = self.hierarchy

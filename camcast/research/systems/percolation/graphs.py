@@ -28,6 +28,7 @@ import numpy as np
 from attrs import field, frozen
 from numpy.random import PCG64, Generator
 from numpy.typing import NDArray
+from typing_extensions import override
 
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.streams import stream
@@ -179,6 +180,7 @@ class Poisson(Overlay):
                 f" than {LINKS_MAX:,}"
             )
 
+    @override
     def graph(self, seed: int, number: int) -> Graph:
         """Return its network of this number."""
         rng = _generator(seed, number)
@@ -217,6 +219,7 @@ class PowerLaw(Overlay):
             )
 
     @property
+    @override
     def nodes(self) -> int:
         """The sum of floor(e^a / x^b) over the degrees x."""
         return int(self._counts.sum())
@@ -226,6 +229,7 @@ class PowerLaw(Overlay):
         """The degree of each node, in ascending order."""
         return np.repeat(np.arange(1, len(self._counts) + 1), self._counts)
 
+    @override
     def graph(self, seed: int, number: int) -> Graph:
         """Return its network of this number."""
         return random_graph(self.degrees, _generator(seed, number))
@@ -245,10 +249,12 @@ class GivenLinks(Overlay):
             raise OverlayError("the overlay has no link between two different nodes")
 
     @property
+    @override
     def nodes(self) -> int:
         """How many nodes the links name."""
         return self._graph.nodes
 
+    @override
     def graph(self, seed: int, number: int) -> Graph:
         """Return the network, whatever its number."""
         return self._graph

@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 from attrs import frozen
+from typing_extensions import override
 
 from camcast.research.models.binomial import binomial
 from camcast.research.models.event_prediction import EventPrediction
@@ -68,10 +69,12 @@ class ScampPrediction(EventPrediction):
     coverage: Coverage
     """The percolation measures that the others are computed from."""
 
+    @override
     def as_json(self) -> dict[str, Any]:
         """Return the measures as a JSON object."""
         return super().as_json() | {"coverage": self.coverage.as_json()}
 
+    @override
     def in_words(self) -> str:
         """Say for people which of the two models holds, if any does."""
         found = self.coverage

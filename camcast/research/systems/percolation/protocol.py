@@ -19,6 +19,7 @@ from functools import partial
 from typing import ClassVar, Final
 
 from attrs import field, frozen, validators
+from typing_extensions import override
 
 from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
 from camcast.doors.protocol import Group, Protocol
@@ -52,14 +53,16 @@ class _Percolation(Dissemination):
 
     # -- Algorithm 1 -----------------------------------------------------------------------
 
+    @override
     def start(self, now: float) -> None:
-        """See `Dissemination`."""
         self._tell()
 
+    @override
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """Tell neighbours this process's subscriptions, if they do not have them."""
         self._tell()
 
+    @override
     def receive(self, source: Contact, message: Subscriptions, now: float) -> None:
         """Note a neighbour's subscriptions (lines 15 to 20)."""
         if source.peer in self._cache or len(self._cache) < CACHE_MAX:
@@ -87,8 +90,8 @@ class _Percolation(Dissemination):
 
     # -- Algorithm 2 -----------------------------------------------------------------------
 
+    @override
     def disseminate(self, batch: Batch, now: float, source: PeerId | None = None) -> Sent:
-        """See `Dissemination`."""
         if batch.hops >= self._options.ttl:
             return Sent()
         context, gamma = self._context, self._options.gamma
@@ -122,6 +125,7 @@ class Percolation(Protocol):
     ticks_of_a_refresh: int = field(default=20, validator=validators.ge(1))
     """chosen: ten seconds bound how long a lost message is missed"""
 
+    @override
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
         """Return the group of everybody."""
         return (Group(ROOT, partial(_Percolation, self)),)

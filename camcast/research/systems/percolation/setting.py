@@ -6,6 +6,7 @@ from math import log
 from typing import Final
 
 from attrs import field, frozen, validators
+from typing_extensions import override
 
 from camcast.research.systems.group_setting import Group, GroupOptions
 from camcast.research.systems.setting_base import SettingError
@@ -35,11 +36,13 @@ class ScampOverlay(Group):
     c: int = field(validator=_C)
     """SCAMP's c: a view has (c+1) ln n processes in the mean."""
 
+    @override
     def __attrs_post_init__(self) -> None:
         if self.processes < 2:
             raise SettingError(f"processes is {self.processes}; percolation takes 2 or more")
         super().__attrs_post_init__()
 
+    @override
     def in_words(self) -> str:
         """Describe the group for people."""
         return f"{super().in_words()}, on the overlay of SCAMP with c = {self.c}"

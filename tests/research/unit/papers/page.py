@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
+from typing_extensions import override
+
 
 class Page(HTMLParser):
     """What a browser would load, and which elements there are."""
@@ -15,6 +17,7 @@ class Page(HTMLParser):
         self.ids: list[str] = []
         self.feed(text)
 
+    @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         for name, value in attrs:

@@ -635,13 +635,13 @@ def test_crashes_upon_churn(tmp_path: Path, restart_seconds: float) -> None:
 
 def test_a_breach_stops_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """A membership with a bug: who is held does not know of it."""
-    monkeypatch.setattr(Scamp, "holders", lambda _scamp: [])
+    monkeypatch.setattr(Scamp, "in_view", lambda _scamp: [])
     with pytest.raises(InvariantError, match="does not know of it"):
         run_scenario(scenario(communities={A: 5}, symmetry_seconds=10.0))
 
 
 def test_symmetry_is_not_asked_for_where_copies_are_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Scamp, "holders", lambda _scamp: [])
+    monkeypatch.setattr(Scamp, "in_view", lambda _scamp: [])
     run_scenario(scenario(communities={A: 5}, links=Links(loss=1e-9)))
     run_scenario(scenario(communities={A: 5}, symmetry_seconds=21.0))  # nor without the time
 
