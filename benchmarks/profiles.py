@@ -30,8 +30,8 @@ from rich.table import Table
 
 from camcast import CommunitySettings
 
-PARAMETERS = CommunitySettings(c=2)  # [DESIGN, the hot path] fan-out ceil(ln 50 + 2) = 6
-PAYLOAD_BYTES = 256  # [issue 6]
+PARAMETERS = CommunitySettings(c=2)  # chosen: a fan-out of ceil(ln 50 + 2) = 6
+PAYLOAD_BYTES = 256  # chosen: the payload of all our measurements
 BURST_EVENTS = 2_000  # chosen: 100,000 deliveries by 50 nodes, some 0.5 s of one core
 LONE_EVENTS = 500  # chosen: ten of each of 50 nodes
 SEED = 1

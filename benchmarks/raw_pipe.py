@@ -1,7 +1,7 @@
 """The baseline of every live benchmark: one bare PUSH→PULL pair.
 
 One event a message, sender and receiver in two OS processes, the receiver drained in bursts
-through its descriptor, as in DESIGN "The hot path". No framing, no protocol.
+through its descriptor. No framing, no protocol.
 """
 
 from __future__ import annotations

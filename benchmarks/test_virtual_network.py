@@ -2,7 +2,7 @@
 
 The baseline is the event queue by itself, measured just before: as many happenings, in a queue
 as long, that do nothing. `-m slow` adds ten thousand processes under six hours of the Tor
-network's churn, which takes ten minutes and needs the trace in ../shared.
+network's churn, which takes ten minutes and needs a trace (scenarios/tor_churn.toml).
 """
 
 from __future__ import annotations

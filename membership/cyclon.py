@@ -153,7 +153,7 @@ class CyclonOptions:
 
     suspect_after: int = field(default=3, validator=validators.ge(1))
     """Silent periods until a watched process is suspect, and other processes are asked about it.
-    [PROTOCOLS 11]"""
+    chosen: as SCAMP"""
 
     walk_steps: int = field(default=5, validator=[validators.ge(0), validators.le(STEPS_MAX)])
     """Length of a newcomer's walks. chosen, since the paper's value was not found: at least the

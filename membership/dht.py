@@ -57,7 +57,7 @@ from camcast.vocabulary.streams import jittered
 
 PATIENCE: Final = 1.5  # chosen: periods until a process is suspect; the answer has come by then
 HOLDING: Final = 30  # chosen: periods until a holder is forgotten; `Holding` comes in one of ten
-TABLE_MAX: Final = 256  # chosen: bounds the table whatever the discovery estimates (G5)
+TABLE_MAX: Final = 256  # chosen: bounds the table whatever the discovery estimates
 IN_VIEW_MAX: Final = 256  # chosen: likewise for the known holders
 # chosen: a process that one holder has released still has another while it asks for a place.
 HELD_MIN: Final = 2

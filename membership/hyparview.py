@@ -120,7 +120,7 @@ class HyParViewOptions:
     """Period of heartbeats. chosen: as SCAMP"""
 
     suspect_after: int = field(default=3, validator=validators.ge(1))
-    """Silent periods until a neighbour is suspect, and others are asked about it. [PROTOCOLS 11]"""
+    """Silent periods until a neighbour is suspect, and others are asked. chosen: as SCAMP"""
 
     answer_seconds: float = field(default=0.4, validator=validators.gt(0))
     """How long a process has to answer a request before the next one is asked. chosen: as SCAMP"""

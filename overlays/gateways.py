@@ -53,7 +53,7 @@ TIMEOUT_SECONDS: Final = 2.0  # chosen: six times the slowest round trip of the 
 # are lost, and not every other one: all seeks of a newcomer's first minute fail once in a million.
 AGAIN_SECONDS: Final = TIMEOUT_SECONDS / 3
 CONTACTS_MAX: Final = 64  # chosen: members remembered for a community; a newcomer gets 5
-GROUPS_MAX: Final = 4096  # chosen: bounds a gateway's memory at about 50 MB (G5)
+GROUPS_MAX: Final = 4096  # chosen: bounds a gateway's memory at about 50 MB
 
 
 class Announce(Message, tag=1, frozen=True):

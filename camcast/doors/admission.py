@@ -1,4 +1,4 @@
-"""The door of admission: whom a process knows, and what each of them may do (TRUST, profiles).
+"""The door of admission: whom a process knows, and what each of them may do (docs/security.md).
 
 Only the profile `signed` has an admission. In the profiles `open` and `shared-key` a node takes
 every process that reaches it for a member, and believes the address that a message names.
@@ -59,7 +59,7 @@ class Admission(Protocol):
     def sign_mandate(self, said: bytes, now: float) -> bytes:
         """Return a mandate of this process for the bytes `said`; no two mandates are equal.
 
-        A mandate is a signature that lets other processes pass on a message (TRUST, profiles).
+        A mandate is a signature that lets other processes pass on a message (docs/security.md).
         """
 
     def mandate_refusal(

@@ -1,4 +1,4 @@
-"""The door of profiles: who may talk to a process, and how traffic is encrypted (TRUST, profiles).
+"""The door of profiles: who may talk to a process, and how traffic is encrypted.
 
 A transport asks its profile four things of a link: the key of this process, the key of the process
 that it dials, the *proof* that this process shows once the link is encrypted (`Profile.shown`), and

@@ -1,4 +1,4 @@
-"""The door of transports: how frames cross the network (DESIGN 5; paper 000, 5.3.1.4).
+"""The door of transports: how frames cross the network (000, 5.3.1.4; docs/transports.md).
 
 A transport is an `OutputPipes`: all the output pipes of one event loop, and the inputs that listen
 beside them. `camcast.live.wire.zmtp` and `camcast.live.wire.zmq_pipes` are the two there are. Both
@@ -73,7 +73,7 @@ class PipeLimits:
     queue_bytes_max: int = field(default=2**22, validator=_positive)
     """The bytes that may wait in one output pipe."""
 
-    # [DESIGN 4, issue 13] no budget a process may be missing.
+    # chosen: 256 MiB, 64 full pipes; all the budgets of pipes together have a bound, too.
     waiting_bytes_max: int = field(default=2**28, validator=_positive)
     """The bytes that may wait in all output pipes of one event loop. A record counts once for each
     pipe that it waits in."""

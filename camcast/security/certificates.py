@@ -15,10 +15,10 @@ from camcast.security.keys import Domain
 from camcast.security.sealed import KeyBytes, Seal, SealedValue, Seconds
 from camcast.vocabulary.topics import Topic
 
-CHAIN_MAX: Final = 4  # [TRUST, profiles] certificates from a trusted root to the one that is used
-SERIAL_BYTES: Final = 8  # [TRUST, profiles]
-CERTIFICATE_BYTES_MAX: Final = 413  # with a topic of 255 bytes [TRUST], as MessagePack writes it
-SLACK_SECONDS: Final = 300  # [TRUST, profiles] the clocks of two processes differ by so much
+CHAIN_MAX: Final = 4  # chosen: certificates from a trusted root to the one that is used
+SERIAL_BYTES: Final = 8  # chosen: at random; two of 10^6 are equal with a probability of 3e-8
+CERTIFICATE_BYTES_MAX: Final = 413  # with a topic of 255 bytes, as MessagePack writes it
+SLACK_SECONDS: Final = 300  # [docs/operating.md] the clocks of two processes differ by so much
 
 Serial = Annotated[bytes, msgspec.Meta(min_length=SERIAL_BYTES, max_length=SERIAL_BYTES)]
 
@@ -94,7 +94,7 @@ class Certificate(SealedValue, frozen=True, tag=1):
         return right in self.rights and self.topic.includes(topic)
 
     def grants_link(self, topic: Topic) -> bool:
-        """Return whether the certificate's owner may link to `topic` [TRUST].
+        """Return whether the certificate's owner may link to `topic`.
 
         A process that may join or publish in a topic may send events to members of the topic's
         ancestors, ask for these members, and tell them which events it has. It receives nothing

@@ -22,7 +22,7 @@ from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.refusal import Refusal
 from camcast.vocabulary.topics import Topic
 
-RENEW_SHARE: Final = 0.2  # [TRUST, profiles] with less of its time left, a certificate is renewed
+RENEW_SHARE: Final = 0.2  # chosen: with less time left, a warning; 1.4 days of a week
 
 
 def _ends_soon(certificate: Certificate, now: float) -> bool:

@@ -1,4 +1,4 @@
-"""Keys: the identities of processes in the `signed` and `shared-key` profiles (TRUST, profiles).
+"""Keys: the identities of processes in the `signed` and `shared-key` profiles.
 
 A process has one secret, the 32 bytes that an Ed25519 key pair is derived from. It signs with the
 Ed25519 key; libsodium derives the X25519 key of its encrypted links (CURVE) from that one, so that

@@ -18,7 +18,7 @@ from camcast.security.revocation import Revocations
 from camcast.security.sealed import seal_hash
 from camcast.vocabulary.identity import PeerId
 
-CHAINS_MAX: Final = 4096  # [studies/security 4] some 8 MB where each has two certificates
+CHAINS_MAX: Final = 4096  # chosen: some 8 MB where each has two certificates
 
 
 class KnownChains:

@@ -1,4 +1,4 @@
-"""A group's key from its passphrase: the `shared-key` profile (TRUST, profiles).
+"""A group's key from its passphrase: the `shared-key` profile (docs/security.md).
 
 All processes that know the passphrase must derive the same key pair, so groups have no salts of
 their own, and each guess of an attacker is a guess at every group of CAMCAST. The protections

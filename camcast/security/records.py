@@ -1,7 +1,7 @@
 """Peer records: the key and the addresses of a process, signed by the process itself.
 
 A record takes the place of a bare contact in `open`: no process is connected to or put into a table
-without one, and an address changes only by a record with a higher incarnation (TRUST, profiles).
+without one, and an address changes only by a record with a higher incarnation.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from camcast.vocabulary.addresses import check_address, is_numeric
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import GROUP_ID_BYTES
 
-RECORD_BYTES_MAX: Final = 400  # [TRUST, profiles] fits a datagram
-LIFETIME_SECONDS: Final = 3600  # [TRUST, profiles] from now to the latest expiry
+RECORD_BYTES_MAX: Final = 400  # chosen: fits a datagram of 1,200 bytes, beside what it answers
+LIFETIME_SECONDS: Final = 3600  # chosen: until the latest expiry; so long are the dead passed on
 # chosen: IPv4 and IPv6, each behind the loopback or a translation of addresses
 ADDRESSES_MAX: Final = 4
 

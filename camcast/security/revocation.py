@@ -29,7 +29,7 @@ from camcast.security.sealed import (
 # chosen: 1,500 entries of 16 bytes leave room in a frame of 32 KiB; expired ones are left out
 REVOKED_MAX: Final = 1500
 REVOCATIONS_BYTES_MAX: Final = 16 * REVOKED_MAX + 256  # chosen: entries, other fields, signature
-NEXT_UPDATE_SECONDS: Final = 24 * 3600  # [TRUST, profiles]
+NEXT_UPDATE_SECONDS: Final = 24 * 3600  # chosen: an authority signs its list once a day
 # chosen: the roots and all keys that issue for them; a bound, because peers feed this table
 ISSUERS_MAX: Final = 256
 

@@ -14,7 +14,7 @@ from camcast.security.refusals import LOOK
 from camcast.vocabulary.errors import CamcastError
 
 NONCE_BYTES: Final = 24  # [NaCl] long enough to be drawn at random
-SLACK_SECONDS: Final = 300.0  # [TRUST, profiles] the difference that two clocks may have
+SLACK_SECONDS: Final = 300.0  # [docs/operating.md] the difference that two clocks may have
 # chosen: 27 datagrams a second for as long as they could be repeated; 3 MB. An overlay of one
 # community sends one or two a second.
 NONCES_MAX: Final = 2**14

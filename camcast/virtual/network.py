@@ -1,4 +1,4 @@
-"""The virtual network: the node that ships, driven on virtual time (DESIGN, two worlds).
+"""The virtual network: the node that ships, driven on virtual time.
 
 Theory of operation
 -------------------

@@ -71,7 +71,7 @@ def host_of(address: str) -> str:
 def is_loopback(address: str) -> bool:
     """Say whether `address` is on 127/8, ``::1`` or ``localhost``; raises `AddressError`.
 
-    Nothing sent there leaves this machine: the profile `open` needs it [TRUST, profiles].
+    Nothing sent there leaves this machine: the profile `open` needs it (docs/security.md).
     """
     return _parse(address).is_loopback
 

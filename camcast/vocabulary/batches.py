@@ -1,4 +1,4 @@
-"""Batches: consecutive events of one stream, which travel as one record (DESIGN 4).
+"""Batches: consecutive events of one stream, which travel as one record (docs/wire-format.md).
 
 Theory of operation
 -------------------
@@ -27,7 +27,7 @@ from camcast.vocabulary.events import SEQUENCE_MAX, Event, EventId, StreamId
 from camcast.vocabulary.topics import Topic, TopicError, decode_topic
 from camcast.vocabulary.wire import MalformedError
 
-EVENTS_MAX: Final = 256  # [DESIGN 4] events of a batch
+EVENTS_MAX: Final = 256  # chosen: events of a batch; two frames of events of 256 bytes
 _SIGNATURE_BYTES: Final = 64
 SIGNED_BYTES: Final = 8 + _SIGNATURE_BYTES
 """Certificate hash 8 and signature 64, which follow the payloads of a signed batch."""

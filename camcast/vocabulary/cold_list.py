@@ -18,7 +18,7 @@ from camcast.vocabulary.identity import UNKNOWN_PEER, Contact
 from camcast.vocabulary.topics import Topic
 
 COLD_MAX: Final = 64  # chosen: enough of both halves of a partition; 10 kB
-COLD_SECONDS: Final = 7 * 86_400.0  # [PROTOCOLS 2] aged by days
+COLD_SECONDS: Final = 7 * 86_400.0  # chosen: what was off over a weekend is still known
 
 
 class Cold(NamedTuple):

@@ -29,9 +29,9 @@ class EventId(NamedTuple):
     """Names an event by its stream and its sequence number in the stream, which counts from 1.
 
     A publisher draws the numbers of its streams from a counter that begins at its start time in
-    milliseconds, so that a restarted process does not repeat earlier ids (TRUST, identity and
-    format). A process that keeps its identity over restarts also keeps the counter in a file, since
-    its clock may be set back (`camcast.live.profiles.stream_numbers`).
+    milliseconds, so that a restarted process does not repeat earlier ids. A process that
+    keeps its identity over restarts also keeps the counter in a file, since its clock may be set
+    back (`camcast.live.profiles.stream_numbers`).
     """
 
     stream: StreamId

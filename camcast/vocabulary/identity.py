@@ -58,7 +58,7 @@ def known_contact(peer: PeerId, address: str) -> Contact:
 
 
 def peer_of_key(key: bytes) -> PeerId:
-    """Return the identity of the process that has this Ed25519 public key [TRUST, profiles]."""
+    """Return the identity of the process that has this Ed25519 public key."""
     return PeerId(blake2b(key, digest_size=PEER_ID_BYTES).digest())
 
 

@@ -4,7 +4,7 @@ Theory of operation
 -------------------
 Every process has a number, the hash of its identity, uniform in [0, 1). A process keeps the
 `SAMPLE` smallest numbers it has heard of and gossips them with its heartbeats; minima spread
-like a rumour (extrema propagation, PROTOCOLS 2). With fewer than `SAMPLE` numbers it has
+like a rumour (extrema propagation, Baquero et al. 2009). With fewer than `SAMPLE` numbers it has
 heard of everybody, and the count is exact. Else, with x the k-th smallest, (k-1)/x estimates
 N without bias, with a relative standard error of 1/sqrt(k-2) = 13 % for k = 64 (Bar-Yossef et
 al. 2002, "Counting distinct elements in a data stream"). Since fan-out grows with ln N, that
@@ -76,7 +76,7 @@ TELLERS_MAX: Final = 64  # chosen: more than name a size within `TOLD_LASTS` hea
 # this many standard deviations and this many numbers.
 _DEVIATIONS: Final = 3.0
 _FEW: Final = 4.0
-SIZE_MAX: Final = 1e9  # chosen: clamps what forged numbers can make of the estimate [TRUST]
+SIZE_MAX: Final = 1e9  # chosen: clamps what forged numbers can make of the estimate
 
 _ENTRY: Final = Struct(">QH")  # a hash, its age in tenths of a heartbeat
 _AGE_SCALE: Final = 10.0
@@ -152,7 +152,7 @@ class SizeEstimate:
     def note(self, peer: bytes, now: float) -> None:
         """Note that a message of `peer` has just arrived."""
         self._heard[number_of(peer)] = now
-        if len(self._heard) > 2 * SAMPLE:  # bounded whatever peers send (G5)
+        if len(self._heard) > 2 * SAMPLE:  # bounded whatever peers send
             self.refresh(now)
 
     def vouch(self, heard: Iterable[tuple[bytes, float]]) -> None:

@@ -1,4 +1,4 @@
-"""Named random streams of one seed, so that two protocols meet the same weather (HABITS 4)."""
+"""Named random streams of one seed, so that two protocols meet the same weather."""
 
 from __future__ import annotations
 

@@ -23,12 +23,12 @@ from camcast.vocabulary.errors import CamcastError
 GroupId = NewType("GroupId", bytes)
 """Eight bytes that stand for a topic on the wire: the head of the SHA-1 of its name."""
 
-GROUP_ID_BYTES: Final = 8  # [PROTOCOLS 3] SHA-1(topic)[:8] is also the DHT prefix of the community
-LEVEL_LENGTH_MAX: Final = 64  # [TRUST, identity and format] characters in one level
-LEVELS_MAX: Final = 32  # [TRUST, identity and format]
-NAME_BYTES_MAX: Final = 255  # [TRUST, identity and format]; also fits one length byte
+GROUP_ID_BYTES: Final = 8  # chosen: leaves 12 of 20 bytes to a node's name in the DHT
+LEVEL_LENGTH_MAX: Final = 64  # chosen: characters in one level; the DNS allows 63 [RFC 1035, 2.3.4]
+LEVELS_MAX: Final = 32  # chosen: the work for one topic from a peer has a bound
+NAME_BYTES_MAX: Final = 255  # chosen: fits one length byte; as a name in the DNS [RFC 1035, 2.3.4]
 
-# Letters, digits, '_', '-', '+' [TRUST]. `\w` is Unicode's letters, digits and '_'.
+# Letters, digits, '_', '-', '+'. `\w` is Unicode's letters, digits and '_'.
 _LEVEL = re.compile(r"[\w+-]+")
 _WILDCARDS: Final = ("*", "**", "#", ">")  # of MQTT, NATS and zenoh
 

@@ -52,7 +52,7 @@ from camcast.vocabulary.topics import GroupId
 VERSION: Final = 2
 FRAME_HEADER: Final = b"CM" + bytes((VERSION, 0))
 
-# [DESIGN, hot path] 16 to 64 events of 256 bytes a frame reach the full rate; 32 KiB holds twice
+# chosen: 16 to 64 events of 256 bytes a frame reach the full rate; 32 KiB holds twice
 # that, and some 100 events of it keep the loop busy for half a millisecond.
 FRAME_BYTES_MAX: Final = 1 << 15
 """Records are joined up to this size, the header's included; a larger one has its own frame."""

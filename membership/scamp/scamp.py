@@ -98,7 +98,7 @@ from membership.scamp.walks import WALK_BITS, WalkSteps
 WALK_TTL: Final = 64  # chosen: a copy is kept after 1 + |view| steps on average, some 10 to 40
 WALK_PATIENCE: Final = 4  # chosen: times that average; 2 % of the walks take longer (e^-4)
 INDIRECTION_MAX: Final = 16  # chosen: ln N + 1 steps mix a random graph; ln 10^6 + 1 = 15
-CAP_FACTOR: Final = 3  # [PROTOCOLS 2] a view holds at most 3(c+1) ln N
+CAP_FACTOR: Final = 3  # chosen: a view holds at most 3(c+1) ln N, three times its mean
 CAP_SIZE_MIN: Final = 64  # chosen: while N is still being learned the cap assumes at least this
 SLACK: Final = 0.25  # chosen: an in-view that differs more from the law is corrected
 # chosen: below SLACK. When a lease renewed all arcs, walks were 4.0 of the 18.4 records a second of
@@ -426,7 +426,7 @@ class Scamp(Membership):
             self._balanced = False
         if holder is not None:
             holder.contact, holder.heard, holder.weight = contact, now, weight
-        elif len(self._in_view) < CAP_FACTOR * self._cap():  # bounded whatever peers send (G5)
+        elif len(self._in_view) < CAP_FACTOR * self._cap():  # bounded whatever peers send
             self._in_view[contact.peer] = Holder(contact, now, weight)
             if contact.peer not in self._view:
                 self._liveness.listen(contact, now)
@@ -558,7 +558,7 @@ class Scamp(Membership):
         self._outlet.wake(self._period(), "tick")
 
     def _forgive_pause(self, now: float) -> None:
-        """After a pause of this very process, nobody's silence counts (TRUST, faults)."""
+        """After a pause of this very process, nobody's silence counts."""
         paused = now - self._last_tick - self._options.heartbeat_seconds
         self._last_tick = now
         if paused > 2 * self._options.heartbeat_seconds:

@@ -7,7 +7,7 @@ from typing import Final
 from camcast.vocabulary.identity import PeerId
 
 # chosen: a process takes 6 steps a second while 200 renew their arcs (n = 200, c = 2), and 270
-# while 600 join within one: a duplicate is recognised for a second at the worst. 50 kB (G5).
+# while 600 join within one: a duplicate is recognised for a second at the worst. 50 kB.
 STEPS_REMEMBERED: Final = 256
 
 WALK_BITS: Final = 32  # chosen: a walk's random name must differ within one subscriber's walks

@@ -11,7 +11,7 @@ answered and each of the k nearest counts or is slow.
 
 *Size.* A community is a subtree of 2^96 identifiers. XOR distances from a point to uniform
 identifiers are uniform, so the k nearest lie within d_k of the point, k - 1 of them before the
-last: N_t is about (k-1) 2^96 / d_k, averaged over the points [PROTOCOLS 3]. Each point is in a part
+last: N_t is about (k-1) 2^96 / d_k, averaged over the points. Each point is in a part
 of its own of the subtree. If no part is wider than its point's d_k, all members are known: the
 count is exact, and any of them can be drawn. With 8 points that is so up to N_t of about 100.
 

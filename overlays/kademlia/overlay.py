@@ -4,8 +4,8 @@ Theory of operation
 -------------------
 A process has one identifier, with an endpoint and a routing table of its own, for each community
 that it is in: ``group ‖ 12 bytes``, random or of its key (`overlays.kademlia.naming`). A community
-is thus a subtree of the DHT, and its members are found by crawls to points in the subtree
-[PROTOCOLS 3]. No records are stored, so none go stale. A process in no community has one identifier
+is thus a subtree of the DHT, and its members are found by crawls to points in the subtree.
+No records are stored, so none go stale. A process in no community has one identifier
 of 20 such bytes, as a bootstrap node has. It gives that identifier up when it joins its first
 community, unless its port was asked for: other processes may be configured with that port.
 

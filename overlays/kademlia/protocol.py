@@ -8,7 +8,7 @@ and sets timers through the two functions that it is given.
 
 Identifiers, the XOR metric (`Node`) and the routing table (`overlays.kademlia.table`) are those of
 the package kademlia 2.2.3; the form of a datagram, ``0|1 ‖ 20 bytes of call id ‖ msgpack``, is that
-of rpcudp 5.0.1. Nothing of these packages reads bytes from the network [TRUST, traps of kademlia].
+of rpcudp 5.0.1. Nothing of these packages reads bytes from the network.
 
 *Calls.* There are four: ``ping``, ``find_node``, ``contact`` (which process is this, in which
 topic?) and ``bye``, which is not answered. Each answer begins with the answering identifier. No

@@ -1,8 +1,8 @@
 """The invariants of every run, checked after every step and at the end; a breach stops the run.
 
-* no parasite: no process receives an event of a community that it never was part of (G2);
-* at most once: no process delivers an event twice in one life (G3);
-* bounded tables: no topic table outgrows what its membership promises (G5);
+* no parasite: no process receives an event of a community that it never was part of;
+* at most once: no process delivers an event twice in one life;
+* bounded tables: no topic table outgrows what its membership promises;
 * symmetry: where a membership keeps in-views, an arc is known at both ends. Messages about an
   arc may be under way, so only an arc that is one-sided at every look, for some time, is a breach,
   and only if no message was lost and no process died meanwhile.
@@ -21,11 +21,11 @@ from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.outbox import Deliver
 from camcast.vocabulary.topics import GroupId, Topic
 
-# [PROTOCOLS 2] "cap a view at 3(c+1) ln N"; other memberships keep fewer
+# [membership.scamp.scamp.CAP_FACTOR] a view has at most 3(c+1) ln N; other memberships keep fewer
 CAP_FACTOR: Final = 3
 # chosen: a size estimate of 13 % standard error is beyond twice the size once in 10^13 times
 ESTIMATE_FACTOR: Final = 2
-SIZE_MIN: Final = 64  # [membership.scamp.CAP_SIZE_MIN] a young process allows for so many
+SIZE_MIN: Final = 64  # [membership.scamp.scamp.CAP_SIZE_MIN] a young process allows for so many
 
 Arc = tuple[PeerId, PeerId, GroupId]  # from whom, to whom, in which community
 

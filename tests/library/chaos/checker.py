@@ -47,7 +47,7 @@ EventKey = tuple[str, int]
 """Stream and sequence of an event."""
 
 TEN_PERIODS: Final = 10.0
-"""[issue 14] "no live arc given up in ten periods": of heartbeats, a second each."""
+"""No live arc is given up in ten periods of heartbeats, a second each."""
 _EXAMPLES = 20  # chosen: a screen of lost events is enough to begin with
 
 

@@ -16,7 +16,7 @@ from tests.library.chaos.lab import Choice, Lab, WorkerError
 from tests.library.chaos.network import Network, Weather, Wires
 
 LEVELS: Final = {".": 8, ".a": 10, ".b": 10, ".a.x": 10, ".a.y": 6, ".b.x": 6}
-"""Fifty nodes on topics of three levels. [studies/reliability.md]"""
+"""Fifty nodes on topics of three levels."""
 _LOOK_SECONDS: Final = 1.0  # chosen: how often the checker looks whether all has arrived
 
 

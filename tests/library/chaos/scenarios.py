@@ -221,7 +221,7 @@ def burst(publishers: int, events: int = 20_000, size: int = 256) -> Happening:
 # -- the list --------------------------------------------------------------------------------
 
 _WHEN_HEALED: Final = 10.0
-"""[issue 14] What was published during a fault is there within 10 s of its end."""
+"""What was published during a fault is there within 10 s of its end."""
 
 
 def _weather(name: str, title: str, settle: float = 15.0, **what: float) -> Scenario:
@@ -244,7 +244,7 @@ def _kill(percent: int, *, gateway: bool) -> Scenario:
         processes=10,
         hosts=5,
         after=20,
-        excused=(1.0, 10.0),  # [issue 14] "events published from 10 s after"
+        excused=(1.0, 10.0),  # events published from 10 s after a fault on arrive
     )
 
 
@@ -291,7 +291,7 @@ SCENARIOS: Final = [
     ),
     _weather("loss-1", "1 % of the packets lost", loss=0.01),
     _weather("loss-10", "10 % of the packets lost", loss=0.1),
-    # TCP repeats what is lost after up to 13 s [studies/reliability.md, D7]
+    # measured: TCP repeats what is lost after up to 13 s
     _weather("loss-30", "30 % of the packets lost", settle=40, loss=0.3),
     _weather("delay", "200 ms of delay, 10 % lost", delay=0.2, loss=0.1),
     _weather("reorder", "50 ± 20 ms of delay: packets overtake", delay=0.05, jitter=0.02),
@@ -315,7 +315,7 @@ SCENARIOS: Final = [
         processes=8,
         before=10,
         after=30,
-        excused=(inf, 20.0),  # [issue 14] "start-up split: <= 20 s"
+        excused=(inf, 20.0),  # chosen: a system that starts in two parts is one after 20 s
     ),
     Scenario(
         name="partition-of-levels",

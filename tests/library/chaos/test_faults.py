@@ -52,7 +52,7 @@ SHORT = [
         # islands (docs/reliability.md)
         before=8.0,
         after=12.0,
-        excused=(1.0, 10.0),  # [issue 14] "events published from 10 s after"
+        excused=(1.0, 10.0),  # events published from 10 s after a fault on arrive
     ),
     _short(name="pause", title="one process is stopped for 2 s", happen=pause(2)),
     _short(

@@ -1,4 +1,4 @@
-"""TRUST's list of attacks by messages, each in the three profiles, over the link of its sender.
+"""The attacks by messages of docs/security.md, each in three profiles, over its sender's link.
 
 The attacker is a member where a member can do no more than whoever reaches a process of `open`, and
 where there are keys, a stranger as well; in `signed` he is a stranger, or a member of another

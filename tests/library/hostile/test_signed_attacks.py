@@ -1,4 +1,4 @@
-"""The attacks on events of TRUST's list, where these are signed: by strangers, and by members.
+"""The attacks on events of docs/security.md, where these are signed: by strangers and by members.
 
 The stranger has a certificate of a root that nobody trusts, the member one for another topic. What
 they can do to events is here; tests/library/hostile/test_forgers.py has that they are cut off for

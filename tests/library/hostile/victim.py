@@ -29,7 +29,7 @@ from camcast.vocabulary.wire import (
 TOPIC = Topic.parse(".hostile")
 ATTACKED = Topic.parse(".attacked")
 EVENTS_MIN = 50
-GROWTH_MEGABYTES_MAX = 32  # [issue 13] under any of these attacks
+GROWTH_MEGABYTES_MAX = 32  # [docs/security.md] under any of these attacks
 
 PUSH = GREETING + ready({"Socket-Type": b"PUSH"})
 PULL = GREETING + ready({"Socket-Type": b"PULL"})

@@ -18,7 +18,7 @@ from camcast.research.workloads import Publication
 from camcast.vocabulary.topics import ROOT, Topic
 
 TOPICS: Final = tuple(map(Topic.parse, (".", ".a", ".b", ".a.x", ".a.y", ".b.x")))
-SOON: Final = 10.0  # [issue 14] seconds from the heal, or from the publication
+SOON: Final = 10.0  # [docs/reliability.md] seconds from the heal, or from the publication
 LATE_AFTER_CRASH: Final = 40.0  # measured: 34.1 s with 80 % and the gateway dead (dht 903)
 LOSSY: Final = 0.3  # half of all questions have no answer: what comes at all, comes some time
 RATE: Final = 5.0  # chosen: events a second on all topics; 1,000 seeds take some 15 minutes

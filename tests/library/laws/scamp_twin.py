@@ -1,6 +1,6 @@
 """A dumb twin of SCAMP's join process on a plain graph, written from the published description.
 
-Ganesh, Kermarrec, Massoulié 2003 and PROTOCOLS 2: the newcomer's view is {contact}; the
+Ganesh, Kermarrec, Massoulié 2003, and docs/protocols.md: the newcomer's view is {contact}; the
 contact forwards the subscription to its whole view and c more copies to random members of it;
 a process keeps a copy with probability 1/(1 + |view|) unless it is the newcomer or knows it,
 else it forwards it to a random member, but not to the newcomer. A walk ends after min(64, 4 times

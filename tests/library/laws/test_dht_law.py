@@ -163,7 +163,7 @@ def test_with_loss_nobody_is_lost_for_long() -> None:
 
 
 def test_a_paused_process_expels_nobody() -> None:
-    """TRUST, faults: "a waking process refutes suspicion and expels nobody"."""
+    """A process that wakes up refutes its suspicion, and expels nobody."""
     world = DhtWorld(8)
     nodes = world.grow(40)
     world.run(20.0)

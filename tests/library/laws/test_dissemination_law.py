@@ -92,7 +92,7 @@ def assert_once_and_no_parasites(net: World) -> None:
 
 
 def test_the_chain_is_a_distribution_and_meets_what_is_known() -> None:
-    """TRUST: with fan-out 5 about 99.3 % of 1,000 are reached; all of them with 0.956 at 10."""
+    """With fan-out 5 about 99.3 % of 1,000 are reached; all of them with 0.956 at 10."""
     at_five, at_ten = reached_distribution(1000, 5), reached_distribution(1000, 10)
     assert sum(at_five) == pytest.approx(1)
     assert sum(m * p for m, p in enumerate(at_five)) / 1000 == pytest.approx(0.993, abs=5e-4)

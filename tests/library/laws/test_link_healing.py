@@ -1,4 +1,4 @@
-"""Super-topic links come back without a gateway (PROTOCOLS 10), with every membership.
+"""Super-topic links come back without a gateway, with every membership.
 
 Eight processes are in the root community and four in `.x`, as in the study that found that links
 never came back. The gateway that all have joined through dies in every test.

@@ -1,6 +1,6 @@
 """The law of repair: every live, connected member gets every event, or is told which it cannot.
 
-Each fault by itself, and 1,000 seeds of one to three at random, in the virtual network (issue 14).
+Each fault by itself, and 1,000 seeds of one to three at random, in the virtual network.
 """
 
 from __future__ import annotations
@@ -173,8 +173,8 @@ def sent_in(scenario: VirtualScenario) -> tuple[VirtualOutcome, list[tuple[float
 
 
 def test_repair_costs_little_where_nothing_is_missing_and_nothing_in_silence() -> None:
-    """200 events/s of 256 B, 50 processes: 5 % of the bytes [issue 14], measured 0.1 %; ten seconds
-    after the last event, no message at all."""
+    """200 events/s of 256 B, 50 processes: 5 % of the bytes at most, measured 0.1 %; ten
+    seconds after the last event, no message at all."""
     scenario = VirtualScenario(
         communities={ROOT: 50},
         workload=Workload(topic=ROOT, events=600, rate=200),
@@ -199,7 +199,7 @@ class OnePublisher(VirtualScenario):
 
 @pytest.mark.slow
 def test_repair_costs_little_along_a_tree_where_nothing_is_missing() -> None:
-    """200 events/s of 256 B, 50 processes: 10 % of the bytes [issue 14], measured 7 %, once
+    """200 events/s of 256 B, 50 processes: 10 % of the bytes at most, measured 7 %, once
     the tree is there: what came is announced to all neighbours that are no branches of it."""
     scenario = OnePublisher(
         communities={ROOT: 50},
@@ -240,7 +240,7 @@ def resident_bytes() -> int:
 @pytest.mark.slow
 def test_events_of_a_stream_each_cost_bounded_bytes_and_memory() -> None:
     """200 such events a second for two minutes, of 256 B, at the root: 32 kB of messages a second
-    and process, and 16 MB of what it knows of streams [issue 14]; measured 25 kB, and 11 MB in all
+    and process, and 16 MB of what it knows of streams, at most; measured 25 kB, and 11 MB in all
     that grew but for the bodies in the store, which all processes here share."""
     world = World(1, repair=True)
     nodes = [world.join(ROOT) for _ in range(8)]

@@ -166,7 +166,7 @@ def test_crash(share: float, loss: float) -> None:
     """At once all survivors are still reached; the dead are dropped when helpers have confirmed
     their silence, and everybody then reaches everybody again.
 
-    Static uniform views with c = 2 reach all with 0.9996 and 0.984 at 30 and 50 % (TRUST).
+    Static uniform views with c = 2 reach all with 0.9996 and 0.984 at 30 and 50 %.
     Young members have short views, so that some may for those seconds reach nobody. Of the seeds
     1 to 60 four miss one survivor (50 % dead, 15 % loss), among them 3; one is to be expected, and
     four or more have a chance of 1.6 %. And of the seeds 1 to 30 four, among them 4, have one arc

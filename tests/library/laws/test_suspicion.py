@@ -75,7 +75,7 @@ def test_thirty_percent_of_loss_gives_no_live_peer_up(
 def test_thirty_percent_of_loss_gives_up_fewer_than_one_live_arc_in_a_thousand(
     membership: str, late: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In sixty periods; ten are asked [issue 14]. With none of `arcs` given up, a share of 3/arcs
+    """In sixty periods. With none of `arcs` given up, a share of 3/arcs
     would show with a probability of 0.95 (1 - e^-3)."""
     arcs = given_up = 0
     for seed in range(1, 28):

@@ -277,7 +277,7 @@ def without_a_domain(socket: zmq.SyncSocket, secret: bytes) -> None:
 
 @live
 async def test_a_key_that_cannot_be_judged_keeps_its_owner_out_and_nobody_else() -> None:
-    """One exception in a callback of pyzmq's authenticators locks everybody out (TRUST)."""
+    """One exception in a callback of pyzmq's authenticators locks everybody out."""
 
     class Moody(SharedKey):
         raises = True

@@ -1,4 +1,4 @@
-"""A subscriber that asks for what was just said gets it, once; the others do not (issue 14)."""
+"""A subscriber that asks for what was just said gets it, once; the others do not."""
 
 import asyncio
 

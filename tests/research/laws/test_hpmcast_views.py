@@ -178,7 +178,7 @@ def test_systems_that_were_founded_apart_become_one() -> None:
 
 
 def test_a_paused_process_expels_nobody() -> None:
-    """TRUST, faults: "a waking process refutes suspicion and expels nobody"."""
+    """A process that wakes up refutes its suspicion, and expels nobody."""
     world = HpmcastWorld(8)
     processes = world.grow({".a": 30})
     world.until_right(SETTLES)

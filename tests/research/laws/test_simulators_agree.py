@@ -471,7 +471,7 @@ def test_table_1(
     simulator: Simulator, sizes: tuple[int, ...], published: float, known: float
 ) -> None:
     """Rounds to reach all: their 95 % interval meets what 000, Table 1 has, give or take 5 %,
-    and what PROTOCOLS 1 has, by 2 %."""
+    and what the table's formulas give (`known`), by 2 %."""
     setting = Setting(communities=chain(sizes), success=0.85)
     _, low, high = bounds(simulator.simulate(setting, simulator.runs, 9, 0).rounds_to_reach_all)
     assert high - low < 0.1 * published, "too few runs to tell"

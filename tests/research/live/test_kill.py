@@ -1,4 +1,4 @@
-"""Kill -9 of two processes out of five: the others go on (issue 2, must hold)."""
+"""Kill -9 of two processes out of five: the others go on."""
 
 import asyncio
 
@@ -38,7 +38,7 @@ def test_the_others_keep_receiving(outcome: Outcome) -> None:
     assert outcome.kill is not None
     at_once, later = outcome.kill["reception_after"], outcome.kill["reception_after_tables"]
     assert outcome.kill["events_after"] == 220
-    # 40 % of each table is dead at first: what that costs, repair brings (issue 14)
+    # 40 % of each table is dead at first: what that costs, repair brings
     assert set(at_once.values()) == set(later.values()) == {1.0}
 
 

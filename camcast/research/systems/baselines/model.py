@@ -101,7 +101,9 @@ def _group(setting: Baseline) -> Prediction:
     n = setting.processes
     fan_out = setting.fan_out(setting.cluster_size) + setting.fan_out_between
     # half a process less, so that rounding up gives this fan-out and not one more
-    c = min(100.0, max(-10.0, min(fan_out, n - 1) - log(n) - 0.5))  # [Parameters.c] its range
+    c = min(
+        100.0, max(-10.0, min(fan_out, n - 1) - log(n) - 0.5)
+    )  # [camcast.Parameters.c] its range
     community = Community(size=n, parameters=Parameters(c=c))
     return predict(
         Setting(

@@ -21,7 +21,7 @@ from camcast.vocabulary.topics import Topic
 
 V = TypeVar("V", bool, bool | None)
 
-# chosen: topics, of which peers may publish any number (G5). Audiences of events need no bound:
+# chosen: topics, of which peers may publish any number. Audiences of events need no bound:
 # each event that is gossiped has one at a time, of its level, which is forgotten with the event.
 TOPICS_MAX: Final = 1024
 

@@ -35,7 +35,7 @@ class Silence:
         self._last_period = now
 
     def forgive_pause(self, tables: Tables, now: float) -> None:
-        """Begin a period: after a pause of this very process nobody's silence counts (TRUST)."""
+        """Begin a period: after a pause of this very process nobody's silence counts."""
         paused = now - self._last_period - self._period_seconds
         self._last_period = now
         if paused > 2 * self._period_seconds:

@@ -45,7 +45,7 @@ from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.topics import ROOT, Topic
 
-HERALDS_MAX: Final = 4096  # chosen: heralds without their events; a bound, as peers send them (G5)
+HERALDS_MAX: Final = 4096  # chosen: heralds without their events; a bound, as peers send them
 # chosen: events gossiped at a time, with as many audiences; a bound, as peers send them. Measured:
 # 4 MB in all for tables of 40 lines.
 BUFFERED_MAX: Final = 4096

@@ -31,8 +31,8 @@ from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 # forged, to bury the line or to keep its owner from being believed.
 AHEAD_MAX: Final = 1 << 20
 STAMP_MAX: Final = 1 << 62  # chosen: fits MessagePack's integers, however often it is raised
-PROCESSES_MAX: Final = 1 << 40  # chosen: clamps what a forged count can make of the size [TRUST]
-# chosen: bounds a table of level 1 whatever peers send (G5). Measured: 4 MB of lines that want a
+PROCESSES_MAX: Final = 1 << 40  # chosen: clamps what a forged count can make of the size
+# chosen: bounds a table of level 1 whatever peers send. Measured: 4 MB of lines that want a
 # topic each, 320 MB if each has the largest interest there can be, and its own.
 MEMBERS_MAX: Final = 4096
 

@@ -27,7 +27,7 @@ from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import ROOT, Topic
 
-BUFFERED_MAX: Final = 4096  # chosen: events gossiped at a time; bounds what peers can fill (G5)
+BUFFERED_MAX: Final = 4096  # chosen: events gossiped at a time; bounds what peers can fill
 
 
 class _Rounds(Dissemination):

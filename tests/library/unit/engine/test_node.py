@@ -227,7 +227,7 @@ def test_a_late_event_with_a_wrong_address_gets_no_answer(address: str) -> None:
 
 
 def test_a_malformed_copy_does_not_poison_the_event() -> None:
-    """An id is added to the seen only after the copy has proved good (TRUST, identity)."""
+    """An id is added to the seen only after the copy has proved good."""
     network, [one] = network_of(A)
     good = event_frame(A, A.group)
     bad = bytearray(good)

@@ -350,7 +350,7 @@ def test_when_all_are_dead_the_search_begins_again() -> None:
 def test_when_the_nearest_level_dies_or_leaves_the_search_for_it_begins_again(
     goodbye: bool,
 ) -> None:
-    """A process that has only a farther ancestor keeps looking for the nearer (PROTOCOLS 1)."""
+    """A process that has only a farther ancestor keeps looking for the nearer."""
     bench = Bench()
     bench.start()
     bench.fire("search")
@@ -408,7 +408,7 @@ def test_gone_from_another_topic_is_no_reason_to_forget() -> None:
     assert bench.nearest == (".a.b.c", [1, 2])
 
 
-# -- healing: PROTOCOLS 10 -----------------------------------------------------------------
+# -- healing -------------------------------------------------------------------------------
 
 
 def hour_of_silence(bench: Bench) -> set[str]:

@@ -21,8 +21,6 @@ from camcast.research.workloads.churn import (
 )
 from tests.research.unit.workloads.given_file import assert_refused, written
 
-SHARED = Path(__file__).parents[5] / "shared" / "data"
-
 TOR = """node,up_minute,down_minute
 7,3,5
 7,,2
@@ -193,16 +191,20 @@ def test_a_trace_in_which_nothing_happens_is_refused(tmp_path: Path) -> None:
         load_churn(written(tmp_path, "node,up_minute,down_minute\na,,\n"))
 
 
-# --- the real file, where it is --------------------------------------------------------
+# --- a long trace ------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason=f"the real inputs are not at {SHARED}")
-def test_the_real_file_loads_completely() -> None:
-    trace = load_churn(SHARED / "churn_tor_42d.csv")
-    # the counts are those of SHARED/README.md
-    assert len(trace.sessions) == 42_943
-    assert len({session.node for session in trace.sessions}) == 19_145
-    day = 24 * 60 * 60
-    up = [len(trace.window(n * day, 60).up) for n in range(41)]
-    assert 9_000 < min(up) <= max(up) < 11_000  # "about 10,000 up at once"
-    assert trace.end_seconds == 59_231 * 60
+def test_a_trace_of_many_days_loads_completely(tmp_path: Path) -> None:
+    """A thousand nodes, each up for a day and down for a day, in turn; the last go on up."""
+    day, nodes = 24 * 60, 1_000
+    rows = [
+        f"{node},{start},{start + day if start + day < 41 * day else ''}"
+        for node in range(nodes)
+        for start in range(node % 2 * day, 41 * day, 2 * day)
+    ]
+    trace = load_churn(written(tmp_path, "\n".join(["node,up_minute,down_minute", *rows, ""])))
+    assert len(trace.sessions) == len(rows) == 20_500
+    assert len({session.node for session in trace.sessions}) == nodes
+    up = [len(trace.window((n * day + day // 2) * 60, 60).up) for n in range(40)]
+    assert up == [nodes // 2] * 40
+    assert trace.end_seconds == 40 * day * 60

@@ -13,8 +13,6 @@ from camcast.research.workloads.edge_list import load_edges
 from camcast.research.workloads.publication import WorkloadError
 from tests.research.unit.workloads.given_file import assert_refused, written
 
-SHARED = Path(__file__).parents[5] / "shared" / "data"
-
 
 def test_links_are_read_and_nodes_renumbered(tmp_path: Path) -> None:
     text = "# Directed graph\n# FromNodeId\tToNodeId\n10\t7\r\n\n7 10\n  30 30  \n10\t4000000000\n"
@@ -61,16 +59,17 @@ def test_the_order_of_ids_is_kept(
     assert [(ids[one], ids[other]) for one, other in read] == links
 
 
-@pytest.mark.parametrize(
-    ("name", "nodes", "links"),
-    [("overlay_gnutella08.txt", 6_301, 20_777), ("overlay_as20000102.txt", 6_474, 12_572)],
-)
-def test_the_real_overlays(name: str, nodes: int, links: int) -> None:
-    """6,301 Gnutella peers with 20,777 links; 6,474 autonomous systems, whose 26,467 rows are
-    each link twice (and some loops, which no message takes)."""
-    path = SHARED / name
-    if not path.exists():
-        pytest.skip(f"{path} is not here; the project does without it")
-    overlay = GivenLinks(load_edges(path))
-    assert overlay.nodes == nodes
-    assert overlay.graph(1, 0).links == links
+def ring(nodes: int, *, both_ways: bool) -> str:
+    rows = [f"{node}\t{(node + 1) % nodes}" for node in range(nodes)]
+    if both_ways:
+        rows += [f"{(node + 1) % nodes}\t{node}" for node in range(nodes)]
+        rows += [f"{node}\t{node}" for node in range(0, nodes, 10)]
+    return "# a ring\n" + "\n".join(rows) + "\n"
+
+
+@pytest.mark.parametrize("both_ways", [False, True])
+def test_a_large_overlay_is_read_whole(both_ways: bool, tmp_path: Path) -> None:
+    """Six thousand nodes; a link that the file has twice is one, and no message takes a loop."""
+    overlay = GivenLinks(load_edges(written(tmp_path, ring(6_000, both_ways=both_ways))))
+    assert overlay.nodes == 6_000
+    assert overlay.graph(1, 0).links == 6_000

@@ -9,8 +9,6 @@ import pytest
 from camcast.research.workloads.latency_file import load_latencies
 from tests.research.unit.workloads.given_file import assert_refused, written
 
-SHARED = Path(__file__).parents[5] / "shared" / "data"
-
 MATRIX = """0.0,10.5,2e3
 12.5,0.5,1
 3000,1, 0
@@ -56,12 +54,17 @@ def test_a_bad_file_is_refused_with_its_name_its_line_and_what_is_wrong(
     assert_refused(load_latencies, written(tmp_path, MATRIX.replace(old, new, 1)), line, says)
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason=f"the real inputs are not at {SHARED}")
-def test_the_real_file_loads_completely() -> None:
-    rows = [list(row) for row in load_latencies(SHARED / "latency_planetlab490_ms.csv").rows]
-    between = sorted(rows[i][j] for i in range(490) for j in range(490) if i != j)
-    # the quantiles are those of SHARED/README.md: 19, 135 and 325 ms there and back
+def test_a_large_matrix_loads_completely(tmp_path: Path) -> None:
+    """Hosts on a line, a millisecond from each to the next and one more to leave one's own."""
+    hosts = range(200)
+    text = "".join(
+        ",".join(str(abs(row - column) + (row != column)) for column in hosts) + "\n"
+        for row in hosts
+    )
+    rows = [list(row) for row in load_latencies(written(tmp_path, text)).rows]
+    between = sorted(rows[i][j] for i in hosts for j in hosts if i != j)
     quantiles = [between[int(len(between) * share)] for share in (0.05, 0.5, 0.95)]
-    assert [round(2000 * value) for value in quantiles] == [19, 135, 325]
-    assert all(rows[i][i] == 0 for i in range(490))
+    # of 39,800 pairs of hosts 2 (200 - d) are d apart
+    assert [round(2000 * value) for value in quantiles] == [7, 60, 156]
+    assert all(rows[i][i] == 0 for i in hosts)
     assert [list(column) for column in zip(*rows, strict=True)] == rows

@@ -29,8 +29,6 @@ from tests.research.unit.workloads.given_file import assert_refused, written
 
 Loader = Callable[[Path], Sequence[object]]
 
-SHARED = Path(__file__).parents[5] / "shared" / "data"
-
 POSTS = """id,utc,author,groups,bytes,reply_to
 7,1993-02-22T14:23:51Z,ann,comp.lang.c misc.misc comp.lang.c,10,
 8,1993-02-22T14:22:51Z,bob,comp.lang.c,9000,7
@@ -284,21 +282,33 @@ def test_a_byte_order_mark_and_carriage_returns_change_nothing(tmp_path: Path) -
     assert load_usenet(written(tmp_path, marked)) == plain
 
 
-# --- the real files, where they are ----------------------------------------------------
+# --- long files --------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not SHARED.is_dir(), reason=f"the real inputs are not at {SHARED}")
-def test_the_real_files_load_completely() -> None:
-    posts = load_usenet(SHARED / "events_usenet_1993.csv")
-    quakes = load_earthquakes(SHARED / "events_usgs_2015-04.csv")
-    _, *lines = (SHARED / "topics_usenet.tsv").read_text("utf-8").splitlines()
-    groups = {Topic.parse(line.partition("\t")[0]) for line in lines}
-    topics = {topic for post in posts for topic in post.topics}
-    # the counts are those of SHARED/README.md; 857 groups less two written with a slash
-    assert (len(posts), len(quakes), len(groups)) == (19_463, 9_703, 4_573)
-    assert len({post.publisher for post in posts}) == 8_584
-    assert len(topics) == 857 - 2
-    assert len(topics & groups) == 326
-    assert len({topic for quake in quakes for topic in quake.topics}) == 1_042
-    for workload in (posts, quakes):
+def test_long_files_load_completely(tmp_path: Path) -> None:
+    """Ten thousand posts of 900 authors in 300 groups, each in two; two groups are two others with
+    a slash. Five thousand earthquakes of 50 places. The files are not in the order of time."""
+    names = [f"comp.group{n}" for n in range(298)] + ["comp/group0", "comp/group1"]
+    posts = "".join(
+        f"{n},{at(n)},author{n % 900},{names[n % 300]} comp.group{n % 7},{n},\n"
+        for n in reversed(range(10_000))
+    )
+    quakes = "".join(
+        f"{at(n)},.earthquake.place{n % 50},4.5,10,0,0,q{n},\n" for n in reversed(range(5_000))
+    )
+    head, _, _ = POSTS.partition("\n")
+    read_posts = load_usenet(written(tmp_path, f"{head}\n{posts}"))
+    head, _, _ = QUAKES.partition("\n")
+    read_quakes = load_earthquakes(written(tmp_path, f"{head}\n{quakes}"))
+    assert (len(read_posts), len(read_quakes)) == (10_000, 5_000)
+    assert len({post.publisher for post in read_posts}) == 900
+    assert len({topic for post in read_posts for topic in post.topics}) == 298
+    assert len({topic for quake in read_quakes for topic in quake.topics}) == 50
+    for workload in (read_posts, read_quakes):
         assert all(a.at_seconds <= b.at_seconds for a, b in pairwise(workload))
+
+
+def at(number: int) -> str:
+    """Return a time of 1993, a minute after that of the number before."""
+    day, minute = divmod(number, 24 * 60)
+    return f"1993-02-{day + 1:02}T{minute // 60:02}:{minute % 60:02}:00Z"

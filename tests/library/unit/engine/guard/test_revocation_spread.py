@@ -51,7 +51,7 @@ def test_a_revoked_member_is_refused_everywhere_within_half_a_minute() -> None:
     world.publish(eve, SOCCER, b"before", 10.0)
     assert len({id(node) for node in world.got(b"before")}) == 13
     signatures_of(world.nodes[5]).take_revocations(lists(1, SERIAL), 0.0)
-    world.run(30)  # [issue 15] from when one member has it
+    world.run(30)  # [docs/security.md] from when one member has it
     late = world.member(ADA, SOCCER)
     world.run(30)
     for node in world.nodes:
@@ -84,7 +84,7 @@ def test_a_revoked_member_is_out_of_all_tables_within_half_a_minute(membership: 
     others = [node for node in world.nodes if node is not eve]
     assert any(knows(node, eve) for node in others)
     signatures_of(others[5]).take_revocations(lists(1, SERIAL), 0.0)
-    world.run(30)  # [issue 15]
+    world.run(30)  # [docs/security.md]
     for _ in range(20):
         assert [node for node in others if knows(node, eve)] == []
         world.run(3)

@@ -256,7 +256,7 @@ def test_a_have_that_was_late_makes_no_member_younger(world: RepairWorld) -> Non
 
 
 def test_many_new_streams_do_not_make_repair_talk_without_end(world: RepairWorld) -> None:
-    """200 publishers of one event a second: at most 32 kB of `Have` a second and node (issue 14),
+    """200 publishers of one event a second: at most 32 kB of `Have` a second and node,
     once what may be said at once was said."""
     nodes = list(members(world, *[A] * 6))
     said: dict[str, int] = {}
