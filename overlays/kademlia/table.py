@@ -98,9 +98,11 @@ def _reachable(ip: str) -> IPv4Address | None:
 
 
 def usable(address: Endpoint, told_by: str | None = None) -> bool:
-    """Return whether datagrams may go to `address`, which a node at the IP `told_by` has named.
+    """Return whether datagrams may go to `address`: whether it is a host's, with a port.
 
-    Only a node on loopback may name an address on loopback.
+    `told_by` is the IP of the node that has named the address; only a node on loopback may name an
+    address on loopback. With None nobody has named it: it is the user's, or the address that a
+    datagram came from, and may be on loopback.
     """
     ip, port = address
     if not (0 < port < 65_536) or (parsed := _reachable(ip)) is None:

@@ -27,7 +27,7 @@ from attrs import define, field, frozen
 
 from camcast.doors.plugs import find_protocol, membership_for
 from camcast.doors.protocol import Protocol
-from camcast.observe.trace_reading import Member, Published, Reading
+from camcast.observe.trace_reading import Delivery, Member, Published, Reading
 from camcast.research.scenarios.base import BaseScenario
 from camcast.research.scenarios.live import Scenario
 from camcast.research.systems.camcast.reception import Level, predict
@@ -90,6 +90,8 @@ class Summary:
 
 @define
 class _Tally:
+    """What was expected in a community, and what arrived; `latencies` are in milliseconds."""
+
     expected: int = 0
     received: int = 0
     events: int = 0
@@ -97,6 +99,29 @@ class _Tally:
     lost_told: int = 0
     hops: int = 0
     latencies: list[float] = field(factory=list)
+
+    def add_event(
+        self,
+        reading: Reading,
+        event: str,
+        published: float,
+        receivers: Sequence[str],
+        delivered: Mapping[str, Delivery],
+    ) -> None:
+        """Count an event that these nodes are to receive."""
+        lost = 0
+        for node in receivers:
+            delivery = delivered.get(node)
+            if delivery is None:
+                lost += 1
+                self.lost_told += reading.told_missed(node, event)
+            else:
+                self.hops += delivery.hops
+                self.latencies.append(1000 * (delivery.when - published))
+        self.expected += len(receivers)
+        self.received += len(receivers) - lost
+        self.events += 1
+        self.complete += not lost
 
 
 def summarise(
@@ -216,38 +241,37 @@ def views_over_time(
 
 
 def _tally(reading: Reading, published: dict[str, Published]) -> defaultdict[str, _Tally]:
+    """Count, by community, who was to receive the events, and who did.
+
+    An event is for the communities of its topic and of all topics above. In each of these it is
+    expected at every member that has joined by the time of publication, has not left by then, does
+    not crash later, wants it, and is not its publisher. An event that is expected nowhere in a
+    community is none of that community's events.
+    """
     tallies: defaultdict[str, _Tally] = defaultdict(_Tally)
     members = _by_join(reading)
     for event, publish in published.items():
         delivered = reading.deliveries.get(event, {})
         for topic in levels(publish.topic):
-            joined, here = members.get(topic, ([], []))
-            expected = received = 0
-            tally = tallies[topic]
-            for member in here[: bisect_right(joined, publish.when)]:
-                if (
-                    member.node == publish.node
-                    or member.left <= publish.when
-                    or member.node in publish.unwanted_by
-                ):
-                    continue
-                expected += 1
-                delivery = delivered.get(member.node)
-                if delivery is None:
-                    tally.lost_told += reading.told_missed(member.node, event)
-                else:
-                    received += 1
-                    tally.hops += delivery.hops
-                    tally.latencies.append(1000 * (delivery.when - publish.when))
-            if expected:
-                tally.expected += expected
-                tally.received += received
-                tally.events += 1
-                tally.complete += received == expected
+            joined, survivors = members.get(topic, ([], []))
+            before = survivors[: bisect_right(joined, publish.when)]
+            receivers = [member.node for member in before if _is_for(publish, member)]
+            if receivers:
+                tallies[topic].add_event(reading, event, publish.when, receivers, delivered)
     return tallies
 
 
+def _is_for(publish: Published, member: Member) -> bool:
+    """Return whether a member that joined before an event's publication is to receive it."""
+    return (
+        member.node != publish.node
+        and member.left > publish.when
+        and member.node not in publish.unwanted_by
+    )
+
+
 def _by_join(reading: Reading) -> dict[str, tuple[list[float], list[Member]]]:
+    """Return the members of each community that did not crash, by when they joined, and when."""
     members: dict[str, list[Member]] = defaultdict(list)
     for member in sorted(reading.members.values(), key=lambda m: m.joined):
         if member.crashed == math.inf:

@@ -19,7 +19,7 @@ import pytest
 from numpy.typing import NDArray
 
 from camcast import Community, CommunitySettings, Parameters, Received
-from camcast.doors.plugs import PROTOCOL_GROUP, find_protocol, installed
+from camcast.doors.plugs import PROTOCOL_GROUP, find_protocol
 from camcast.research.systems.baselines import population as baselines
 from camcast.research.systems.baselines.setting import baseline
 from camcast.research.systems.camcast import population
@@ -32,6 +32,7 @@ from camcast.vocabulary.topics import ROOT, Topic
 from tests.library.live.communities import managers
 from tests.patience import PATIENCE_SECONDS
 from tests.protocol_fleet import AB, TOPICS, A, X
+from tests.shipped_plugs import shipped
 
 # -- a dozen -------------------------------------------------------------------------------------
 
@@ -46,7 +47,7 @@ OPTIONS: dict[str, dict[str, object]] = {
 CERTAIN = CommunitySettings(c=8, a=3.0, p_sel=1.0, search_seconds=0.1, check_seconds=0.3)
 
 
-@pytest.mark.parametrize("protocol", installed(PROTOCOL_GROUP))
+@pytest.mark.parametrize("protocol", shipped(PROTOCOL_GROUP))
 def test_a_dozen_processes(protocol: str) -> None:
     """All who are interested get what comes once they are linked, once each, nobody else gets
     anything, and nothing is left behind: warnings are errors."""

@@ -10,10 +10,11 @@ from typing import Any
 import attrs
 import pytest
 
-from camcast.doors.plugs import PROTOCOL_GROUP, find_protocol, installed
+from camcast.doors.plugs import PROTOCOL_GROUP, find_protocol
 from camcast.research.papers.protocol_comparison import Cost
 from camcast.research.systems.registry import SYSTEMS
 from tests.camcast_command import Capture, answer, camcast, refusal
+from tests.shipped_plugs import shipped
 
 NAMES = ("broadcast", "multicast", "percolation")
 SMALL = ["--events", 3, "--members-max", 2, "--workers", 1]
@@ -88,7 +89,7 @@ def test_a_target_out_of_reach_is_exit_code_1(capfd: Capture) -> None:
 
 def test_every_protocol_has_efforts_that_rise() -> None:
     """And each is one that the protocol, or a community, takes."""
-    assert sorted(SYSTEMS) == installed(PROTOCOL_GROUP)
+    assert sorted(SYSTEMS) == shipped(PROTOCOL_GROUP)
     for name, efforts in ((name, system.efforts) for name, system in SYSTEMS.items()):
         raised = [tuple(effort.values()) for effort in efforts]
         assert raised == sorted(set(raised))

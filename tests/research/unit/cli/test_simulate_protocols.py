@@ -9,9 +9,10 @@ from typing import Any
 import attrs
 import pytest
 
-from camcast.doors.plugs import PROTOCOL_GROUP, installed
+from camcast.doors.plugs import PROTOCOL_GROUP
 from camcast.research.systems.registry import SYSTEMS
 from tests.camcast_command import Capture, answer, camcast
+from tests.shipped_plugs import shipped
 
 COMPARED = tuple(name for name in SYSTEMS if name != "camcast")
 BASELINES = ("broadcast", "multicast", "hierarchical")  # (a) to (c) of section 4.2
@@ -120,7 +121,7 @@ def test_where_the_model_ends_the_simulation_goes_on(
 
 @pytest.mark.parametrize("command", ["simulate population", "simulate chain", "model"])
 def test_camcast_is_a_protocol_too(command: str, capfd: Capture) -> None:
-    assert installed(PROTOCOL_GROUP) == sorted(["camcast", *COMPARED])
+    assert shipped(PROTOCOL_GROUP) == sorted(["camcast", *COMPARED])
     options = [
         *command.split(),
         "--sizes",

@@ -18,7 +18,7 @@ import attrs
 import pytest
 
 from camcast.cli.app import app
-from camcast.doors.plugs import PROTOCOL_GROUP, installed
+from camcast.doors.plugs import PROTOCOL_GROUP
 from camcast.research.papers import hpmcast_paper
 from camcast.research.papers.all_papers import CAMCAST, DAMULTICAST, HPMCAST, PAPERS
 from camcast.research.papers.camcast_setting import CamcastPlan
@@ -30,6 +30,7 @@ from camcast.research.sweeps import SweepError
 from camcast.research.systems.registry import SYSTEMS
 from tests.camcast_command import Capture, refusal
 from tests.research.unit.papers.page import Page
+from tests.shipped_plugs import shipped
 
 PAPER_OF_PROTOCOL = {
     **dict.fromkeys(("camcast", "broadcast", "multicast", "hierarchical"), "camcast"),
@@ -61,7 +62,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_protocol_has_a_paper_and_every_paper_protocols() -> None:
     assert {name: system.papers[0] for name, system in SYSTEMS.items()} == PAPER_OF_PROTOCOL
-    assert sorted(SYSTEMS) == installed(PROTOCOL_GROUP)
+    assert sorted(SYSTEMS) == shipped(PROTOCOL_GROUP)
     assert {paper for system in SYSTEMS.values() for paper in system.papers} == set(PAPERS)
 
 

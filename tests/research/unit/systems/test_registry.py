@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from camcast.doors.plugs import PROTOCOL_GROUP, find_protocol, installed
+from camcast.doors.plugs import PROTOCOL_GROUP, find_protocol
 from camcast.research.population.outcome import Outcome, joined
 from camcast.research.systems.camcast.setting import Setting, chain
 from camcast.research.systems.registry import SYSTEMS, Simulator, System, find_system
@@ -17,12 +17,13 @@ from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import ROOT, Topic
 from tests.camcast_command import Capture, answer, camcast
 from tests.python_process import output_of
+from tests.shipped_plugs import shipped
 
 A, AB, X = map(Topic.parse, (".a", ".a.b", ".x"))
 
 
 def test_every_protocol_of_ours_has_a_record_whose_parts_exist() -> None:
-    assert sorted(SYSTEMS) == installed(PROTOCOL_GROUP)
+    assert sorted(SYSTEMS) == shipped(PROTOCOL_GROUP)
     for system in SYSTEMS.values():
         named = [simulator.simulate for simulator in system.simulators.values()]
         assert all(callable(resolve_name(part)) for part in (system.setting, system.model, *named))
