@@ -141,7 +141,7 @@ def make_local_group(
     )
 
 
-def _tell_missed(process: ProcessContext, group: GroupId, missed: Missed, now: float) -> None:
+def _tell_missed(process: ProcessContext, group: GroupId, missed: Missed) -> None:
     first, count = EventId(missed.stream, missed.first), missed.last - missed.first + 1
     process.outbox.tells.append(Tell(group, missed))
-    process.recorder.tell(Happening("missed", group, count=count, event=str(first)), now)
+    process.recorder.tell(Happening("missed", group, count=count, event=str(first)))

@@ -355,11 +355,11 @@ class Node:
                 self._tell_all_neighbours(now)
             if self.liveness.paused_seconds > paused:
                 seconds = self.liveness.paused_seconds - paused
-                self.recorder.tell(Happening("paused", seconds=seconds), now)
+                self.recorder.tell(Happening("paused", seconds=seconds))
             if self.liveness.isolated is not was_isolated:
                 count = self.liveness.watched()
                 kind: HappeningKind = "healed" if was_isolated else "isolated"
-                self.recorder.tell(Happening(kind, count=count), now)
+                self.recorder.tell(Happening(kind, count=count))
         elif token.kind is Kind.DISCOVERY:
             self.discovery.wake(token.name, now)
         elif token.kind is Kind.SECURITY:
@@ -421,7 +421,7 @@ class Node:
         seconds = self.clock.step(now, wall)
         if not seconds:
             return False
-        self.recorder.tell(Happening("clock_set", seconds=seconds), now)
+        self.recorder.tell(Happening("clock_set", seconds=seconds))
         self.guard.on_clock_set(now)
         for local_group in self.local_groups:
             if local_group.repair is not None:
@@ -584,7 +584,7 @@ class Node:
             local_group.unanswered = finding if finding.unknown else None
             if finding.unknown and not local_group.joined:
                 asked = (*finding.unreachable, *finding.ignorant)
-                self.recorder.tell(Happening("unanswered", topic.group, addresses=asked), now)
+                self.recorder.tell(Happening("unanswered", topic.group, addresses=asked))
             membership = local_group.membership
             if finding.unknown:
                 self._retry(local_group)
@@ -596,7 +596,7 @@ class Node:
                 if finding.size is not None:
                     membership.contacts_found((), now, finding.size)
             self._tell_neighbours(local_group, now)
-        self.recorder.tell(Happening("found", topic=topic, count=len(contacts)), now)
+        self.recorder.tell(Happening("found", topic=topic, count=len(contacts)))
         if contacts:
             for table in self._groups.tables():
                 table.contacts_found(topic, contacts, now)
@@ -607,7 +607,7 @@ class Node:
         while outbox.seeks or outbox.findings:
             seeks, outbox.seeks = outbox.seeks, []
             for seek in seeks:
-                self.recorder.tell(Happening("seek", topic=seek.topic), now)
+                self.recorder.tell(Happening("seek", topic=seek.topic))
                 self.discovery.seek(seek.topic, seek.wanted, now)
             findings, outbox.findings = outbox.findings, []
             for finding in findings:
@@ -616,7 +616,7 @@ class Node:
         if joined:
             self._joining = [p for p in self._joining if not p.joined]
             for local_group in joined:
-                self.recorder.tell(Happening("joined", local_group.topic.group), now)
+                self.recorder.tell(Happening("joined", local_group.topic.group))
                 for link in local_group.links:
                     link.start(now)
                 local_group.dissemination.start(now)
@@ -638,7 +638,7 @@ class Node:
         self.liveness.close(local_group.topic.group, now)
         local_group.membership.leave(now)
         self._tell_neighbours(local_group, now)
-        self.recorder.tell(Happening("left", local_group.topic.group), now)
+        self.recorder.tell(Happening("left", local_group.topic.group))
 
     def _retry(self, local_group: LocalGroup) -> None:
         """Ask the discovery again after a while, by a timer of the node's own."""
@@ -676,6 +676,6 @@ class Node:
             kind: HappeningKind = "peer_seen" if there else "peer_gone"
             silent = not there and contact.peer in self.liveness.given_up
             group = local_group.topic.group
-            self.recorder.tell(Happening(kind, group, contact=contact, silent=silent), now)
+            self.recorder.tell(Happening(kind, group, contact=contact, silent=silent))
             local_group.dissemination.neighbour_changed(contact, there, now)
         changes.clear()

@@ -46,12 +46,13 @@ class Recorder:
         self._outbox = outbox
         self._community_of = community_of
         self._control_due = CONTROL_SECONDS
+        outbox.tell = self.tell
         if trace is not None:
             outbox.control_bytes = {}
             trace.on_failure = self._note_failure
             self.on_batch = trace.record_batch if ring is None else _both(ring, trace.record_batch)
 
-    def tell(self, happening: Happening, now: float) -> None:
+    def tell(self, happening: Happening) -> None:
         """Count and trace what happened to this process; the driver takes it from the outbox."""
         kind, count = PROCESS_KINDS[happening.kind], happening.count
         for counter in kind.counters:
@@ -64,7 +65,7 @@ class Recorder:
             elif happening.topic is not None:
                 community = happening.topic.name
             peer, event = b"" if contact is None else contact.peer, happening.event
-            size = count if event else 0
+            now, size = self._outbox.now, count if event else 0
             self.trace.record(now, kind.trace, community, (peer,), event=event, size=size)
         if self._outbox.happenings is not None:
             self._outbox.happenings.append(happening)

@@ -153,7 +153,8 @@ class VirtualNetwork:
         del self.processes[process.me.address]
         process.datagrams.crash()
         process.node.recorder.record_control(self.now)
-        process.node.recorder.tell(Happening("crashed"), self.now)
+        process.node.outbox.now = self.now
+        process.node.recorder.tell(Happening("crashed"))
 
     def pause(self, process: Process) -> None:
         """Pause a process, as SIGSTOP does: frames, datagrams and timers wait for it."""

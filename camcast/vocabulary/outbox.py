@@ -14,7 +14,7 @@ import msgspec
 from camcast.vocabulary import messages
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import Missed
-from camcast.vocabulary.happenings import PROCESS_KINDS, Happening, HappeningKind
+from camcast.vocabulary.happenings import Happening, HappeningKind
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind, control_head, encode_control
@@ -108,12 +108,13 @@ class Outbox:
 
     __slots__ = (
         *("control_bytes", "deliveries", "findings", "happenings", "now", "seeks", "sends"),
-        *("tells", "vouch", "wakes"),
+        *("tell", "tells", "vouch", "wakes"),
     )
 
     def __init__(self) -> None:
         self.now = 0.0
-        """The time of the input that the node takes: what it sends is vouched for at this time."""
+        """The time of the input that the node takes: what it sends is vouched for at this time, and
+        what happens is told with it."""
         self.sends: list[Send] = []
         self.wakes: list[Wake] = []
         self.deliveries: list[Deliver] = []
@@ -122,6 +123,8 @@ class Outbox:
         self.findings: list[Finding] = []
         self.happenings: list[Happening] | None = None
         """A list if the driver hands happenings to subscribers, else None."""
+        self.tell: Callable[[Happening], None] | None = None
+        """Takes what happens, at once; it is the recorder's."""
         self.control_bytes: dict[GroupId, int] | None = None
         """The bytes of all control copies so far, by the sending group; None: not counted."""
         self.vouch: Vouch | None = None
@@ -204,11 +207,9 @@ class ControlOutlet:
         count: int = 0,
         addresses: tuple[str, ...] = (),
     ) -> None:
-        """Tell what happened to this group, if the driver wants to know; none of it is traced."""
-        if self._outbox.happenings is not None:
-            assert PROCESS_KINDS[kind].trace is None, "told by the recorder, which traces it"
-            happening = Happening(kind, self._group, topic, addresses=addresses, count=count)
-            self._outbox.happenings.append(happening)
+        """Tell what happened to this group."""
+        if self._outbox.tell is not None:
+            self._outbox.tell(Happening(kind, self._group, topic, None, addresses, count))
 
     def seek(self, topic: Topic, wanted: int) -> None:
         """Ask for contacts in a community; they arrive as `contacts_found`."""

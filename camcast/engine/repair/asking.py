@@ -250,7 +250,7 @@ class GivingUp:
         context: RepairContext,
         news: News,
         history: History,
-        tell_missed: Callable[[Missed, float], None],
+        tell_missed: Callable[[Missed], None],
     ) -> None:
         self.told_missed = 0
         """The events that were given up, and of which subscribers were told."""
@@ -291,7 +291,7 @@ class GivingUp:
             if in_my_time or (lived_longer and first > 1):
                 self.told_missed += stop - first
                 group = self._context.community.group
-                self._tell_missed(Missed(stream, group, first, stop - 1), now)
+                self._tell_missed(Missed(stream, group, first, stop - 1))
         known.floor = out_of_reach
         self._news.add_change(stream, known, now)
 

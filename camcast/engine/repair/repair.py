@@ -74,7 +74,7 @@ class Repair(Repairs):
         context: RepairContext,
         nonces: Nonces,
         send_again: SendAgain,
-        tell_missed: Callable[[Missed, float], None],
+        tell_missed: Callable[[Missed], None],
     ) -> None:
         self._context = context
         self._haves = haves = Haves(context, nonces)

@@ -165,7 +165,7 @@ def what_the_trace_of_a_process_has(story: Story) -> None:
 def tell_missed(story: Story, node: Node, missed: Missed) -> None:
     first, count = EventId(missed.stream, missed.first), missed.last - missed.first + 1
     happening = Happening("missed", AB.group, count=count, event=str(first))
-    node.recorder.tell(happening, story.world.now)
+    node.recorder.tell(happening)
 
 
 def test_the_trace_has_what_is_written(caplog: pytest.LogCaptureFixture) -> None:
@@ -215,7 +215,7 @@ def test_a_kind_is_a_row_and_nothing_else(
     story.node.outbox.happenings = []
     reporter = Reporter(story.node, lambda _, change: changes.append(change), recent)
     full: Any = "archive_full"
-    story.node.recorder.tell(Happening(full, AB.group, count=3), NOW)
+    story.node.recorder.tell(Happening(full, AB.group, count=3))
     reporter.take(story.node.outbox.happenings, NOW)
     [logged] = story.lines()
     assert (logged.levelname, logged.getMessage()) == ("WARNING", ".a.b is full of 3")
@@ -239,7 +239,7 @@ def test_counters_count_what_the_trace_has() -> None:
     world.inject(nodes[4].me.address, frame_of(batch, AB.group, nodes[2].me.peer))
     world.run(10.0)
     missed = Happening("missed", AB.group, count=4, event=f"{PEER.peer.hex()}-1-3")
-    world.do(nodes[1], lambda node, now: node.recorder.tell(missed, now))
+    world.do(nodes[1], lambda node, now: node.recorder.tell(missed))
     traced: Counter[str] = Counter()
     for one in sink.records:
         traced[one.kind] += one.size if one.kind == "missed" else 1
