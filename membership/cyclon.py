@@ -36,7 +36,7 @@ in-degree changes, and the newcomer has the mean in-degree at once.
 
 *Isolation and healing.* A process that did not answer goes to a *cold list*
 (`camcast.vocabulary.cold_list`). Every `probe_seconds` a process shuffles with some processes of
-its cold list, and every `seek_seconds` with one that the discovery names: an answer joins the
+its cold list, and every `SEEK_SECONDS` with one that the discovery names: an answer joins the
 halves of a healed partition, and communities that were founded twice. A process whose view is empty
 joins again.
 
@@ -71,7 +71,7 @@ from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.peers import PeerTable
 from camcast.vocabulary.streams import jittered
-from membership.first_contacts import AskingMembership
+from membership.first_contacts import ANSWER_SECONDS, AskingMembership
 
 AGE_MAX: Final = 2**16  # chosen: 18 hours of periods; what is clamped is the oldest anyway
 VIEW_MAX: Final = 200  # chosen: ten times the default; bounds what a user may set
@@ -129,6 +129,12 @@ class Bye(Message, tag=6, frozen=True):
     """The sender has left the community."""
 
 
+# chosen, since the paper's value was not found: at least the average path length, which is
+# ln N / ln view = 4.6 in a random graph of 10^6 processes and the default view, so that a walk can
+# end at any process
+WALK_STEPS: Final = 5
+
+
 @frozen(kw_only=True)
 class CyclonOptions:
     """The parameters of Cyclon. Raises `ValueError` for a value outside its range."""
@@ -144,9 +150,6 @@ class CyclonOptions:
     """The period. chosen: dead processes are out of all views after some 20 periods; as long as
     SCAMP's period of heartbeats, at a tenth of the records"""
 
-    answer_seconds: float = field(default=0.4, validator=validators.gt(0))
-    """How long a contact or partner has to answer before the next attempt. chosen: as SCAMP"""
-
     watched: int = field(default=3, validator=[validators.ge(0), validators.le(VIEW_MAX)])
     """How many processes of the view get heartbeats. chosen: a random graph with 3 arcs a process
     is connected, and each shuffle changes the arcs"""
@@ -154,17 +157,6 @@ class CyclonOptions:
     suspect_after: int = field(default=3, validator=validators.ge(1))
     """Silent periods until a watched process is suspect, and other processes are asked about it.
     chosen: as SCAMP"""
-
-    walk_steps: int = field(default=5, validator=[validators.ge(0), validators.le(STEPS_MAX)])
-    """Length of a newcomer's walks. chosen, since the paper's value was not found: at least the
-    average path length, which is ln N / ln view = 4.6 in a random graph of 10^6 processes and the
-    default view, so that a walk can end at any process"""
-
-    probe_seconds: float = field(default=5.0, validator=validators.gt(0))
-    """How often some processes of the cold list are tried again. chosen: as SCAMP"""
-
-    seek_seconds: float = field(default=60.0, validator=validators.gt(0))
-    """How often the discovery is asked for members in quiet times. chosen: as SCAMP's leases"""
 
     def __attrs_post_init__(self) -> None:
         if self.shuffle > self.view:
@@ -186,7 +178,7 @@ class Cyclon(AskingMembership):
     def __init__(self, context: MembershipContext, options: CyclonOptions) -> None:
         self.refused = 0
         """Joins that were refused because of too many walks in one period."""
-        super().__init__(context, options, Join(), options.shuffle_seconds)
+        super().__init__(context, options.suspect_after, Join(), options.shuffle_seconds)
         self._options = options
         self._watched: dict[PeerId, int] = {}  # since which period; the earliest comes first
         self._view = PeerTable(context.watch)
@@ -277,7 +269,7 @@ class Cyclon(AskingMembership):
             return
         self._walks_left -= self._options.view
         for _ in range(self._options.view):
-            self._walk(newcomer, self._options.walk_steps, now)
+            self._walk(newcomer, WALK_STEPS, now)
 
     def _walk(self, newcomer: Contact, steps: int, now: float) -> None:
         """Take a step of a walk, or end it here."""
@@ -333,7 +325,7 @@ class Cyclon(AskingMembership):
         request = Shuffle(number, entries, self._estimate.encode(now))
         self._exchanges[number] = _Exchange(partner, request)
         self._outlet.send([partner], request)
-        self._outlet.wake(self._options.answer_seconds, "again", number)
+        self._outlet.wake(ANSWER_SECONDS, "again", number)
 
     def _on_shuffle(self, source: Contact, request: Shuffle, now: float) -> None:
         self._become_member(now)  # the partner holds this process

@@ -16,9 +16,9 @@ once by as many processes as it holds itself, and need not wait until they look 
 a random entry makes room, tables stay a uniform choice of the members.
 
 *Refreshing.* From time to time the whole table is drawn anew: when the number of changes since the
-last time (entries that fell silent or said goodbye, and greetings) is 2 · `stale_share` of the
+last time (entries that fell silent or said goodbye, and greetings) is 2 · `STALE_SHARE` of the
 table, so that half of that share is out of date on average. So the interval follows the rate of
-change, within [refresh_seconds_min, refresh_seconds_max].
+change, within [`REFRESH_SECONDS_MIN`, `REFRESH_SECONDS_MAX`].
 
 *Checking.* The process's liveness service (`camcast.doors.liveness`) sends every process of the
 table a heartbeat each `check_seconds`. A process that does not answer is suspect; if other
@@ -87,6 +87,11 @@ class Place(Message, tag=5, frozen=True):
 DECODER: Final[Decoder[Message]] = Decoder(Greeting | Holding | Goodbye | Release | Place)
 
 
+REFRESH_SECONDS_MIN: Final = 5.0  # chosen: a look-up mostly takes less than two
+REFRESH_SECONDS_MAX: Final = 120.0  # chosen: probes replace as many entries in that time
+STALE_SHARE: Final = 0.05  # chosen: of a table, out of date on average; half an entry of ten
+
+
 @frozen(kw_only=True)
 class DhtOptions:
     """The parameters of the tables. Raises `ValueError` for a value outside its range."""
@@ -97,24 +102,8 @@ class DhtOptions:
     check_seconds: float = field(default=2.0, validator=validators.gt(0))
     """Period of the checks. chosen: a crash is noticed within ten seconds, as in SCAMP."""
 
-    refresh_seconds_min: float = field(default=5.0, validator=validators.gt(0))
-    """Shortest time between two refreshes. chosen: a look-up mostly takes less than two."""
-
-    refresh_seconds_max: float = field(default=120.0, validator=validators.gt(0))
-    """Longest time between two refreshes. chosen: probes replace as many entries in that time."""
-
     probe_seconds: float = field(default=10.0, validator=validators.gt(0))
     """How often one random member is sought. chosen: islands merge within two such periods."""
-
-    stale_share: float = field(default=0.05, validator=[validators.gt(0), validators.le(1)])
-    """Share of a table that is out of date on average. chosen: half an entry of ten."""
-
-    def __attrs_post_init__(self) -> None:
-        if self.refresh_seconds_max < self.refresh_seconds_min:
-            raise ValueError(
-                f"refresh_seconds_max={self.refresh_seconds_max} is below"
-                f" refresh_seconds_min={self.refresh_seconds_min}"
-            )
 
 
 def expected_view(options: DhtOptions, size: float) -> float:
@@ -183,7 +172,7 @@ class DhtTable(Membership):
         """See `Membership`; also called when a member writes to this process before that."""
         first, self._joined = not self._joined, True
         self._refreshed = now
-        self._patience = jittered(self._options.refresh_seconds_min, self._rng)
+        self._patience = jittered(REFRESH_SECONDS_MIN, self._rng)
         self._next_probe = now + jittered(self._options.probe_seconds, self._rng)
         for contact in contacts:
             self._enter(contact, now)
@@ -334,7 +323,7 @@ class DhtTable(Membership):
     def _replace(self, found: list[Contact], now: float) -> None:
         """Replace the table by members that a look-up found, and fill it up with old entries."""
         self._changes, self._refreshed = 0, now
-        self._patience = jittered(self._options.refresh_seconds_max, self._rng)
+        self._patience = jittered(REFRESH_SECONDS_MAX, self._rng)
         if not found:
             return
         kept = {contact.peer: contact for contact in found[: self._wanted]}
@@ -351,9 +340,9 @@ class DhtTable(Membership):
 
     def _refresh_is_due(self, now: float) -> bool:
         """Say whether enough has changed, or enough time passed, since the last refresh."""
-        elapsed, options = now - self._refreshed, self._options
-        changed = self._changes >= max(1.0, 2 * options.stale_share * len(self._table))
-        return elapsed >= self._patience or (changed and elapsed >= options.refresh_seconds_min)
+        elapsed = now - self._refreshed
+        changed = self._changes >= max(1.0, 2 * STALE_SHARE * len(self._table))
+        return elapsed >= self._patience or (changed and elapsed >= REFRESH_SECONDS_MIN)
 
     # -- the period ------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Final, Protocol
+from typing import Final
 
 from typing_extensions import override
 
@@ -23,27 +23,22 @@ from camcast.vocabulary.topics import Topic
 TIMER: Final = "first contact"
 CONTACTS_WANTED: Final = 5  # chosen: as camcast.engine.node
 LONELY_SECONDS: Final = 15.0  # chosen: as SCAMP; a process alone asks the discovery that often
-PAUSE_FIRST: Final = 1.0  # chosen: as SCAMP; doubles with each seek up to `seek_seconds`
+PAUSE_FIRST: Final = 1.0  # chosen: as SCAMP; doubles with each seek up to `SEEK_SECONDS`
+SEEK_SECONDS: Final = 60.0  # chosen: as SCAMP's leases; between two seeks in quiet times
+ANSWER_SECONDS: Final = 0.4  # chosen: as SCAMP; for a contact that was asked
+PROBE_SECONDS: Final = 5.0  # chosen: as SCAMP; between two tries of the cold list
 PROBED: Final = 3  # chosen: most of the cold list is dead; six are tried in ten seconds
 
 
 class FirstContacts:
     """Asks the contacts of one process in turn, and the discovery at intervals."""
 
-    def __init__(
-        self,
-        outlet: ControlOutlet,
-        topic: Topic,
-        request: Message,
-        answer_seconds: float,
-        seek_seconds: float,
-    ) -> None:
-        """Ask each contact with `request`, and the next one after `answer_seconds` in vain.
+    def __init__(self, outlet: ControlOutlet, topic: Topic, request: Message) -> None:
+        """Ask each contact with `request`, and the next one after `ANSWER_SECONDS` in vain.
 
-        In quiet times the discovery is asked every `seek_seconds`.
+        In quiet times the discovery is asked every `SEEK_SECONDS`.
         """
         self._outlet, self._topic, self._request = outlet, topic, request
-        self._answer_seconds, self._seek_seconds = answer_seconds, seek_seconds
         self._contacts: list[Contact] = []
         self._attempt = 0
         self._next_seek = 0.0
@@ -72,7 +67,7 @@ class FirstContacts:
             self._pause = min(self._pause, LONELY_SECONDS)
         if now >= self._next_seek:
             self._next_seek = now + self._pause
-            self._pause = min(2 * self._pause, self._seek_seconds)
+            self._pause = min(2 * self._pause, SEEK_SECONDS)
             self._outlet.seek(self._topic, CONTACTS_WANTED)
 
     def _ask_next(self) -> None:
@@ -80,29 +75,9 @@ class FirstContacts:
         self.asking = bool(self._contacts)
         if self.asking:
             self._outlet.send([self._contacts.pop(0)], self._request)
-            self._outlet.wake(self._answer_seconds, TIMER, self._attempt)
+            self._outlet.wake(ANSWER_SECONDS, TIMER, self._attempt)
         else:
             self._outlet.seek(self._topic, CONTACTS_WANTED)
-
-
-class AskingOptions(Protocol):
-    """The options that every `AskingMembership` has."""
-
-    @property
-    def suspect_after(self) -> int:
-        """Silent periods until a watched process is suspect."""
-
-    @property
-    def answer_seconds(self) -> float:
-        """How long a contact that was asked has to answer."""
-
-    @property
-    def probe_seconds(self) -> float:
-        """How often some processes of the cold list are asked again."""
-
-    @property
-    def seek_seconds(self) -> float:
-        """How often the discovery is asked in quiet times."""
 
 
 class AskingMembership(Membership):
@@ -115,23 +90,24 @@ class AskingMembership(Membership):
     def __init__(
         self,
         context: MembershipContext,
-        options: AskingOptions,
+        suspect_after: int,
         request: Message,
         period_seconds: float,
     ) -> None:
-        """Join by sending `request`. Heartbeats and the size estimate have `period_seconds`."""
+        """Join by sending `request`. Heartbeats and the size estimate have `period_seconds`.
+
+        A process that is silent for `suspect_after` periods is suspect.
+        """
         self._me = context.me
         self._topic = context.topic
         self._rng = context.rng
         self._outlet = context.outlet
         self._liveness = context.liveness
-        self._liveness.report_to(self, period_seconds, options.suspect_after * period_seconds)
-        self._contacts = FirstContacts(
-            context.outlet, context.topic, request, options.answer_seconds, options.seek_seconds
-        )
+        self._liveness.report_to(self, period_seconds, suspect_after * period_seconds)
+        self._contacts = FirstContacts(context.outlet, context.topic, request)
         self._estimate = SizeEstimate(context.me.peer, period_seconds, context.certified)
         self._cold = ColdList()
-        self._probe_seconds, self._next_probe = options.probe_seconds, 0.0
+        self._next_probe = 0.0
         self._joined = self._leaving = False
 
     @abstractmethod
@@ -185,14 +161,14 @@ class AskingMembership(Membership):
 
     def _put_on_cold_list(self, contact: Contact, now: float) -> None:
         if not len(self._cold):
-            self._next_probe = now + self._probe_seconds
+            self._next_probe = now + PROBE_SECONDS
         self._cold.put(contact, self._topic, now)
 
     def _probe(self, now: float, *, alone: bool) -> None:
         """Ask some processes of the cold list if it is time; if `alone`, join through them."""
         if not len(self._cold) or now < self._next_probe:
             return
-        self._next_probe = now + self._probe_seconds
+        self._next_probe = now + PROBE_SECONDS
         probed = [cold.contact for cold in self._cold.sample(PROBED, self._rng, now)]
         if alone:
             self._contacts.ask(probed)

@@ -16,7 +16,7 @@ sent.
 
 *Joining* (4.2). The contact takes a newcomer as a neighbour, in place of a random one if its view
 is full, and sends ForwardJoin on random walks along all other links. The process at the end of a
-walk asks the newcomer to be its neighbour, too; the process `passive_walk` steps before the end
+walk asks the newcomer to be its neighbour, too; the process `PASSIVE_WALK` steps before the end
 puts the newcomer into its passive view. A neighbour that is removed to make room is told so
 (Disconnect), and both processes keep each other in their passive views.
 
@@ -37,7 +37,7 @@ answers that it is no neighbour.
 
 *Isolation and healing.* Neighbours that fell silent go to a *cold list*
 (`camcast.vocabulary.cold_list`). Every `probe_seconds` some of them are asked with high priority to
-be neighbours again, which joins the halves of a healed partition. Every `seek_seconds` a process
+be neighbours again, which joins the halves of a healed partition. Every `SEEK_SECONDS` a process
 writes to one that the discovery names; if that one has not met this community
 (`SizeEstimate.is_stranger`), both take each other in like newcomers, so that communities that were
 founded twice become one. A process whose views are both empty joins again.
@@ -67,7 +67,7 @@ from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.messages import Message
 from camcast.vocabulary.peers import PeerTable
 from camcast.vocabulary.streams import jittered
-from membership.first_contacts import AskingMembership
+from membership.first_contacts import ANSWER_SECONDS, AskingMembership
 from membership.hyparview_messages import (
     DECODER,
     Accepted,
@@ -85,6 +85,11 @@ from membership.passive_view import PassiveView
 
 VIEW_MAX: Final = 200  # chosen: as Cyclon's; bounds what a user may set
 STEPS_MAX: Final = 64  # chosen: as SCAMP's walks
+ACTIVE_WALK: Final = 6  # [5.1] ARWL, steps of ForwardJoin and of Shuffle; as in iroh-gossip
+# [5.1] PRWL, steps before the end of ForwardJoin at which the newcomer gets into a passive view
+PASSIVE_WALK: Final = 3
+SHUFFLE_ACTIVE: Final = 3  # [5.1] ka, neighbours in a shuffle; as in iroh-gossip
+SHUFFLE_PASSIVE: Final = 4  # [5.1] kp, processes of the passive view in a shuffle
 ASKED_PERIODS: Final = 10  # chosen: heartbeats after which an answer to a request is too late
 
 
@@ -99,19 +104,6 @@ class HyParViewOptions:
     passive: int = field(default=30, validator=[validators.ge(1), validators.le(VIEW_MAX)])
     """Processes in the passive view. [5.1, as in the same three]"""
 
-    active_walk: int = field(default=6, validator=[validators.ge(0), validators.le(STEPS_MAX)])
-    """Steps of ForwardJoin and of Shuffle (ARWL). [5.1, as in the same three]"""
-
-    passive_walk: int = field(default=3, validator=[validators.ge(0), validators.le(STEPS_MAX)])
-    """Steps before the end of ForwardJoin at which the newcomer gets into a passive view (PRWL).
-    [5.1, as in the same three]"""
-
-    shuffle_active: int = field(default=3, validator=[validators.ge(0), validators.le(VIEW_MAX)])
-    """Neighbours in a shuffle (ka). [5.1, as in iroh-gossip and hashicorp/hyparview]"""
-
-    shuffle_passive: int = field(default=4, validator=[validators.ge(0), validators.le(VIEW_MAX)])
-    """Processes of the passive view in a shuffle (kp). [5.1, as in iroh-gossip]"""
-
     shuffle_seconds: float = field(default=5.0, validator=validators.gt(0))
     """The period of shuffles. chosen: 1.4 records a second; with 7 processes in each shuffle, a
     passive view is replaced in half a minute."""
@@ -122,15 +114,6 @@ class HyParViewOptions:
     suspect_after: int = field(default=3, validator=validators.ge(1))
     """Silent periods until a neighbour is suspect, and others are asked. chosen: as SCAMP"""
 
-    answer_seconds: float = field(default=0.4, validator=validators.gt(0))
-    """How long a process has to answer a request before the next one is asked. chosen: as SCAMP"""
-
-    probe_seconds: float = field(default=5.0, validator=validators.gt(0))
-    """How often cold neighbours are asked again. chosen: as SCAMP"""
-
-    seek_seconds: float = field(default=60.0, validator=validators.gt(0))
-    """How often the discovery is asked for members in quiet times. chosen: as SCAMP's leases"""
-
 
 class HyParView(AskingMembership):
     """The views of one process in one community; see the module's theory of operation."""
@@ -138,10 +121,10 @@ class HyParView(AskingMembership):
     decoder = DECODER
 
     def __init__(self, context: MembershipContext, options: HyParViewOptions) -> None:
-        super().__init__(context, options, Join(), options.heartbeat_seconds)
+        super().__init__(context, options.suspect_after, Join(), options.heartbeat_seconds)
         self._options = options
         self._active = PeerTable(context.watch)
-        self._shuffled_max = options.shuffle_active + options.shuffle_passive + 1
+        self._shuffled_max = SHUFFLE_ACTIVE + SHUFFLE_PASSIVE + 1
         """Processes in a shuffle, its sender included."""
         self._passive = PassiveView(
             context.me.peer, self._active, options.passive, self._shuffled_max, context.rng
@@ -261,13 +244,13 @@ class HyParView(AskingMembership):
         """Make a newcomer a neighbour, and start the walks that find it other neighbours."""
         self._hold(newcomer, now)
         others = [contact for contact in self._active if contact.peer != newcomer.peer]
-        walk = ForwardJoin(self._options.active_walk, self._me.peer)
+        walk = ForwardJoin(ACTIVE_WALK, self._me.peer)
         self._outlet.send(others, walk, reply_to=newcomer)
 
     def _on_forward_join(self, newcomer: Contact, walk: ForwardJoin, now: float) -> None:
         steps = max(0, min(walk.steps, STEPS_MAX))
         onward = self._onward(newcomer.peer, walk.via) if steps else None
-        if steps == self._options.passive_walk:
+        if steps == PASSIVE_WALK:
             self._passive.put((newcomer,))
         if onward is not None:
             passed_on = ForwardJoin(steps - 1, self._me.peer)
@@ -332,7 +315,7 @@ class HyParView(AskingMembership):
         if self._candidate is not None:
             self._attempt += 1
             self._ask(self._candidate, now, high=self._lonely)
-            self._outlet.wake(self._options.answer_seconds, "answer", self._attempt)
+            self._outlet.wake(ANSWER_SECONDS, "answer", self._attempt)
 
     def _on_neighbor(self, source: Contact, sample: bytes, now: float, *, high: bool) -> None:
         self._become_member(now)  # a member wants to hold this process
@@ -396,10 +379,9 @@ class HyParView(AskingMembership):
         partner = self._active.choose(self._rng)
         if partner is None:
             return
-        options = self._options
-        neighbours = self._active.sample(options.shuffle_active, self._rng, partner.peer)
-        others = self._passive.draw(options.shuffle_passive)
-        shuffle = Shuffle(options.active_walk, self._me.peer, (*neighbours, *others))
+        neighbours = self._active.sample(SHUFFLE_ACTIVE, self._rng, partner.peer)
+        others = self._passive.draw(SHUFFLE_PASSIVE)
+        shuffle = Shuffle(ACTIVE_WALK, self._me.peer, (*neighbours, *others))
         self._outlet.send([partner], shuffle)
 
     def _on_shuffle(self, origin: Contact, shuffle: Shuffle, now: float) -> None:

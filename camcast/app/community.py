@@ -58,6 +58,15 @@ class Community(Generic[E]):
     published and received; an event that does not fit the class comes as a `Sent`, or as bytes. The
     process takes part from the first `join`, `subscribe` or `publish` on, until `leave`, or until
     its last subscription has ended and it has stopped publishing.
+
+    Example:
+        ::
+
+            community = manager.community(".soccer.italy")
+            subscription = community.subscribe()
+            await community.ready()
+            await community.publish(b"Goal!")
+            event = await anext(subscription)
     """
 
     def __init__(
@@ -95,6 +104,11 @@ class Community(Generic[E]):
         With `retry` it keeps asking instead, until `timeout`. Raises `NotReady` when that runs out
         (None: never). After an error, or when the call is cancelled, the process no longer tries to
         join, unless another call or a subscription wants it to.
+
+        Args:
+            timeout: Seconds to wait. More: a busy start is waited for. Less: failures are known
+                sooner. None: for ever.
+            retry: Whether to keep asking gateways that do not answer, until `timeout`.
         """
         check_timeout(timeout)
         check_flag("retry", retry)
@@ -139,6 +153,11 @@ class Community(Generic[E]):
 
         Joins first if need be, within the same `timeout`. Raises `NotReady`, saying what there was,
         or as `join` does.
+
+        Args:
+            min_peers: Peers in the topic table. More: an event goes to more processes at once.
+            min_links: Super-processes in the super-topic tables. More: an event climbs more surely.
+            timeout: Seconds to wait, joining included; None: for ever.
         """
         check_whole("min_peers", min_peers)
         check_whole("min_links", min_links)
@@ -205,6 +224,25 @@ class Community(Generic[E]):
         this process or its neighbours still keep them; they may come in another order than they
         were published. Raises `ValueError` for a negative time, and `TypeError` and `ValueError`
         for other arguments that are wrong; then nothing was joined.
+
+        Args:
+            callback: Takes each event, in a task or in a thread of its own.
+            on_batch: Takes the events that travelled together, in place of `callback`.
+            on_lagged: Takes how many events were dropped because the queue was full.
+            on_missed: Takes events that can no longer be had.
+            since: Seconds of the past whose events come first. More: more of the past, as far as
+                it is kept.
+            queue_length: Events that may wait. More: a slow reader loses fewer. Less: less memory.
+            queue_bytes: Bytes of their payloads that may wait; as `queue_length`.
+            overflow: Whether the oldest or the newest event is dropped from a full queue.
+            where: A filter by attributes; None: every event.
+            own: Whether events of this very process come, too.
+
+        Example:
+            ::
+
+                async for event in community.subscribe(where="mag >= 5"):
+                    print(event.topic, event.value)
         """
         check_flag("own", own)
         if since is not None:
@@ -282,12 +320,23 @@ class Community(Generic[E]):
         are more than half full and move, the call waits, for a second at most; with `wait=False` it
         never waits. Then the event is accepted or dropped, which the receipt says. An accepted
         event is not lost on the way to those peers that take events; its further way is best
-        effort, without confirmation (TRUST, G7). `upward_probability` overrides p_sel for this
-        event, at every process that forwards it (setUpwardProb, 5.3.2.1).
+        effort, without confirmation.
 
         Raises `PayloadTooLargeError`, `TypedEventError`, `NotAllowedError` for an identity without
         a certificate to publish here, `ValueError` for a probability outside [0, 1],
         `CommunityError` after `leave` or while the manager closes, and what `join` raises.
+
+        Args:
+            event: The event, of 1 MiB at most.
+            upward_probability: Overrides p_sel for this event, at every process that forwards it
+                (setUpwardProb, 5.3.2.1). More: it climbs more surely. Less: fewer messages; 0: it
+                never climbs.
+            wait: Whether to wait for slow peers, for a second at most.
+
+        Example:
+            ::
+
+                receipt = await community.publish(b"Goal!")
         """
         if upward_probability is not None:
             check_number("upward_probability", upward_probability)

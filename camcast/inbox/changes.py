@@ -49,6 +49,12 @@ class Changes(Feed[ChangeQueue, Change | Lagged]):
     Iterate it with ``async for``, which yields `Change`, and `Lagged` where a reader was too slow
     and changes were dropped: `Community.state` and `peers` then say how it is. It ends when it, or
     the manager, is closed. With a callback there is nothing to iterate.
+
+    Example:
+        ::
+
+            async for change in community.changes():
+                print(change.kind, change.peer)
     """
 
     def __init__(

@@ -44,6 +44,12 @@ class Received(msgspec.Struct, Generic[E_co], frozen=True):  # a Struct: one is 
     where it is no typed event, since strangers may send anything. `hops` is the number of messages
     that brought it here, 0 for an event of this very process. `published` is the publisher's clock
     when it was published, in seconds since 1970; nobody checks that clock.
+
+    Example:
+        ::
+
+            async for event in community.subscribe():
+                print(event.id, event.topic, event.payload)
     """
 
     stream: StreamId
@@ -62,7 +68,12 @@ class Received(msgspec.Struct, Generic[E_co], frozen=True):  # a Struct: one is 
 
 @frozen
 class Lagged:
-    """A gap in a subscription: here `missed` events were dropped because the queue was full."""
+    """A gap in a subscription: here `missed` events were dropped because the queue was full.
+
+    Example:
+        >>> Lagged(3).missed
+        3
+    """
 
     missed: int
 
@@ -79,6 +90,13 @@ class ReceivedBatch(msgspec.Struct, Generic[E_co], eq=False):  # a Struct: one i
     as in `Received`; `sequences` are their numbers in the stream, and `size` the bytes of their
     payloads. Events that a full queue dropped, or that the subscription's interest does not match,
     are missing. All subscriptions of a community share one.
+
+    Example:
+        ::
+
+            async for batch in community.subscribe().batches():
+                if isinstance(batch, ReceivedBatch):
+                    total += sum(map(len, batch.payloads))
     """
 
     stream: StreamId
@@ -180,7 +198,13 @@ def batch_of(event: Received[E]) -> ReceivedBatch[E]:
 
 
 class Overflow(Enum):
-    """What a full queue drops."""
+    """What a full queue drops.
+
+    Example:
+        ::
+
+            community.subscribe(queue_length=10, overflow=Overflow.DROP_NEWEST)
+    """
 
     DROP_OLDEST = "drop-oldest"
     DROP_NEWEST = "drop-newest"

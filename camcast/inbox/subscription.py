@@ -268,6 +268,13 @@ class Subscription(Feed[DeliveryQueue[E], Received[E] | Gap], Generic[E]):
     empty. Several tasks may do so, and share the events. With a callback there is nothing to
     iterate; `on_lagged` and `on_missed` then tell (without them, a warning). To `close` it is the
     same as `Community.unsubscribe`.
+
+    Example:
+        ::
+
+            async with community.subscribe() as subscription:
+                async for item in subscription:
+                    print(item)
     """
 
     def __init__(

@@ -69,7 +69,12 @@ def _condensed(terms: Iterable[Term]) -> Condensed:
 
 @frozen(cache_hash=True)  # interests are keys of dictionaries
 class Interest:
-    """A set of events: those that one of its terms matches. There is at least one term."""
+    """A set of events: those that one of its terms matches. There is at least one term.
+
+    Example:
+        >>> str(Interest.parse("mag >= 5 or mag >= 6"))
+        'mag >= 5'
+    """
 
     terms: Condensed = field(converter=_condensed, validator=attrs.validators.min_len(1))
 

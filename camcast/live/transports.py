@@ -44,6 +44,18 @@ def open_pipes(transport: str = DEFAULT, *, passphrase: str | None = None) -> Ou
     `transport` is ``zmtp``, ``tcp`` (the same, by TCP within a machine as well) or ``zmq``: all
     understand each other. With a `passphrase` all links are encrypted, and only those who know it
     get in. Raises `UnknownPlugError` for any other transport, and `PassphraseError`.
+
+    Args:
+        transport: How frames travel.
+        passphrase: Closes all links to processes that do not know it; None: the links are open.
+
+    Example:
+        ::
+
+            pipes = open_pipes()
+            async with CommunityManager(pipes=pipes) as one, CommunityManager(pipes=pipes) as two:
+                ...
+            pipes.close()
     """
     profile: Profile | None = None
     if passphrase is not None:

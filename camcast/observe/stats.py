@@ -192,7 +192,13 @@ class PeerStats:
 
 @frozen(kw_only=True)
 class Stats:
-    """A snapshot of one process."""
+    """A snapshot of one process.
+
+    Example:
+        ::
+
+            print(json.dumps(manager.stats().as_dict()))
+    """
 
     taken: float
     """When, in seconds since 1970."""

@@ -41,6 +41,11 @@ class TraceRecord(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     hexadecimal, `community` is the group's topic or identifier, `topic` the event's topic,
     `event` its identifier, `size` the payload in bytes, or the traffic of a `control`, or how many
     are `missed`.
+
+    Example:
+        ::
+
+            delivered = [one for one in sink.records if one.kind == "deliver"]
     """
 
     when: float
@@ -87,7 +92,16 @@ def flush_sink(sink: Sink) -> None:
 
 
 class ListSink:
-    """Keeps the records in memory, for tests."""
+    """Keeps the records in memory, for tests.
+
+    Example:
+        ::
+
+            sink = ListSink()
+            async with CommunityManager(trace=sink) as manager:
+                await manager.join(".soccer")
+            assert any(record.kind == "join" for record in sink.records)
+    """
 
     def __init__(self) -> None:
         self.records: list[TraceRecord] = []
@@ -98,7 +112,16 @@ class ListSink:
 
 
 class DigestSink:
-    """Computes the SHA-256 of the records; runs with equal digests are replays of each other."""
+    """Computes the SHA-256 of the records; runs with equal digests are replays of each other.
+
+    Example:
+        ::
+
+            first, second = DigestSink(), DigestSink()
+            run(seed=1, sink=first)
+            run(seed=1, sink=second)
+            assert first.hexdigest() == second.hexdigest()
+    """
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
@@ -121,6 +144,16 @@ class JsonLinesSink:
     manager that writes to the sink closes, and at the latest when nobody has the sink any more or
     the interpreter ends. When the file cannot be written, the lines held are dropped, and `OSError`
     is raised.
+
+    Args:
+        path: The file, which is made anew.
+
+    Example:
+        ::
+
+            with JsonLinesSink(Path("trace.jsonl")) as sink:
+                async with CommunityManager(trace=sink) as manager:
+                    ...
     """
 
     # chosen: 1,000 records that are encoded and written as one cost half of what they cost one by

@@ -32,6 +32,11 @@ class EventId(NamedTuple):
     milliseconds, so that a restarted process does not repeat earlier ids. A process that
     keeps its identity over restarts also keeps the counter in a file, since its clock may be set
     back (`camcast.live.profiles.stream_numbers`).
+
+    Example:
+        ::
+
+            seen: set[EventId] = {event.id for event in batch}
     """
 
     stream: StreamId
@@ -103,6 +108,13 @@ class Missed:
 
     They have the sequence numbers `first` to `last` of `stream`. They were missed in the community
     of `topic`; the stream's own topic is `topic` or below it.
+
+    Example:
+        ::
+
+            async for item in community.subscribe():
+                if isinstance(item, Missed):
+                    print("lost:", item.last - item.first + 1)
     """
 
     stream: StreamId
@@ -125,6 +137,13 @@ class Receipt(msgspec.Struct, frozen=True):
     `peers` counts the members of the publisher's own community that get a copy. `links` counts the
     known super-processes, some of which get an upward message. Copies are best effort, and none is
     confirmed. For a process that knows no other, both are 0 and the event reaches none.
+
+    Example:
+        ::
+
+            receipt = await community.publish(b"Goal!")
+            if not receipt.accepted:
+                print("too fast for the peers")
     """
 
     id: EventId

@@ -82,6 +82,13 @@ class Change:
     ``left``. And who is in its topic table: ``peer_seen`` came in, and ``peer_gone`` is in it no
     more. Of those that are gone the `silent` ones were found dead or cut off. Others have left
     the community, or live on outside this table: it holds some members only.
+
+    Example:
+        ::
+
+            async for change in community.changes():
+                if isinstance(change, Change) and change.kind == "degraded":
+                    print("cut off from", change.topic)
     """
 
     kind: ChangeKind

@@ -32,6 +32,16 @@ class Contact(msgspec.Struct, frozen=True, array_like=True):
 
     A contact that a peer sends is checked while it is decoded: an identity of the wrong
     length or an address outside the grammar makes the whole message malformed.
+
+    Args:
+        peer: The identity of the process, 16 bytes.
+        address: The address that it announces, such as ``tcp://192.0.2.1:7000``.
+
+    Example:
+        ::
+
+            for contact in community.peers:
+                print(contact.peer.hex(), contact.address)
     """
 
     peer: PeerId

@@ -55,6 +55,22 @@ class Parameters:
     """How a community spreads its events and keeps its links (paper 000, sections 3 and 6.1.1).
 
     Raises `ValueError` for a value outside its range, and `TypeError` for one of another type.
+
+    Args:
+        c: The fan-out beyond ln N. More: an event reaches everybody more surely, at a copy a
+            process for each 1. Less: fewer copies.
+        g: How many processes of a community send an event upward. More: it climbs more surely.
+            Less: fewer upward messages.
+        a: To how many super-processes each of these sends. More: as with `g`. Less: as with `g`.
+        z: The size of a super-topic table. More: links outlive more crashes. Less: less upkeep.
+        tau: With this many live super-processes or fewer, more are asked for. More: tables are full
+            earlier. Less: fewer messages. Without it, z - 1.
+        p_sel: Fixes the probability to send an event upward. More: as with `g`. None: g/N.
+        as_printed: Whether p_a and the fan-out are to the letter what the paper prints.
+
+    Example:
+        >>> Parameters(c=2).fan_out(1000)
+        9
     """
 
     c: float = field(default=5.0, validator=[validators.ge(-10), validators.le(100)])

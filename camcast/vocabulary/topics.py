@@ -79,6 +79,10 @@ class Topic:
 
     Raises `TopicError` when a level is empty, too long or has a character outside
     letters, digits, ``_ - +``, or when there are too many levels or bytes.
+
+    Example:
+        >>> str(Topic.parse(".soccer.italy").super_topic)
+        Topic('.soccer')
     """
 
     levels: tuple[str, ...] = field(validator=_check_levels)

@@ -63,6 +63,11 @@ class Sent:
 
     `classes` are the topics of its class and of that class's bases, the most special first, as
     topics are written; `fields` are its fields, of the types that MessagePack has.
+
+    Example:
+        ::
+
+            await manager.community(".quakes").publish(Sent((".quakes",), {"mag": 5.2}))
     """
 
     classes: tuple[str, ...] = attrs.field(validator=attrs.validators.min_len(1))
@@ -75,6 +80,18 @@ def topic(name: str, *, version: int | None = None) -> Callable[[_Class], _Class
     `version` adds a level ``v1``, ``v2``, … below `name`. Subclasses that declare nothing are
     subtopics of it. Raises `TopicError` for what is no topic or the root, and `ValueError` for a
     version below 1.
+
+    Args:
+        name: The topic, such as ``".quakes"``.
+        version: The version of the class; None: the topic has no level for it.
+
+    Example:
+        ::
+
+            @topic(".quakes")
+            @dataclass
+            class Quake:
+                mag: float
     """
     declared = Topic.parse(name)
     if declared.super_topic is None:
@@ -109,7 +126,13 @@ def _bases(cls: type) -> tuple[type, ...]:
 
 
 def topic_of(cls: type) -> Topic:
-    """Return the topic of an event class; `TypedEventError` for any other class."""
+    """Return the topic of an event class; `TypedEventError` for any other class.
+
+    Example:
+        ::
+
+            assert topic_of(Quake) == Topic.parse(".quakes")
+    """
     if not is_event_class(cls):
         raise _no_topic(cls)
     declared = vars(cls).get(_DECLARED)

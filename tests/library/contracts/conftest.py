@@ -1,6 +1,6 @@
 """The contracts run on every plug that is installed, or on those that were chosen.
 
-`--membership=scamp,hybrid`: on these backends and their discoveries; `--protocol=multicast`.
+`--membership=scamp,hybrid`: on these backends and their discoveries.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from plug_options import chosen, discoveries_of
 from camcast.doors.plugs import (
     MEMBERSHIP_GROUP,
     OVERLAY_GROUP,
-    PROTOCOL_GROUP,
     find_discovery,
     installed,
 )
@@ -23,7 +22,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     plugs = {
         "membership": memberships or installed(MEMBERSHIP_GROUP),
         "discovery": discoveries_of(memberships) if memberships else _in_towns(),
-        "protocol": chosen(metafunc.config, "--protocol") or installed(PROTOCOL_GROUP),
     }
     for kind, names in plugs.items():
         if kind in metafunc.fixturenames:

@@ -9,6 +9,7 @@ from camcast.testing.lone_process import contact, number_of
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact
 from camcast.vocabulary.messages import Message
 from camcast.vocabulary.size_estimate import SizeEstimate
+from membership.first_contacts import PROBE_SECONDS
 from membership.hyparview import BACKEND, HyParView
 from membership.hyparview_messages import (
     Accepted,
@@ -207,6 +208,6 @@ def test_who_fell_silent_is_asked_again_after_a_while_which_the_next_one_does_no
             bench.membership.peer_silent(contact(2 if now == 2 else 3), float(now))
         bench.membership.wake(("tick",), float(now))
         asked += [(now, to.address) for to, one in bench.said_to() if isinstance(one, Neighbor)]
-    first = 2 + int(bench.membership._probe_seconds)
+    first = 2 + int(PROBE_SECONDS)
     assert first > 6
     assert asked == [(first, contact(number).address) for number in (2, 3)]
