@@ -82,7 +82,7 @@ class Topic:
 
     Example:
         >>> str(Topic.parse(".soccer.italy").super_topic)
-        Topic('.soccer')
+        '.soccer'
     """
 
     levels: tuple[str, ...] = field(validator=_check_levels)
