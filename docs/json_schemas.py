@@ -241,7 +241,8 @@ def schema_of(name: str) -> dict[str, Any]:
             whole["properties"] |= found["properties"]
             required = found.get("required", [])
             whole["required"] += [key for key in required if key not in whole["required"]]
-            whole.setdefault("description", found.get("description", ""))
+            said = found.get("description", "").partition("\n\n    Example:")[0]  # of Python
+            whole.setdefault("description", said)
         if name in MORE:
             whole["additionalProperties"] = of[MORE[name]]
         objects.append(whole)
