@@ -1,4 +1,4 @@
-"""The settings of one process: values, their checks, and what is said of them to a person.
+"""The settings of one process: values, their checks, and their help texts.
 
 `ProcessSettings` nests as the layers do. `CommunityManager` takes the same settings as keywords
 (`ProcessSettings.of`); the commands that run a process make their options, and the keys of
@@ -36,7 +36,7 @@ Check = Callable[[str, Any], None]
 
 @frozen(kw_only=True)
 class Option:
-    """What a person at a command line is told of a setting."""
+    """The option of a setting on a command line: its name, and its help text."""
 
     help: str
     name: str | None = None
@@ -81,7 +81,7 @@ def _parameters(name: str, given: object) -> None:
 
 @frozen(kw_only=True)
 class Listening:
-    """Where a process listens, and how frames travel."""
+    """The addresses that a process listens at and announces, and the transport of its frames."""
 
     bind: str = _setting(
         "tcp://127.0.0.1:0", "Where to listen; port 0 is any free port.", metavar="ADDRESS"
@@ -123,7 +123,7 @@ class Listening:
 
 @frozen(kw_only=True)
 class Security:
-    """What keeps strangers out of a process (docs/security.md)."""
+    """The files and the passphrase that keep strangers out of a process (docs/security.md)."""
 
     passphrase: str | None = _setting(
         None,
@@ -171,7 +171,7 @@ class Security:
 
 @frozen(kw_only=True)
 class Contacts:
-    """Which membership a process has, and how it finds others."""
+    """The membership of a process, and its ways to find other processes."""
 
     membership: str = _setting(
         "scamp",
@@ -200,7 +200,7 @@ class Contacts:
 
 @frozen(kw_only=True)
 class Spread:
-    """How events spread in a community, and how long they are kept."""
+    """The spread of events in a community, their repair, and their retention."""
 
     parameters: Parameters | None = field(
         default=None, validator=lambda _, one, given: _parameters(one.name, given)

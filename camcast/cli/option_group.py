@@ -14,8 +14,8 @@ whose defaults are those of the options::
 
 typer sees ``--metrics`` and ``--transport`` at the place of the parameter. A group may hold groups.
 
-The records of settings (`camcast.app.settings`) are groups, too: what typer is told of a field, its
-`Option` says. Where a person writes a setting otherwise than a program does, a group of options
+The records of settings (`camcast.app.settings`) are groups, too: the `Option` of a
+field has its name and its help. Where a person writes a setting otherwise than a program does, a group of options
 stands for the field (`WRITTEN`).
 """
 

@@ -51,7 +51,7 @@ KINDS: Final[Mapping[str, Any]] = {
 
 
 def option_of(record: type[Any], name: str) -> Any:
-    """Return what typer is told of the option of a field of `camcast.app.settings`."""
+    """Return the option of a field of `camcast.app.settings`, for typer."""
     one = attrs.fields_dict(record)[name]
     said = Option.of(one)
     flag = one.default is False
