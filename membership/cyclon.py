@@ -15,13 +15,13 @@ A process holds a *view* of at most `view` other processes: the topic table. Eac
 and sends Q a new entry of itself, of age 0, and `shuffle - 1` random other entries. Q answers
 with as many random entries of its own. Both discard entries of themselves and entries that they
 hold already, and put the rest first into free slots and then into the slots of the entries that
-they sent; P counts Q's slot among these. So P's arc to Q is reversed: Q holds P. A process that
+they sent; P counts Q's slot among these. P's arc to Q is reversed: Q holds P. A process that
 many hold is asked by many, and each time loses a holder, while every process gains one holder a
 period. Therefore in-degrees lie closely around the size of the view, closer than in a random
 graph, and no process needs to know its in-degree.
 
 *Departures.* An entry that is not renewed gets older until it is the oldest of its view, and is
-dropped if its process then does not answer. So all entries of a dead process are gone after some
+dropped if its process then does not answer. All entries of a dead process are gone after some
 `view` periods, although few processes watch it. A process that leaves tells its view, and answers
 with a goodbye to every later message.
 
@@ -31,7 +31,7 @@ they know, and so find out what one of them missed while it was cut off. The liv
 (`camcast.doors.liveness`) may also find out by them that a process is dead.
 
 *Joining*. The contact starts `view` random walks for a newcomer. At the end of each walk the
-newcomer takes the place of a random entry, and gets that entry for its own view. So no other
+newcomer takes the place of a random entry, and gets that entry for its own view. No other
 in-degree changes, and the newcomer has the mean in-degree at once.
 
 *Isolation and healing.* A process that did not answer goes to a *cold list*

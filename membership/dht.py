@@ -11,29 +11,29 @@ The discovery answers a `seek` with members drawn (nearly) uniformly, and with a
 N_t. The topic table holds ceil(ln N_t + c) of them.
 
 *Joining.* A newcomer fills its table and greets each process in it. A greeted process puts the
-newcomer into its own table, in place of a random entry if that is full. So a newcomer is held at
+newcomer into its own table, in place of a random entry if that is full. A newcomer is held at
 once by as many processes as it holds itself, and need not wait until they look it up. Because
 a random entry makes room, tables stay a uniform choice of the members.
 
-*Refreshing.* From time to time the whole table is drawn anew: when the number of changes since the
+*Refreshing.* From time to time the whole table is drawn again: when the number of changes since the
 last time (entries that fell silent or said goodbye, and greetings) is 2 · `STALE_SHARE` of the
-table, so that half of that share is out of date on average. So the interval follows the rate of
+table, so that half of that share is out of date on average. The interval follows the rate of
 change, within [`REFRESH_SECONDS_MIN`, `REFRESH_SECONDS_MAX`].
 
 *Checking.* The process's liveness service (`camcast.doors.liveness`) sends every process of the
 table a heartbeat each `check_seconds`. A process that does not answer is suspect; if other
 processes do not reach it either, it is dropped, and a look-up replaces it. Along with heartbeats
-goes `Holding`, and a process that is removed to make room is told so (`Release`). So each process
+goes `Holding`, and a process that is removed to make room is told so (`Release`). Each process
 knows which processes hold it, and can say goodbye to them when it leaves.
 
 *A place for every process.* In-degrees are binomial, so that with a small c some process is in no
 table (measured: 2.6 % of the members with c = 0) and receives nothing until another process draws
-it. So a process that fewer than `HELD_MIN` hold asks random members of its table for a place
+it. A process that fewer than `HELD_MIN` hold asks random members of its table for a place
 (`Place`), until that many hold it.
 
 *Healing.* A process whose table is empty asks the discovery each `check_seconds`. Every
 `probe_seconds` a process seeks one random member. A *stranger*, which the process has not met as a
-holder or in its table, gets a place in the table, and is asked for one. So islands, which were
+holder or in its table, gets a place in the table, and is asked for one. Islands, which were
 founded apart or were separated by a partition, hold each other after a probe or two; a process that
 falls silent becomes a stranger again. In a community of up to `MET_MAX` members without islands all
 have soon met, and probes change nothing; in a larger one probes replace entries as slowly as
@@ -254,7 +254,7 @@ class DhtTable(Membership):
 
     @override
     def all_silent(self, now: float) -> None:
-        """See `Watcher`: draw the table anew, since all its processes may be dead."""
+        """See `Watcher`: draw the table again, since all its processes may be dead."""
         self._refreshing = True
         self._seek()
 

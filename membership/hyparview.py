@@ -10,7 +10,7 @@ Theory of operation
 -------------------
 *The active view* (4.1) is the topic table: `active` neighbours, each of which has this process in
 its own active view. The overlay is an undirected graph of nearly constant degree, along which
-events go to all neighbours. So the fan-out is small, and reliability comes from replacing failed
+events go to all neighbours. The fan-out is small, and reliability comes from replacing failed
 neighbours at once. *The passive view* holds `passive` other processes, to which events are not
 sent.
 

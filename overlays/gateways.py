@@ -19,7 +19,7 @@ several processes find a gateway again at once, only the first is told that the 
 
 *Remembered contacts.* Members of the process's own communities are remembered, in a file if one is
 configured (`overlays.remembered`). They are asked beside the gateways until a seek has found out
-who is in its community, and again after a seek that has not. So a process that starts, or is alone,
+who is in its community, and again after a seek that has not. A process that starts, or is alone,
 while no gateway answers finds members through them. The members that they name count; their silence
 and their ignorance do not, since they keep no register. A process that has not found out who is in
 a community also remembers the processes that ask it for that community: such a process may be a

@@ -6,7 +6,7 @@ A process is a service of the type ``_camcast._tcp`` under its peer id. The serv
 the process's address, and a key for each community that the process has announced: the group's id
 in hexadecimal digits. `zeroconf` multicasts the record when it changes, and keeps the records
 of the others on this network; a seek is answered from these. A record is a lease of
-`LEASE_SECONDS`, which the listeners renew by asking again. So a crashed process is forgotten.
+`LEASE_SECONDS`, which the listeners renew by asking again. A crashed process is forgotten.
 
 A process that has just begun to listen, or to announce the community it seeks in, has not heard of
 everybody. It answers `LOOK_SECONDS` later: so of two that found a community at the same time each

@@ -1,13 +1,13 @@
-"""What a process asks others on its network, where processes have keys (the profile `signed`).
+"""Questions to other processes on the network, where processes have keys (profile `signed`).
 
 There mDNS says of a process only that it is there: its address and its public key, and not in
 which communities it is. Anybody on the network may say that of any address, so it is a *hint*, and
 nothing is believed of it. Whoever seeks members of a community sends the question to some hints,
 each over a link that only the owner of the named key can accept, and at whose start both ends show
-certificates. So the answer is from a process that a trusted root certifies, or there is none; and
+certificates. The answer is from a process that a trusted root certifies, or there is none; and
 what the answer names are members that this process knows by their own records.
 
-A hint makes a process connect to an address. So only addresses of the own network count, hints that
+A hint makes a process connect to an address. Only addresses of the own network count, hints that
 have never answered are asked at most once in `PAUSE_SECONDS`, on average, and `AT_ONCE` at a time.
 """
 

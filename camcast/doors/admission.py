@@ -25,14 +25,14 @@ class Admission(Protocol):
         """Note the address that this process announces, for its introduction."""
 
     def introduce_anew(self, now: float) -> None:
-        """Sign the introduction of this process anew, since its clock was set: it is now `now`.
+        """Sign the introduction of this process again, since its clock was set: it is now `now`.
 
         The new introduction takes the place of the old one everywhere, whatever the old one said of
         the time.
         """
 
     def own(self, now: float) -> Introduction:
-        """Return the introduction of this process, which is made anew before it expires."""
+        """Return the introduction of this process, which is made again before it expires."""
 
     def introduction(self, peer: PeerId, now: float) -> Introduction | None:
         """Return the introduction of a process; None if the process is unknown or has expired."""

@@ -78,7 +78,7 @@ class Discovery(ABC):
     hears_strangers: ClassVar[bool] = False
     """Whether the discovery has sockets of its own, through which anybody on the network can name
     members. A profile closes the pipes and datagrams of a process to strangers, but not these
-    sockets. So such a discovery is refused in all profiles but `open`, unless it `asks_by_key`."""
+    sockets. Such a discovery is refused in all profiles but `open`, unless it `asks_by_key`."""
 
     asks_by_key: ClassVar[bool] = False
     """Whether a discovery that `hears_strangers` finds, where processes have keys
@@ -103,7 +103,7 @@ class Discovery(ABC):
     def state(self) -> str:
         """The state of the discovery, for people: ``connected``, ``alone`` or ``degraded``.
 
-        ``alone``: no other process has answered yet. ``degraded``: none answers any more.
+        ``alone``: no other process has answered yet. ``degraded``: all have stopped answering.
         """
         return "connected"
 
@@ -131,7 +131,7 @@ class Discovery(ABC):
         """Look for up to `wanted` members other than this process; answer by `outlet.found`.
 
         Every seek is answered, at once or in an input within nine seconds. An answer without
-        contacts says that the community is empty, and makes the seeking process found it. So a
+        contacts says that the community is empty, and makes the seeking process found it. A
         discovery that could not find out answers with the addresses that did not answer
         (`Finding.unreachable`) or did not know (`Finding.ignorant`): the node then asks again.
         Of two processes that announce and seek at the same time, at least one must find the other.

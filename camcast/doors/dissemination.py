@@ -102,7 +102,7 @@ class DisseminationContext:
     me: Contact
     group: Topic
     interest: ProcessInterest
-    """What this process wants of the group's events. It changes as the process subscribes."""
+    """The interest of this process in the group's events. It changes as the process subscribes."""
     attributes: EventAttributes
     """Reads the attributes of events; each event is read once a process."""
     membership: Membership

@@ -21,7 +21,7 @@ from camcast.vocabulary.topics import Topic
 
 
 class Membership(Watcher, ABC):
-    """Who is in my community: one instance a process and community (paper 000, 2.2).
+    """The members of a community, as one process knows them: one instance for both (000, 2.2).
 
     A synchronous state machine. Every input carries the time `now`, in seconds of a clock that
     never goes back; what a membership wants to happen it leaves in `MembershipContext.outlet`.

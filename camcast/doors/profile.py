@@ -21,7 +21,7 @@ PROFILES: Final = (OPEN, SHARED_KEY, SIGNED)
 
 
 class Profile(ABC):
-    """Who may talk to the processes of one event loop. Keys of links are of X25519, 32 bytes."""
+    """The access rules for the processes of one event loop. Keys of links are X25519, 32 bytes."""
 
     name: ClassVar[str]
     """The name of the profile, as ``--profile`` takes it."""

@@ -40,7 +40,7 @@ class AddressInUse(BindError):
 
 
 class ForgeryError(CamcastError, ValueError):
-    """A frame has records that nobody can have sent who verifies what he passes on."""
+    """A frame has records that no verifying process could have forwarded."""
 
     def __init__(self, count: int) -> None:
         super().__init__(f"a frame has {count} forged records")
@@ -145,7 +145,7 @@ class OutputPipes(ABC):
 
     limits: PipeLimits
     profile: Profile | None
-    """Who may talk to these processes, and how links are encrypted; None: everybody, not at all."""
+    """Access and encryption of links; None: everybody may connect, nothing is encrypted."""
     counters: PipeCounters
     pipes_max: int
     """How many output pipes there may be."""
@@ -182,7 +182,7 @@ class OutputPipes(ABC):
         """
 
     def introduce_anew(self) -> None:  # noqa: B027 - most transports show nothing for long
-        """Show the profile's proof anew on all links that go on showing the one of their start."""
+        """Show the profile's proof again on all links that go on showing the one of their start."""
 
     @abstractmethod
     def has_room(self, contacts: Iterable[Contact], size: int) -> bool:

@@ -1,4 +1,4 @@
-"""What keeps a name in a page's data from becoming part of the page: escaping, and a policy.
+"""Security of pages: escaping and a policy keep names in the data from becoming markup or script.
 
 Pages are passed on, and opened as files. The policy lets a browser run the one script that the page
 was written with, known by its hash, and load nothing: should text ever get past the escaping, it

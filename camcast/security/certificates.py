@@ -24,7 +24,7 @@ Serial = Annotated[bytes, msgspec.Meta(min_length=SERIAL_BYTES, max_length=SERIA
 
 
 class Rights(IntFlag):
-    """What a certificate allows in its topic and in those below it."""
+    """The rights that a certificate grants in its topic and in those below it."""
 
     JOIN = 1
     """To be a member: to receive, to be in tables, to forward."""

@@ -5,18 +5,18 @@ Theory of operation
 A datagram is ``key 32 | nonce 24 | box``: the Ed25519 key of its sender, and NaCl's secretbox of
 ``time 8 | flags 1 | introduction's length 2 | padding's length 2 | introduction | padding | data``,
 under a key of this direction: the BLAKE2b of the sender's key and the receiver's, keyed by the
-X25519 secret that the two have in common (the keys of their links). So only these two can have made
+X25519 secret that the two have in common (the keys of their links). Only these two can have made
 the datagram, and nobody can send it back to its sender or on to a third process. A box takes 2 µs,
 where a signature takes 20 µs to make and 50 to verify, and it hides its content; the common secret
 takes 70 µs, once a peer. A sender must know the key of the receiver, which the overlay's answers
 name.
 
-*Introductions.* A datagram counts only if a trusted root certifies its sender. So the sender's
+*Introductions.* A datagram counts only if a trusted root certifies its sender. The sender's
 introduction (`camcast.security.known_peers`) goes along until the receiver has said that it has it.
 With the flag `LACKING` a process says that it knows no valid introduction of the receiver. Such a
 datagram has the sender's own introduction and is padded to `LACKING_BYTES`: the answer, with an
 introduction, has no more than three times as many bytes. A process that has not answered
-`UNHEARD_MAX` datagrams is sent the introduction again, since it may have been started anew. An
+`UNHEARD_MAX` datagrams is sent the introduction again, since it may have been restarted. An
 answer that does not fit beside the introduction into `DATAGRAM_BYTES_MAX` follows in a datagram of
 its own; an introduction that does not fit by itself is sent in fragments.
 

@@ -41,7 +41,7 @@ class InvalidKeyError(CamcastError, ValueError):
 
 
 class Domain(Enum):
-    """What a signature is for. The names are part of the frozen formats."""
+    """The purpose of a signature. The names are part of the frozen formats."""
 
     CERTIFICATE = b"camcast-certificate-1"
     REVOCATIONS = b"camcast-revocations-1"

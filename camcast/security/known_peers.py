@@ -3,7 +3,7 @@
 A process makes itself known by its *introduction*: its peer record and the chains of certificates
 that the record names. It shows its introduction in the handshake of every link, and signs a new
 record long before the old one expires. A process that names a third process passes that one's
-introduction on, which it cannot alter. So an address of a process is always one that the owner of
+introduction on, which it cannot alter. An address of a process is always one that the owner of
 the process's key has signed.
 
 Introductions that do not verify, or that no trusted root certifies, are not stored. Of the others
@@ -119,7 +119,7 @@ class KnownPeers:
         self._own = None
 
     def own(self, now: float) -> Introduction:
-        """See `Admission`; also made anew when the certificates of this process have changed."""
+        """See `Admission`; also made again when the certificates of this process have changed."""
         chains = self._signatures.own[:CHAINS_MAX]
         named = tuple(chain.hash for chain in chains)
         if self._own is None or named != self._own_named or self._is_old(now):

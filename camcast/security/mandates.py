@@ -2,7 +2,7 @@
 
 A subscription walks from process to process until some hold its subscriber, and a search until a
 process knows the answer. Each of these messages names its first sender, and comes over a link of
-another process. So the first sender signs what it wants, and the signature goes along. A mandate
+another process. The first sender signs what it wants, and the signature goes along. A mandate
 has 80 bytes: the time of signing in milliseconds since 1970 and a number, of 8 bytes each, which
 together differ for all mandates of a process, and the signature over these 16 bytes and over the
 bytes `said`. `camcast.engine.guard.granted_mandates` decides what these are, and how often a

@@ -12,7 +12,7 @@ from camcast.vocabulary.refusal import TAKEN, Refusal
 P = ParamSpec("P")
 
 LOOK: Final = "look at the clock of this machine and at the other's (timedatectl shows them)"
-"""What to do about a value whose time is wrong here."""
+"""The advice about a value whose time is wrong here."""
 
 
 class Reason(Enum):
@@ -31,7 +31,7 @@ class Reason(Enum):
     EARLY = "early"
     """The signed value is not valid yet."""
     EXPIRED = "expired"
-    """The signed value is not valid any more."""
+    """The signed value is no longer valid."""
     UNSIGNED = "unsigned"
     """A value that needs a signature has none."""
     UNKNOWN = "unknown"

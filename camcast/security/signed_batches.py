@@ -1,7 +1,7 @@
 """Batches that their publisher signs, and that every process verifies before it takes them.
 
 The signature covers the group of the batch's topic and the body, with the hash of the publisher's
-certificate in it. It does not cover the head, which is written anew at every hop. A batch counts if
+certificate in it. It does not cover the head, which is rewritten at every hop. A batch counts if
 the publisher's key has the identity in the stream's id, if a chain of certificates grants this key
 the right to publish in the topic at the signed time of publication, and if that time is recent: a
 process remembers the streams long enough to recognise replays of recent batches only.

@@ -29,7 +29,7 @@ class DatagramError(CamcastError, ValueError):
 class UnknownSenderError(DatagramError):
     """A datagram of an unknown sender has no introduction.
 
-    The next one may have it: the introduction was lost or overtaken, or this process started anew.
+    The next one may have it: the introduction was lost or overtaken, or this process restarted.
     """
 
 

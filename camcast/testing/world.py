@@ -191,7 +191,7 @@ class World:
         self.do(node, lambda node, now: node.leave(topic, now))
 
     def kill(self, node: Node) -> None:
-        """Crash a node: nothing of it happens any more, and the census forgets it."""
+        """Crash a node: none of its later happenings come, and the census forgets it."""
         for local_group in node.local_groups:
             self.census.strike(local_group.topic, node.me)
         self.virtual.crash(self._processes[node])

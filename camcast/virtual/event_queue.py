@@ -1,7 +1,7 @@
 """The event queue: virtual time, which jumps from one action to the next.
 
 Actions are ordered by (time, sequence): those of the same time in the order in which they were
-scheduled. So the order depends on nothing but the calls made, and a run replays to the byte.
+scheduled. The order depends on nothing but the calls made, and a run replays to the byte.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ effect. Frames, datagrams and timers for a *paused* process wait, as in the buff
 which here are never full.
 
 All random numbers come from named streams of one seed: ``protocol`` for the nodes, ``network`` for
-the weather. So the same calls give the same run, byte for byte; `checksum` runs over every
+the weather. The same calls give the same run, byte for byte; `checksum` runs over every
 record that is sent, in order, and costs a hundredth of a run.
 """
 
@@ -93,7 +93,7 @@ class VirtualNetwork:
         self.bytes = 0
         """The bytes of all these copies."""
         self.undeliverable = 0
-        """Copies whose receiver has died, or was started anew, before they arrived."""
+        """Copies whose receiver has died, or was restarted, before they arrived."""
         self.checksum = 0
         """CRC-32 over all records sent, in their order."""
         self.on_send: Callable[[str, str, bytes], None] | None = None

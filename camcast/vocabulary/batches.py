@@ -5,7 +5,7 @@ Theory of operation
 A publisher gathers the events that it publishes in one stream within one instant, and closes the
 batch by its count, by its size, or at the end of the instant. A single event is a batch of one. No
 process changes the *body* of a closed batch: the body is what is forwarded, stored, asked for again
-and signed. The *head* before it is written anew at every hop (`camcast.vocabulary.wire` describes
+and signed. The *head* before it is rewritten at every hop (`camcast.vocabulary.wire` describes
 both). A received batch keeps the bytes of its body, and its payloads are copied out of them when
 they are handed to a subscriber, since a slice would keep the whole body in memory.
 """

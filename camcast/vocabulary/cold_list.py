@@ -1,10 +1,10 @@
 """The cold list: peers that left a table without a goodbye, or found no place, to be asked again.
 
-A peer that fell silent is dead or cut off, and only a later answer tells which. So a part that
+A peer that fell silent is dead or cut off, and only a later answer tells which. A part that
 keeps a table remembers the peers that fell silent, asks some of them from time to time, and lets
 those that answer back in. This joins the halves of a healed partition without a gateway.
 
-Entries have the address without the identity. A process that was started anew at the address has
+Entries have the address without the identity. A process that was restarted at the address has
 another identity and should be asked, too, and `zmtp` sends a message only to the identity named.
 """
 

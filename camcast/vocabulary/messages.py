@@ -66,7 +66,7 @@ class Message(msgspec.Struct, frozen=True, array_like=True):
     `ControlOutlet.send`). In the profile ``signed``, other messages count only over a link of their
     sender."""
     mandate: ClassVar[str] = ""
-    """What other processes may ask for in the sender's name; empty if nothing.
+    """The request that other processes may make in the sender's name; empty if none.
 
     In the profile ``signed`` the sender signs this word. The signature, its *mandate*, goes along
     when another process passes on the message, or a message of the same part and mandate."""

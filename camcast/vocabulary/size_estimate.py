@@ -16,7 +16,7 @@ smallest takes its place. The estimate therefore follows a crash after `AGE_MAX`
 
 *Hostile peers, where processes have keys.* A number counts only while the process that it belongs
 to is known by a live record, with a certificate for the community (`Certified`). Numbers of unknown
-processes wait, and the peer that named them is asked to introduce those processes. So an invented
+processes wait, and the peer that named them is asked to introduce those processes. An invented
 number never counts and is never passed on, and a member adds as many numbers as it has certified
 keys. The records of a sample have 25 kB, too many to send along; asked for once, and once more
 before one expires, they are 10 bytes a second.
@@ -26,14 +26,14 @@ smallest there are. Each process therefore has a *believed* size, which follows 
 factor of 2 in `DOUBLING` heartbeats, and its estimate is at most `BELIEVED_TIMES` the believed
 size. It also withholds numbers that lie closer together than in a community of the largest size
 that it takes for possible: it passes on only the plausible numbers, and if these fill a sample, the
-estimate goes by them. So forged numbers reach only the processes to which a liar sends them, and
+estimate goes by them. Forged numbers reach only the processes to which a liar sends them, and
 make an estimate at most eight times as large; a liar that forges plausible numbers doubles the
 estimate in an hour. Without this, forged numbers made 10^9 of 200 members, in every process, within
 a second.
 
 A process that has listened for less than `AGE_MAX` heartbeats has nothing to compare with. It
 believes in as many processes as it hears itself, or in the median of the sizes that its *tellers*
-name, since each sample alone stands for a size. So lies make its estimate more than eight times as
+name, since each sample alone stands for a size. Lies make its estimate more than eight times as
 large only while most of its tellers lie, and of a single teller at most `LONE_MAX` is believed.
 (The smallest size named would be safer against large lies. But one teller that names too small a
 size would hold a newcomer back for hours, and while hundreds of processes join at once the slowest
@@ -236,7 +236,7 @@ class SizeEstimate:
         return 2 * common < min(len(theirs), max(1, len(self._heard)))
 
     def refresh(self, now: float) -> None:
-        """Vouch for this process, drop numbers that are too old, and estimate anew."""
+        """Vouch for this process, drop numbers that are too old, and estimate again."""
         since, self._refreshed = now - self._refreshed, now
         self._listens_since = min(self._listens_since, now)
         oldest = now - AGE_MAX * self._heartbeat

@@ -59,7 +59,7 @@ class TypedEventError(CamcastError, TypeError):
 
 @attrs.frozen
 class Sent:
-    """A typed event as it was sent, for who has no class for it; it can be published as well.
+    """A typed event as it was sent, for receivers without a class for it; it can be published, too.
 
     `classes` are the topics of its class and of that class's bases, the most special first, as
     topics are written; `fields` are its fields, of the types that MessagePack has.

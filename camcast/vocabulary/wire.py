@@ -7,7 +7,7 @@ reserved zero), then any number of *records*. The transport joins whatever one l
 leaves for one address into a frame and knows nothing of the records in it.
 
 A *record* starts with its length (4 bytes, of all that follows), its kind and its flags. An event
-record carries a batch (`camcast.vocabulary.batches`): a head that is written anew at every hop, and
+record carries a batch (`camcast.vocabulary.batches`): a head that is rewritten at every hop, and
 a body that nobody changes::
 
     event     head: length 4 | kind 1 | flags 1 | hops 2 | age 2 | address length 1
@@ -64,7 +64,7 @@ _CONTROL_HEAD: Final = Struct(">BBBx8s16s")
 _LENGTH: Final = Struct(">I")
 _read_changing: Final = Struct(">5xBHH").unpack_from  # of an event's head: flags, hops, age
 EVENT_START: Final = Struct(">I6xB8s16s24sIH")
-"""What identifies an event record without an address: length, address length, group, sender,
+"""The head of an event record without an address: length, address length, group, sender,
 stream, first, count. Read for every copy, so the node unpacks it without a call in between."""
 STREAM_START: Final = Struct(">24sIH")
 """Its end: where a body begins, which stands behind the address of a record that has one."""
@@ -92,7 +92,7 @@ _AGE_MAX: Final = 65535
 
 
 class Kind(IntEnum):
-    """What a record carries; the control kinds say which part of the receiver it is for."""
+    """The kind of a record; the control kinds say which part of the receiver it is for."""
 
     EVENT = 0
     MEMBERSHIP = 1

@@ -64,7 +64,7 @@ class Drop(Message, tag=7, frozen=True):
 
 
 class Arc(Message, tag=8, frozen=True):
-    """What the sender knows of the arcs between the two; goes along with heartbeats and answers."""
+    """The sender's knowledge of the arcs between the two, beside heartbeats and answers."""
 
     weight: float
     """The weight of the sender's arc to the receiver among the sender's arcs; 0 without one."""

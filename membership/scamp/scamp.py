@@ -51,10 +51,10 @@ asks the discovery. Peers that fell silent without a goodbye go to a *cold list*
 arcs both ways. Halves that never knew each other (a community founded twice) meet because every
 process asks the discovery for members once a lease, and probes one that is not in its view.
 
-*Hostile peers.* One small message draws as many copies as the view has members. So a process makes
+*Hostile peers.* One small message draws as many copies as the view has members. A process makes
 at most `COPIES_A_PERIOD` copies in a period; it refuses a subscription or renewal beyond that, and
 an honest sender asks again. A process can say goodbye in another's name, or name another address
-for it. So the liveness service asks the process at the known address first (`Liveness.doubt`), and
+for it. The liveness service asks the process at the known address first (`Liveness.doubt`), and
 SCAMP forgets the peer only if that process does not answer: a forged goodbye changes no table.
 
 Deviations from the source: the view is capped at 3(c+1) ln N; walks carry a TTL, and the process

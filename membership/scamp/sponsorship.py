@@ -1,7 +1,7 @@
 """Sponsors: one of the holders of each process always sends to it.
 
 Infect and die misses a process when none of its holders happens to choose it, once in e^(fan-out)
-times. So each process asks one of its holders to be its *sponsor*, which from then on always
+times. Each process asks one of its holders to be its *sponsor*, which from then on always
 includes the process in its fan-out; the rest of the fan-out stays random, and the number of copies
 the same. A process is then missed only if its sponsor is missed, too (after the deterministic links
 in S. Voulgaris, M. van Steen, "Hybrid dissemination", Middleware 2007). A process sponsors at most
@@ -22,12 +22,12 @@ from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.peers import PeerTable
 from membership.scamp.messages import Arc
 
-SPONSORED_MAX: Final = 3  # chosen: a process sponsors one other in the mean
+SPONSORED_MAX: Final = 3  # chosen: a process sponsors one other on average
 
 
 @define
 class Holder:
-    """What a process knows of one that holds an arc to it."""
+    """A process's knowledge of one that holds an arc to it."""
 
     contact: Contact
     heard: float

@@ -16,7 +16,7 @@ of its own of the subtree. If no part is wider than its point's d_k, all members
 count is exact, and any of them can be drawn. With 8 points that is so up to N_t of about 100.
 
 *Uniform choice.* The node nearest to a random point is not a uniform choice: a member with empty
-space around it is nearest to more points. So the point chooses a *cell*, an aligned piece of the
+space around it is nearest to more points. The point chooses a *cell*, an aligned piece of the
 subtree with 6 to 12 members on average, all of which the crawl knows, and cells are equally likely.
 Two rules give each member of a cell the same chance, however many members the cell has:
 

@@ -6,7 +6,7 @@ bytes. `DrawnNames` draws the name or the 20 bytes at random, and believes a nod
 With `KeyNames` (the profile `signed`) no node chooses its identifier: it is ``group 8 | BLAKE2b-12
 of the public key``, or BLAKE2b-20 of the key in no community. A node says which
 topic it is a member of, and counts as one if its certificate allows it to join that topic; the port
-has proved its key (`camcast.doors.datagrams`). So only the owner of a certified key that falls on a
+has proved its key (`camcast.doors.datagrams`). Only the owner of a certified key that falls on a
 point of the DHT can occupy the point. Answers name nodes with their keys, since datagrams to them
 need the key: ``group 8 (zeros of no community) | key 32 | IPv4 4 | port 2``. A node that is named
 so is asked, and believed only when it has answered.

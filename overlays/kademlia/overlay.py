@@ -233,7 +233,7 @@ class KademliaOverlay:
             identity.protocol.receive(source, data, now, sender)
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
-        """Take a timer; one that nothing waits for any more does nothing."""
+        """Take a timer; an obsolete one does nothing."""
         match name:
             case ("find", int() as number):
                 search = self._searches.get(number)
@@ -561,7 +561,7 @@ class KademliaOverlay:
     # -- staying connected ---------------------------------------------------------------------
 
     def _schedule(self, identity: _Identity) -> None:
-        """Set the timer of the next upkeep; earlier timers have no effect any more."""
+        """Set the timer of the next upkeep; earlier timers lose their effect."""
         self._timers += 1
         identity.upkeep = self._timers
         # Spread, so that processes that start together do not send at the same moments.

@@ -170,7 +170,7 @@ class Protocol:
         self.router = Table(self, Neighbour(node_id), context.limits, moves=context.naming.moves)
         self.counters = context.counters
         self.contact: Contact | None = None
-        """What a member of a community answers to ``contact``."""
+        """The answer of a member of a community to ``contact``."""
         self._topic = topic
         self._naming = context.naming
         self._answers = {**_ANSWERS, "find_node": self._naming.nearest}

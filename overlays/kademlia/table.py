@@ -140,7 +140,7 @@ class Table(RoutingTable):  # type: ignore[misc] # RoutingTable is untyped
         self._heard: dict[bytes, float] = {}
         self._homes: dict[Endpoint, Neighbour] = {}
         self._neighbours: dict[int, Neighbour] | None = None
-        """What `neighbours` returns, by identifier as a number, until it changes."""
+        """The result of `neighbours`, by identifier as a number, until it changes."""
 
     def __len__(self) -> int:
         return sum(map(len, self.buckets))

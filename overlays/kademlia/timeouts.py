@@ -2,7 +2,7 @@
 
 A fixed timeout is wrong on a busy machine or link. Answers that come after it are asked for again,
 and the repeated calls add to the load: with a fixed timeout 80 nodes that joined at once on one
-core never joined (measured; with this one they join in seconds). So every answer, also one that
+core never joined (measured; with this one they join in seconds). Every answer, also one that
 comes too late, changes the next timeout. Each attempt of a call has a number of its own, which the
 answer repeats.
 """

@@ -1,4 +1,4 @@
-"""What ``run`` and ``demo`` share: their options, and how a scenario is carried out and shown."""
+"""The common part of ``run`` and ``demo``: options, and how a scenario is run and shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands that simulate share: cells computed with a bar, and measured beside model."""
+"""The common part of commands that simulate: cells with a progress bar, measured beside model."""
 
 from __future__ import annotations
 

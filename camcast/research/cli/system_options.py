@@ -213,7 +213,7 @@ def sizes_of(given: str | None) -> list[int]:
 
 @frozen
 class WeatherOptions:
-    """What happens to copies: loss and crashes."""
+    """The faults that copies meet: loss and crashes."""
 
     success: Annotated[
         float, probability_option("Probability that a copy arrives (paper: 0.85).")

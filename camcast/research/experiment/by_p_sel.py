@@ -1,7 +1,7 @@
 """One run whose events have different p_sel, read as if there were a run for each p_sel.
 
 Starting a hundred nodes takes longer than publishing, and a process forwards an event with the
-p_sel that the publisher gave it (`Community.publish`). So one run measures all values of p_sel
+p_sel that the publisher gave it (`Community.publish`). One run measures all values of p_sel
 among the same nodes, with the same tables, in the same seconds.
 """
 

@@ -59,7 +59,7 @@ VIEWS_AT_SECONDS: Final = (1.0, 5.0, 10.0)  # chosen: before, while and after th
 
 @frozen
 class Outcome:
-    """What came of an experiment; `kill` and `newcomers` only when processes were killed."""
+    """The outcome of an experiment; `kill` and `newcomers` only when processes were killed."""
 
     summary: Summary
     interrupted: bool

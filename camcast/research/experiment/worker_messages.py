@@ -85,7 +85,7 @@ class Joined(Report, frozen=True, tag="joined"):
 
 
 class Status(Report, frozen=True, tag="status"):
-    """What the worker's nodes have done so far; sent several times a second."""
+    """The progress of the worker's nodes; sent several times a second."""
 
     joined: int
     settled: int

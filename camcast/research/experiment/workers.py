@@ -1,7 +1,7 @@
 """The worker processes of an experiment, as the run sees them.
 
 All that happens in a worker arrives as a line of its output, or as the end of its output, and
-wakes up `Workers.until`. So the run notices at once that a worker died, and never waits for it.
+wakes up `Workers.until`. The run notices at once that a worker died, and never waits for it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class WorkerHandle:
     join_seconds: dict[int, float] = field(factory=dict)
     status: messages.Status = _NOTHING
     counters: dict[str, int] | None = None
-    """What its nodes counted; None until it has left politely."""
+    """The counts of its nodes; None until it has left politely."""
     killed: bool = False
     ended: bool = False
     reader: asyncio.Task[None] | None = None

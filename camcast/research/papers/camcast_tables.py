@@ -447,7 +447,7 @@ class Multicast:
     last: int
     """The round in which the last process receives it for the first time."""
     rounds: int
-    """Rounds until nobody gossips any more."""
+    """Rounds until gossip ends."""
     delivered: int
     """Interested processes that have it in the end, the publisher among them."""
     parasites: int
@@ -477,7 +477,7 @@ def _numbers(processes: int, depth: int) -> list[int]:
 def expected_parasites(
     processes: int, interested: int, depth: int = DEPTH, redundancy: int = REDUNDANCY
 ) -> float:
-    """Return how many uninterested processes `multicast` reaches in the mean, if it misses nobody.
+    """Return how many uninterested processes `multicast` reaches on average, if it misses nobody.
 
     Who is a delegate up to level i < l receives what interests somebody of its subsystem of that
     level (002, 5.1.1): of m processes, drawn among n with n_1 interested, nobody is with

@@ -63,7 +63,7 @@ SHARES_SCALED: Final = (0.05, 0.2, 0.5)  # chosen: with a = 40 a lower one takes
 _MEASURES: Final = ("reception", "rounds", "messages", "parasites", "parasite_copies")
 
 FLAT_PROCESSES: Final = 100  # [hpmcast Figure 9]
-FLAT_ROUNDS: Final = 2000  # chosen: of two interested the second waits 50 in the mean
+FLAT_ROUNDS: Final = 2000  # chosen: of two interested the second waits 50 on average
 FAN_OUTS: Final = tuple(range(1, 9))  # chosen: the caption of Figure 10 is not in the text we have
 ARITIES: Final = (10, 15, 20, 25, 30, 35, 40)  # chosen: 64,000 processes at the most
 REDUNDANCIES: Final = tuple(range(1, 7))  # chosen: the caption of Figure 12 is not in our text

@@ -229,7 +229,7 @@ class Measured:
     # -- tables and verdicts --------------------------------------------------------------------
 
     def comparison(self) -> Iterator[Row]:
-        """Yield a row for each contender, in the mean over all its p_sel.
+        """Yield a row for each contender, on average over all its p_sel.
 
         Reception, reliability, efficiency and hops are of d and a, the communities that an event
         climbs to; ``reception_low`` is the reception at the lowest p_sel.

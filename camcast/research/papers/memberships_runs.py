@@ -1,6 +1,6 @@
 """Section 6.2.1 of the CAMCAST paper (000): the setting of the memberships, and their runs.
 
-Live, as the paper did: nodes are started anew for each run, and publish `events` events for each
+Live, as the paper did: nodes are restarted for each run, and publish `events` events for each
 p_sel. In the virtual network, beyond the paper: every membership with its real discovery (gateways
 for V1, Kademlia for V2 and V3), all through one first contact, on latencies between hosts of the
 Internet. Everybody joins at once, and tables settle; events are published; newcomers join;
@@ -67,7 +67,7 @@ EVENTS: Final = 60
 """For each p_sel in a run, live. chosen: a mean over a run's events is known to ±0.1 or less."""
 REST_SECONDS: Final = 8.0
 """Until publishing starts, live. chosen: SCAMP settles in some heartbeats of 1 s, and the dht draws
-tables anew 5 s after something has changed."""
+tables again 5 s after something has changed."""
 VIRTUAL_P_SEL: Final = (0.01, 0.1, 1.0)  # chosen: the ends and the middle of the axis
 VIRTUAL_EVENTS_MAX: Final = 40  # chosen: of each p_sel; 2 CPU seconds for three p_sel
 
@@ -198,7 +198,7 @@ def options_of(given: Given) -> dict[str, object]:
     """Return the options of a cell's membership.
 
     By default tables are as large as the membership makes them, so that each holds the ln N that
-    an event is sent to. With tables of ln N in the mean, as the paper's, SCAMP sends fewer copies
+    an event is sent to. With tables of ln N on average, as the paper's, SCAMP sends fewer copies
     than the dht, whose tables are all of one size, and that alone decides their order.
     """
     backend = find_backend(given["backend"])

@@ -51,7 +51,7 @@ class Comparison:
     workload: Workload
     target: float = field(default=TARGET, validator=[validators.gt(0), validators.le(1)])
     constraints: tuple[str, ...] = ()
-    """What the processes want of attributes, in turn (`VirtualScenario.constraints`)."""
+    """The constraints of the processes on attributes, in turn (`VirtualScenario.constraints`)."""
     protocols: tuple[str, ...] = field(factory=lambda: tuple(SYSTEMS))
     membership: str = "scamp"
     loss: float = field(default=LOSS, validator=[validators.ge(0), validators.lt(1)])
@@ -75,11 +75,11 @@ class Comparison:
 
 @frozen(kw_only=True)
 class Cost:
-    """What a protocol took, and did."""
+    """The cost of a protocol, and its result."""
 
     protocol: str
     effort: str
-    """What was set to reach the target."""
+    """The setting that reaches the target."""
     reached: bool
     """Whether the target was."""
     processes: int

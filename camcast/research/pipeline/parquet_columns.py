@@ -1,4 +1,4 @@
-"""What Parquet files of results have in common: numbers as numbers, units, and a schema version.
+"""The common form of Parquet files of results: numbers as numbers, units, and a schema version.
 
 A file's metadata have the version of its schema under ``camcast.<kind>``, that of camcast under
 ``camcast``, and under ``camcast.research.report.measures``, for each metric in it, title, unit,

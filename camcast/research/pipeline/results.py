@@ -1,4 +1,4 @@
-"""What a folder of results has in it, as Arrow tables and pandas frames; docs/formats.md.
+"""The contents of a folder of results, as Arrow tables and pandas frames; docs/formats.md.
 
     results = camcast.research.pipeline.results.load("runs/paper-20260801-120000")
     results.names            # what there is: trace, measures
@@ -45,7 +45,7 @@ class Results:
 
     @property
     def names(self) -> list[str]:
-        """What the tables are called, the main one first."""
+        """The names of the tables, the main one first."""
         return list(self.tables)
 
     def arrow(self, name: str | None = None) -> pa.Table:

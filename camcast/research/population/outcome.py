@@ -103,7 +103,7 @@ class Outcome:
     parasite_copies: Counts = field(factory=_not_counted)
     """Copies that arrive at living processes that are not interested, the first and later ones."""
     entries: NDArray[np.float64] = field(factory=_not_counted)
-    """How many others a process knows, in the mean over the processes of a run."""
+    """How many others a process knows, on average over the processes of a run."""
 
     @property
     def runs(self) -> int:
@@ -121,7 +121,7 @@ class Outcome:
 
     @property
     def reception(self) -> Interval:
-        """The share of the living interested that have the event, in the mean over runs."""
+        """The share of the living interested that have the event, on average over runs."""
         return mean_interval(self._shares(), 0.0, 1.0)
 
     @property

@@ -1,1 +1,1 @@
-"""What pages and figures share: drawing, one-file pages, folders of results."""
+"""The common part of pages and figures: drawing, one-file pages, folders of results."""

@@ -1,4 +1,4 @@
-"""What makes pictures of specifications: altair's version of Vega-Lite, and vl-convert.
+"""Drawing: pictures from specifications, by altair's version of Vega-Lite and vl-convert.
 
 No browser and no network is needed. Text and axes have the colour of the text around them
 (``currentColor``), so that a picture in a page follows its light or dark.

@@ -1,4 +1,4 @@
-"""What a paper says beside what was found, and a verdict that is computed from both.
+"""Evidence: a paper's statement beside our finding, and a verdict that is computed from both.
 
 A number that a paper prints is compared with our interval (`value`). A sentence without a number
 is taken apart into comparisons, each of which holds, does not hold, or cannot be told from chance
@@ -20,7 +20,7 @@ Verdict = Literal["agrees", "consistent", "in part", "differs", "cannot be judge
 VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
 
 NO_DATA: Final = "It has no data."
-"""What is found of a drawing begins with this."""
+"""The beginning of the finding about a drawing."""
 _EDGE: Final = 1.96  # standard errors from the mean to the edge of a 95 % interval
 _SAME: Final = 1e-9  # chosen: of a formula's value, for what floating point loses
 
@@ -47,7 +47,7 @@ class Evidence:
     verdict: Verdict = field()
     """``agrees`` and ``differs`` with a number; ``consistent`` with a sentence that has none."""
     found: str
-    """What was found, in words."""
+    """The finding, in words."""
 
     @verdict.validator
     def _known(self, _attribute: object, verdict: Verdict) -> None:

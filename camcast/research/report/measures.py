@@ -33,17 +33,17 @@ _WHOLE_FROM: Final = 100  # chosen: from there on, the decimals of a mean count 
 
 @frozen
 class Measure:
-    """What is known of a measure, whatever its value is."""
+    """A measure: its title, unit and meaning, whatever its value is."""
 
     name: str
     """The key in JSON, CSV and Parquet."""
     title: str
-    """What it is called in a sentence, or above a figure."""
+    """The measure's name in a sentence, or above a figure."""
     better: Better
     form: str
     """`COUNT`, or how Python's `format` writes its values; a share ends with ``%``."""
     meaning: str
-    """What it is, as a line in a table says it."""
+    """The measure's meaning, as a line in a table says it."""
     source: str = ""
     """Its source, the paper and the section, as ``000, 6.1.2``; empty for a measure of ours."""
     heading: str = field(default="", kw_only=True)

@@ -1,4 +1,4 @@
-"""What the pages of reproductions share: each is one file that needs neither network nor server.
+"""The common part of the pages of reproductions: each is one file, without network or server.
 
 The pictures are in the page as SVG, and are there without JavaScript; with it, they are drawn
 again from their specifications, so that a point tells its numbers. The libraries for that are in

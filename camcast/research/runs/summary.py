@@ -45,7 +45,7 @@ class CommunitySummary:
     view_mean: float | None
     """Mean size of their topic tables at the end of the run, before anybody leaves."""
     view_law: float | None
-    """What it should be, by the membership's own law; None where there are several tables."""
+    """The expected size, by the membership's own law; None where there are several tables."""
     reception: float | None
     predicted: float | None
     """The reception that the model predicts (`camcast.research.systems.camcast.reception`)."""

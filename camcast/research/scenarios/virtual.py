@@ -214,7 +214,7 @@ class VirtualScenario(BaseScenario):
     discovery, with one gateway or bootstrap node, which belongs to no community. ``census``: an
     ideal directory, which costs nothing, and with which hybrid is scamp, byte for byte."""
     constraints: tuple[str, ...] = ()
-    """What the processes want of the attributes of events, in turn, such as "mag >= 5", or "" for
+    """The constraints of the processes on attributes of events, in turn, as "mag >= 5", or "" for
     everything (`camcast.interests.interest`). Protocols that use attributes get them. Events that
     do not match may be received, but are not delivered."""
     join_gap_seconds: float = field(default=0.02, validator=NOT_NEGATIVE)

@@ -1,6 +1,6 @@
 """Signatures of the virtual network: as long as real ones, with a stated cost, and no cryptography.
 
-A run of thousands of processes would spend most of its time on Ed25519. So a `StubSignatures` seals
+A run of thousands of processes would spend most of its time on Ed25519. A `StubSignatures` seals
 a batch with a keyed hash whose key only the stubs of a run have: a batch that a liar makes without
 it does not verify, as with real keys. Every process may publish everywhere, and all certificates
 are known; they are sent all the same, with their usual length.
@@ -39,7 +39,7 @@ class StubAuthority:
 
     @property
     def cpu_seconds(self) -> float:
-        """What real signatures would have cost all processes together."""
+        """The cost of real signatures, for all processes together."""
         return self.signed * SIGN_SECONDS + self.verified * VERIFY_SECONDS
 
     def seal(self, publisher: bytes, part: bytes) -> bytes:

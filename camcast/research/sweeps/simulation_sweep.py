@@ -11,7 +11,7 @@ The file is a scenario of the virtual network (`camcast.research.scenarios.virtu
     c = 5
 
 Repetition r of a scenario is that of the seed `seed` + r; that of a setting is its run r of the
-seed. So a cell depends on itself alone, and all points of a grid meet the same weather.
+seed. A cell depends on itself alone, and all points of a grid meet the same weather.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _OF_THE_NETWORK: Final = (
     *("joined", "records_sent", "bytes", "datagram_bytes", "lost_copies", "undeliverable"),
     "unpublished",
 )
-"""What is measured of a run besides its summary (`VirtualOutcome`)."""
+"""The measures of a run besides its summary (`VirtualOutcome`)."""
 
 
 @frozen(kw_only=True)
@@ -77,7 +77,7 @@ class Row:
 
     repetition: int
     seed: int
-    """What `camcast simulate` gives the same with; of a setting, that of all its runs."""
+    """The seed with which `camcast simulate` gives the same; of a setting, that of all its runs."""
     community: str
     """A topic, or of a setting the number in the chain from 0; empty: of the whole run."""
     metric: str

@@ -135,7 +135,7 @@ class Job(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a cell, in text: an exception of somebody else may not survive pickling."""
+    """The outcome of a cell, in text: a foreign exception may not survive pickling."""
 
     result: str | None
     """As JSON; None when it failed."""

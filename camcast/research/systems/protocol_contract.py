@@ -173,7 +173,7 @@ class ProtocolContract:
         assert world.delivered_to(world.nodes[0])[ROOT, b"its own"] == 1
 
     def test_after_an_event_only_upkeep_is_left(self) -> None:
-        """Nothing is sent any more for an event that has been spread."""
+        """Nothing more is sent for an event that has been spread."""
         world = self.world((A,) * 6)
         world.run(60.0)
         copies = sum(node.counters.event_copies_sent for node in world.nodes)

@@ -59,7 +59,7 @@ class Weather:
     crash: float = field(default=0.0, validator=PROBABILITY)
     """Probability that a process is dead from the beginning or, if `weak`, for one copy."""
     weak: bool = False
-    """Whether each copy meets its receiver crashed anew, and no process is dead for good."""
+    """Whether each copy meets its receiver crashed again, and no process is dead for good."""
 
     @property
     def arrival(self) -> float:

@@ -27,7 +27,7 @@ def _check_topics(_instance: object, _attribute: object, topics: tuple[Topic, ..
 
 @frozen
 class Publication:
-    """What one publisher publishes at one time, on one or several topics.
+    """One publication: a publisher's payload at one time, on one or several topics.
 
     Raises `ValueError` when `at_seconds` is negative or not finite, or `topics` is empty.
     """

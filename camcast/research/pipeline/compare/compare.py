@@ -28,7 +28,7 @@ class BaselineError(CamcastError, ValueError):
 
 @frozen(kw_only=True)
 class Question:
-    """What is asked."""
+    """The question that a comparison answers."""
 
     paths: tuple[Path, ...]
     """Run folders, folders of them, and benchmark files."""
@@ -37,7 +37,7 @@ class Question:
     threshold: float = attrs.field(default=THRESHOLD, validator=attrs.validators.ge(0))
     """How much worse is a regression, as a share of the baseline."""
     command: str = ""
-    """What asked it, for the report."""
+    """The command that asked it, for the report."""
 
 
 @frozen
@@ -48,7 +48,7 @@ class Compared:
     measures: list[tuple[Measured, bool]]
     """The measures of each run, and whether it is of the baseline."""
     quarantine: DataFrame | None
-    """What could not be read; None: nothing."""
+    """The lines that could not be read; None: there are none."""
 
 
 def compare(spark: SparkSession, question: Question) -> Compared:

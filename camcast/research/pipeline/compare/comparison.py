@@ -25,7 +25,7 @@ _Setting: TypeAlias = frozenset[tuple[str, str]]  # parameters and their values
 
 @frozen(kw_only=True, order=True)
 class Variant:
-    """Who is compared."""
+    """One of the alternatives compared: a backend with its protocol and parameters."""
 
     backend: str
     protocol: str
@@ -61,7 +61,7 @@ class Row:
 
     @property
     def place(self) -> Place:
-        """What was measured of whom, and where."""
+        """The place of the measure: its variant, metric, community and p_sel."""
         return self.variant, self.metric, self.community, self.p_sel
 
     @property

@@ -58,7 +58,7 @@ class Figure:
     title: str
     notes: str
     rows: tuple[Row, ...]
-    """What is drawn."""
+    """The rows that are drawn."""
     spec: dict[str, Any]
     """Vega-Lite, as `camcast.research.report.drawing.render` takes it."""
 

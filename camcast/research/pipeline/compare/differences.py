@@ -1,4 +1,4 @@
-"""What tells two groups of independent runs apart: difference, effect size, significance.
+"""The difference of two groups of independent runs, with effect size and significance.
 
 Everything is computed from how many runs a group has, their mean and their standard deviation.
 

@@ -43,7 +43,7 @@ class Quarantined:
 
 @frozen(kw_only=True)
 class Findings:
-    """What was compared, and what came of it."""
+    """The inputs and the results of a comparison."""
 
     command: str
     sources: tuple[Source, ...]
@@ -53,30 +53,30 @@ class Findings:
     changes: tuple[Change, ...] | None
     """Since the baseline; None without one."""
     baseline: str
-    """What the baseline is called; empty without one."""
+    """The name of the baseline; empty without one."""
     threshold: float
     problems: tuple[str, ...]
-    """What could not be read as a whole, in words."""
+    """The inputs that could not be read as a whole, in words."""
     quarantine: tuple[Quarantined, ...]
 
     @property
     def variants(self) -> list[Variant]:
-        """Who is compared, by name; last, benchmarks that are of no backend."""
+        """The variants compared, by name; last, benchmarks that are of no backend."""
         return sorted({row.variant for row in self.rows}, key=lambda v: (not v.backend, v))
 
     @property
     def names(self) -> dict[Variant, str]:
-        """What they are called, in short."""
+        """The short names of the variants."""
         return names_of(self.variants)
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """What to choose, question by question."""
+        """The verdicts, question by question."""
         return verdicts_of(self.rows, self.names)
 
     @property
     def regressions(self) -> list[Change]:
-        """What became worse, the largest change first."""
+        """The changes for the worse, the largest first."""
         worse = [c for c in self.changes or () if c.verdict == "regressed"]
         return sorted(worse, key=lambda c: -abs(c.relative))
 

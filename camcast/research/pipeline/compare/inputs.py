@@ -1,4 +1,4 @@
-"""What a comparison reads: run folders, folders of them, and benchmark files, as one."""
+"""The inputs of a comparison: run folders, folders of them, and benchmark files, as one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class NothingReadError(CamcastError, ValueError):
 
 @frozen
 class Inputs:
-    """What was read."""
+    """The runs and benchmarks that were read."""
 
     measures: tuple[Measured, ...]
     quarantine: DataFrame | None

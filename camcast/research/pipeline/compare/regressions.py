@@ -1,4 +1,4 @@
-"""What became worse since a baseline: by more than a threshold, and not by chance."""
+"""Regressions from a baseline: changes for the worse beyond a threshold, and not by chance."""
 
 from __future__ import annotations
 

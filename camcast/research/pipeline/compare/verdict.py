@@ -1,4 +1,4 @@
-"""What to choose: for each question who is best, or who cannot be told from the best.
+"""Verdicts: the best for each question, and all that cannot be distinguished from it.
 
 A question is a measure of whole runs, or of a benchmark. Those who are compared for it differ in
 one thing: the backend, or else the protocol, or else one parameter. Where runs have several p_sel
@@ -64,7 +64,7 @@ class Duel:
     runs: int
     """How many the one with fewer has."""
     variances: tuple[float, ...]
-    """What a run of either, and of each p_sel, adds to the variance of the difference."""
+    """The share of one run of either, and of each p_sel, in the variance of the difference."""
     confidence: float
     """Of this comparison, so that all of the question hold together with 95 %."""
 
@@ -82,7 +82,7 @@ class Verdict:
     question: str
     metric: str
     where: str
-    """What all who are compared have in common, and others do not, as ``c=2``; mostly empty."""
+    """The parameters common to all that are compared, but no others, as ``c=2``; mostly empty."""
     p_sels: tuple[float, ...]
     """The mean is over them, if there are several."""
     ranked: tuple[Standing, ...]
@@ -92,7 +92,7 @@ class Verdict:
 
     @property
     def measure(self) -> Measure:
-        """What was measured."""
+        """The measure of the question."""
         return measure_of(self.metric)
 
     @property
@@ -112,13 +112,13 @@ class Verdict:
 
     @property
     def best(self) -> list[str]:
-        """The best, and whoever is not told from it."""
+        """The best, and all that cannot be distinguished from it."""
         untold = [duel.worse for duel in self.of_best if not duel.told]
         return [self.ranked[0].name, *untold]
 
     @property
     def winner(self) -> str | None:
-        """Who is told from all others, and better; None: there is none."""
+        """The variant that is better than all others beyond chance; None: there is none."""
         return self.best[0] if len(self.best) == 1 else None
 
     def as_json(self) -> dict[str, Any]:

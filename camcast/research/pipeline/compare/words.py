@@ -1,4 +1,4 @@
-"""What a comparison found, in sentences and short numbers: for the terminal and for the page."""
+"""The findings of a comparison in sentences and short numbers: for the terminal and the page."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from camcast.vocabulary.errors import CamcastError
 
 _COMMIT_DIGITS: Final = 12  # chosen: as git abbreviates in large projects
 _COLUMNS: Final = ("backend", "membership", "protocol", "community", "p_sel", "seed")
-"""What has a column of its own, and is neither a measure nor part of a benchmark's name."""
+"""The keys with columns of their own, neither measures nor parts of a benchmark's name."""
 _CONDITIONS: Final = (
     *("nodes", "processes", "events", "rounds", "payload_bytes", "rate_per_second"),
 )
@@ -80,7 +80,7 @@ class BenchFileError(CamcastError, ValueError):
 
 @frozen
 class Benches:
-    """What benchmark files say."""
+    """The contents of benchmark files."""
 
     measures: list[Measured] = field(factory=list)
     """One for each file, benchmark and measure."""
@@ -93,8 +93,7 @@ class Benches:
 def read_bench_files(files: Sequence[Path]) -> Benches:
     """Read the files of ``pytest --benchmark-json``.
 
-    Each file is read once. What is no such file is named, and does not keep the others from being
-    read.
+    Each file is read once. Other files are reported and skipped.
     """
     benches = Benches()
     for path in {path.resolve(): path for path in files}.values():

@@ -1,6 +1,6 @@
 """A quick look at a JSON-lines trace as bytes, to see if each line is one JSON object.
 
-No name in a trace record has a brace. So each line of a good trace has one closing brace, and it
+No name in a trace record has a brace. Each line of a good trace has one closing brace, and it
 is the line's last character. Where that holds Spark may parse lines as they come. Where it does
 not, or a text is not plain UTF-8, each line is looked at for itself
 (`camcast.research.pipeline.ingest.runs`). The look costs a core some 0.7 s a gigabyte.

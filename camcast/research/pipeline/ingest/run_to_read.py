@@ -1,4 +1,4 @@
-"""What a run's folder says of the run: which traces there are, and what made them.
+"""The description of a run in its folder: its traces, and the settings that made them.
 
 The folder is `camcast.research.runs.run_folder.OutputFolder`'s, of a live run or a virtual one.
 """
@@ -21,7 +21,7 @@ from camcast.vocabulary.errors import CamcastError
 FORMS: Final = ("jsonl", "parquet")
 _TABLES: Final = ("workload", "links")
 _WEATHER: Final = ("kill", "stillborn", "crashes", "cuts", "churn", "discovery")
-"""What else is of a scenario's parameters; a live one has other keys than a virtual one."""
+"""Further parameters of a scenario; a live one has other keys than a virtual one."""
 KNOWN_VERSIONS: Final = (1, 2, SCHEMA_VERSION)
 """Version 1 is version 2 without `control` (`camcast.observe.trace`)."""
 
@@ -69,7 +69,7 @@ class _Versions(msgspec.Struct, frozen=True):
 
 
 class _Determined(msgspec.Struct, frozen=True):
-    """What ``scenario.json`` says; the defaults are for the folders of version 1."""
+    """The contents of ``scenario.json``; the defaults are for the folders of version 1."""
 
     scenario: _Scenario
     versions: _Versions

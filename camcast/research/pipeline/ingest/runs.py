@@ -46,17 +46,17 @@ _PATTERN: Final = str.maketrans({sign: f"\\{sign}" for sign in "\\*?[]{}"})
 
 @frozen
 class Runs:
-    """What was read of some run folders."""
+    """The records and settings read from some run folders."""
 
     records: DataFrame
-    """What can be read, condensed (`condense.COLUMNS`), and held by
+    """The records that can be read, condensed (`condense.COLUMNS`), and held by
     Spark."""
     runs: tuple[ReadRun, ...]
-    """What made each run, with the numbers of its records and of those in quarantine."""
+    """The settings of each run, with the numbers of its records and of those in quarantine."""
     quarantine: DataFrame
     """run, file, line, reason, text: see `camcast.research.pipeline.ingest.quarantine`."""
     problems: tuple[str, ...]
-    """What could not be read, or only in part, in words; empty if all is well."""
+    """The inputs that could not be read, or only in part, in words; empty if all is well."""
 
 
 @define

@@ -24,7 +24,7 @@ DEFAULTS: Final = {
     for field in msgspec.structs.fields(TraceRecord)
     if field.default is not msgspec.NODEFAULT
 }
-"""What a column holds when its field is left out of a JSON line."""
+"""The default of a column whose field is left out of a JSON line."""
 
 SCHEMA: Final = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
 """The same in Spark's notation."""

@@ -1,4 +1,4 @@
-"""What the topic tables looked like at the end, and how soon they knew of deaths and of joins.
+"""The topic tables at the end of a run, and how soon they knew of deaths and of joins.
 
 The end is the last moment before the first polite leave. Until then a table is what its node
 learned since its last crash, without what it forgot.
@@ -130,7 +130,7 @@ def _healing(tables: Tables, members: Members) -> DataFrame:
     named = tables.spans.select(
         F.col("run").alias("of"), F.col("community").alias("in"), "peer", "start", "stop"
     )
-    # `least` passes over a null, which is there for who was in no table.
+    # `least` passes over a null, which stands for a process in no table.
     stop = F.when(F.col("stop").isNotNull(), F.least("stop", "until"))
     last = F.max(stop)
     return (

@@ -1,4 +1,4 @@
-"""Who was a member when: the stints of every node in its community.
+"""Stints: the times for which each node was a member of its community.
 
 A *stint* begins with the first `join` of a node in a community, or the first one after it left or
 crashed, and lasts until the next stint begins; the node is a member from its last `join` in it. A

@@ -88,7 +88,7 @@ def open_spark(
     Raises `SparkUnavailableError` when pyspark or a fitting Java is missing, when the JVM does
     not start, when nothing answers at the address, or when a session is open that differs;
     `SparkFailedError` for every error of pyspark that leaves the context: later it could not be
-    read any more.
+    read.
     """
     global _opened
     settings = dict(conf or {})

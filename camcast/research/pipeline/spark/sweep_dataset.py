@@ -1,4 +1,4 @@
-"""What a sweep found, as one Parquet dataset.
+"""The results of a sweep, as one Parquet dataset.
 
 Its files are ``simulator=…/protocol=…/membership=…/part-0.parquet``. One row has one value: of a
 metric, a community, a repetition and a point of the grid, whose keys have a column each. The schema
@@ -23,7 +23,7 @@ from camcast.research.sweeps.sweep import JSON
 SCHEMA_VERSION: Final = 2
 """Version 1 had the grid as text, in one column, and null for the whole run."""
 PARTITIONS: Final = ("simulator", "protocol", "membership")
-"""What of a `GridPoint` is a level of folders."""
+"""The fields of a `GridPoint` that are levels of folders."""
 COLUMNS: Final = {
     "repetition": pa.int32(),
     "seed": pa.int64(),

@@ -3,7 +3,7 @@
 The processes are dealt to C clusters, whatever they are interested in. A process keeps two tables:
 one of its own cluster, and one of processes of other clusters. It sends an event once to
 ceil(ln m + c1) members of its cluster of m, and once to ceil(ln C + c2) processes of other clusters
-(Equation 5). So the event reaches all clusters, and in each everybody, interested or not.
+(Equation 5). The event reaches all clusters, and in each everybody, interested or not.
 
 Readings: c1 = c2 = c of the community's parameters. A process's cluster is a digest of its
 identity, so that its cluster is known to everybody. Processes of other clusters are drawn from a

@@ -22,7 +22,7 @@ class Law:
 
 @frozen(eq=False)
 class Climb:
-    """What decides how an event climbs from one community, given that the event is there."""
+    """The conditions of an event's climb from one community, given that the event is there."""
 
     infected: Law
     """How many members have the event."""

@@ -1,4 +1,4 @@
-"""Large communities: how many members have the event in the end, in the mean.
+"""Large communities: how many members have the event in the end, on average.
 
 A, the number of living members, has a normal law, taken at `_NODES` points. D of them have the
 event at first. Gossip from one member dies out early with probability η, the least solution of

@@ -13,7 +13,7 @@ as one event in 34 does not climb.
 
 Beside one group of all n processes, with the same c and nobody outside the hierarchy, smaller
 groups save n ln n - Σ N_i ln N_i = n H messages, where H is the entropy, in nats, of the shares
-N_i / n. So CAMCAST sends less than (a) if it sends fewer than n H upward messages.
+N_i / n. CAMCAST sends less than (a) if it sends fewer than n H upward messages.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ who has the event in the end.
 
 *The climb.* Each of the M members that have the event is a link with probability p_sel. A link
 draws L entries, sends to each with probability p_a, and a copy takes effect with probability
-`arrival` if its receiver is alive. So D living members of the super-community have the event at
+`arrival` if its receiver is alive. D living members of the super-community have the event at
 first.
 
 *The spread.* The number of members that have the event in the end comes from the exact chain in a

@@ -27,7 +27,7 @@ def flooded_parasites(
     c (`memory.gossip_table`), that of (c) hierarchical gossip broadcast ln m + ln C + c1 + c2
     (`memory.hierarchical_memory`). p_succ is the probability that a copy arrives and finds its
     receiver alive. The mean is exact if all n have the event: k copies are then sent to each of the
-    uninterested in the mean. Raises `ValueError` for a negative fan-out, a probability outside
+    uninterested on average. Raises `ValueError` for a negative fan-out, a probability outside
     [0, 1] or more interested than processes.
     """
     n = numbers(processes, 1, "processes")

@@ -10,7 +10,7 @@ Theory of operation
 -------------------
 Messages are k = ceil(ln N + c) for each member that has the event, and g a for each super-topic.
 One step of k costs N messages and divides the failures of gossip by about e^p_succ; one more
-upward message costs 1 and divides the failures of a climb by the same. So whole fan-outs are chosen
+upward message costs 1 and divides the failures of a climb by the same. Whole fan-outs are chosen
 first, and climbs get the failures that those leave.
 
 1. With every parameter at its largest, all targets must be met; else `PlanError`. More fan-out,
@@ -26,7 +26,7 @@ first, and climbs get the failures that those leave.
    community by community, as long as the messages they cost can still pay: a larger fan-out may
    spare upward messages, above all from a large community into one of ten, of which upward messages
    must otherwise reach many members at once.
-4. At last k, g, a and z are lowered by one wherever all targets still hold. So the plan is
+4. At last k, g, a and z are lowered by one wherever all targets still hold. The plan is
    *locally* minimal: none of them can be lowered by one. The search is not exhaustive.
 
 In the result z = a = 1 wherever there are more members than needed as links, because two copies

@@ -21,7 +21,7 @@ sends to each of z super-processes with probability p_a, so that
     pit = 1 - (1 - p_sel (1 - (1-p_a)^z)) ^ M
 
 This is the exact pit for p_succ = 1, as over TCP, where Equation 6 gives 1 always. A climb that
-succeeds has E = M p_sel p_a z / pit messages in the mean, which reach the share
+succeeds has E = M p_sel p_a z / pit messages on average, which reach the share
 d = 1 - (1 - 1/N_u) ^ E of the super-community directly; gossip reaches others from there:
 
     π_u = 1 - (1-d) (1 - k/(N_u-1)) ^ ((N_u-1) π_u)

@@ -2,11 +2,11 @@
 
 Every process knows all others. In each of T rounds every process that has the event chooses F
 distinct others. With rfpbcast (Figure 1) each of them is sent a copy, and filters on reception;
-with pmcast (Figure 2) only the interested ones are. So one kernel simulates both: copies go to the
+with pmcast (Figure 2) only the interested ones are. One kernel simulates both: copies go to the
 *audience*, all processes or the interested ones, and nothing is sent to other choices.
 
 The publisher is interested and alive. Another process is dead from the beginning with probability
-`crash`, where Equation 1 draws anew for each copy whether its receiver has crashed; a copy is lost
+`crash`, where Equation 1 draws again for each copy whether its receiver has crashed; a copy is lost
 with probability `loss`.
 """
 

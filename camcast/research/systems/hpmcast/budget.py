@@ -19,11 +19,11 @@ READ_BYTES_MAX: Final = LINES_BYTES_MAX
 TEXT_BYTES: Final = 32  # chosen: counted for each text besides its own; any line has that many more
 
 UNREAD: Final = Interest.parse(".")
-"""What is put for an interest that is still to be read: this very object."""
+"""The stand-in for an interest that is still to be read: this very object."""
 
 
 class Reading:
-    """What was read in this period, and how much may still be."""
+    """The interests read in this period, and how many more may be."""
 
     def __init__(self) -> None:
         self.renew()

@@ -1,4 +1,4 @@
-"""What gossip in one view comes to, and laws of whole numbers: for `addressed` and `flat`."""
+"""The law of gossip in one view, and laws of whole numbers: for `addressed` and `flat`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who receives events that are not for it: delegates (002, 5.1).
+"""Parasites: delegates receive events that are not for them (002, 5.1).
 
 "hpmcast is a feigned multicast" (5.1.1): a delegate receives what interests somebody it stands for.
 """
@@ -16,7 +16,7 @@ def uninterested_delegates(arity: int, depth: int, redundancy: int, interested: 
 
         a^(l-i) R (1-p_1) ((1-p_1)^(a^(i-1) - 1) - (1-p_1)^(a^i - 1))
 
-    in the mean: those whose interested company begins at level i. Raises `ValueError` for p_1
+    on average: those whose interested company begins at level i. Raises `ValueError` for p_1
     outside [0, 1].
     """
     interest_share(interested, 1)  # checks it

@@ -6,7 +6,7 @@ interested with probability p_1. `arrival` is (1 - ε)(1 - τ).
 Where the print is wrong
 ------------------------
 * Equation 24 gives every infected entity of level i + 1 a p_i interested ones below. That an
-  entity is interested is known, though: it has a p_i / p_(i+1) in the mean. With a p_i the top
+  entity is interested is known, though: it has a p_i / p_(i+1) on average. With a p_i the top
   levels, which lose nothing, would lose entities all the same, and the n p_1 of Equation 27's
   division would not come out even with all r_i = 1.
 * Equation 25's sum begins at j = k / (a p_i), its print at k / (j a p_i).

@@ -1,4 +1,4 @@
-"""Who of hpmcast's tables has fallen silent: failure detection by stamps (002, 6.1.3).
+"""Failure detection by stamps, for the processes in hpmcast's tables (002, 6.1.3).
 
 A line's stamp rises once a period while somebody is there. Where it has not risen for
 `suspect_after` periods the line is *overdue*, and asked about; `PATIENCE` periods later it is
@@ -23,7 +23,7 @@ GONE_PERIODS: Final = 60  # chosen: how long the gone are remembered; gossip spr
 
 @define(eq=False)
 class Silence:
-    """What one process makes of the silence of others, whose lines are in its tables."""
+    """One process's view of the silence of others, whose lines are in its tables."""
 
     _period_seconds: float
     _suspect_after: int
@@ -49,7 +49,7 @@ class Silence:
         tables.forget(now - GONE_PERIODS * self._period_seconds)
 
     def overdue(self, tables: Tables, now: float) -> Iterator[tuple[int, Entry]]:
-        """Yield the lines of whom to ask whether they are there, with their levels."""
+        """Yield the lines to be asked whether they are there, with their levels."""
         for level, _, entry in self._silent(tables, now, 0):
             yield level, entry
 

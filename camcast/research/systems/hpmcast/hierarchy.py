@@ -4,7 +4,7 @@ Readings
 --------
 * *Addresses* (002, 4.1.1: "Irrespective of how these addresses are determined"). A process's
   address is its identity, written in digits below the arity, except for the last digit, x(0), which
-  takes the rest. So everybody knows everybody's address from its contact, no two processes have the
+  takes the rest. Everybody knows everybody's address from its contact, no two processes have the
   same one, and identities, being random, spread over all subsystems alike. A group of level 1 then
   grows with the system, to n/a^(l-1) processes, instead of being limited to a_0. * *Interests* of
   lines are of topics and attributes. The tables of higher levels have weaker ones (6.1.1), as

@@ -4,7 +4,7 @@ Theory of operation
 -------------------
 *The tree.* Sorted by address, the processes of a subsystem of any level have successive numbers.
 Every line of a view has a number: the processes 0 to n - 1, which are the lines of level 1, then
-the subsystems level by level, the root last. So the lines of a subsystem are successive, and so are
+the subsystems level by level, the root last. The lines of a subsystem are successive, and so are
 their delegates: a view is a slice of one array of delegates. Empty subsystems have no line.
 
 *Views* are complete: the delegates of a line are its R first processes, dead ones included, or all

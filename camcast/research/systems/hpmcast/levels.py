@@ -10,7 +10,7 @@ none, it is lost.
 
 Neglected are the publisher's own way down, which helps its subsystems (with R = 1 by 0.002 to 0.005
 of all; else by less than can be measured), and that of delegates who do not have the event more are
-dead than of others: the dead are drawn anew at each level. With a threshold D above level 1 whole
+dead than of others: the dead are drawn again at each level. With a threshold D above level 1 whole
 lines are added, D div R of them. Against the simulator:
 tests/research/unit/systems/hpmcast/test_tree_population.py.
 """
@@ -104,7 +104,7 @@ def _with_threshold(
     lines = min(setting.threshold // R, setting.arity)
     if not lines:
         return hits * R, True
-    # of the interested lines beside the first, as many as in the mean are among those added
+    # of the interested lines beside the first, as many as on average are among those added
     beside = hits - (1 if own_first or others[0] else 0)
     inside = round(beside * (lines - 1) / max(1, setting.arity - 1))
     return (lines + beside - inside) * R, True

@@ -9,7 +9,7 @@ of an interest that does not parse, is refused and counted.
 
 *Stamps.* Every line has a time stamp. A process raises that of its own line in level 1 once a
 period, "I am here". The process with the smallest address of a subsystem condenses the
-subsystem's table and raises the stamp of the line that stands for it. So a stamp that no longer
+subsystem's table and raises the stamp of the line that stands for it. A stamp that no longer
 rises tells that nobody is there, on every level.
 
 *Gossip-pull.* Once a period a process chooses a level at random and sends some processes of it
@@ -25,14 +25,14 @@ neighbours.
 *Leaving.* A leaver tells some neighbours, who remove its line. *Failures.* A neighbour whose stamp
 no longer rises is asked, and then removed (`camcast.research.systems.hpmcast.failure_detector`).
 
-*Healing.* Two newcomers may found the same subsystem apart. So the first of every group of level 1
+*Healing.* Two newcomers may found the same subsystem apart. The first of every group of level 1
 visits it like a newcomer, once a period: its visit is passed on as a `Join` is, until it comes
 back to its own group, or to neighbours that do not know it, who ask for what it knows. Now and
 then every process asks the discovery for members and gossips to one that is not in its tables,
 so that systems that were founded twice meet.
 
 *Hostile peers.* A gossip of a few bytes asks for all lines that this process knows, and a join for
-its whole view. So it answers with `ANSWERS_A_PERIOD` messages of lines or stamps in a period, and
+its whole view. It answers with `ANSWERS_A_PERIOD` messages of lines or stamps in a period, and
 takes no notice of what asks for more: the next round of gossip, or of asking, makes up for it.
 
 Readings: "timestamp [...] the last time the corresponding line of the table was updated" is a
@@ -132,7 +132,7 @@ class HpmcastMembership(Membership):
         self._attempt = 0
         self._asking = False
         self._let_in_by: PeerId | None = None
-        """Whose view made this process a member, in this period: more of it may come."""
+        """The process whose view made this one a member in this period: more may come."""
         self._silence = Silence(options.gossip_seconds, options.suspect_after)
         self._answers_left = ANSWERS_A_PERIOD
         self._rise_left = RISE_A_PERIOD
@@ -406,7 +406,7 @@ class HpmcastMembership(Membership):
                 tables.take(news, now)
 
     def _doubts(self, news: LineNews, now: float) -> bool:
-        """Ask those of whom a newer line says that they are gone, whoever has sent it."""
+        """Ask the processes that a newer line declares gone, whoever has sent it."""
         at = None if news.contacts else self._tables.locate(news.level, news.key)
         entry = None if at is None else self._tables.entry(news.level, at)
         if at is None or entry is None or entry.line is None or news.stamp <= entry.stamp:

@@ -4,9 +4,9 @@ The regular tree of Equations 15 to 28, and of `camcast.research.systems.hpmcast
 processes in every group of level 1 and R delegates in every line. The tree of the live addresses
 has neither: the first l - 1 digits of a random identity are uniform
 (`camcast.research.systems.hpmcast.hierarchy`), so that n processes fall into a^(l-1) groups as
-balls into urns. A group then has a binomial number of processes, n/a^(l-1) in the mean whatever the
+balls into urns. A group then has a binomial number of processes, n/a^(l-1) on average whatever the
 arity, and may have fewer than R, or none; a view has as many lines as subsystems that are not
-empty. Rounds follow from these numbers, since Figure 6 measures them. So occupancy is summed over,
+empty. Rounds follow from these numbers, since Figure 6 measures them. Occupancy is summed over,
 not replaced by its mean:
 
 * a subsystem has a binomial number of processes and of interested ones, independently of the
@@ -18,7 +18,7 @@ not replaced by its mean:
 * the publisher is a delegate of as many levels as his address is small for, and in the views of
   all others a sender more.
 
-Approximations. Sizes add up to n in the mean only (for `rounds`, exactly). Improbable sizes of a
+Approximations. Sizes add up to n on average only (for `rounds`, exactly). Improbable sizes of a
 group are taken together. Between the topmost view and level 1 (so for l >= 3) the delegates who
 bring the event may be of any line, where they are of the first ones. Given how many delegates have
 it, lines are independent in whether all of their interested have it. Periods are in step, as in the
@@ -58,7 +58,7 @@ class AddressedPrediction(EventPrediction):
     """The measures of `systems.baselines.model.BaselinePrediction`, and what a process knows."""
 
     rounds: float
-    """Periods until nobody gossips any more: of every level the most that a view needs."""
+    """Periods until gossip ends: of every level the most that a view needs."""
     entries: float
     """How many processes one knows besides itself, each counted once (Equation 12)."""
 

@@ -54,7 +54,7 @@ _DEFAULT: Final = Hierarchy()
 
 
 class Herald(Message, tag=1, frozen=True):
-    """What Figure 6 sends along with an event (line 14)."""
+    """The message that Figure 6 sends along with an event (line 14)."""
 
     stream: StreamId
     sequence: int

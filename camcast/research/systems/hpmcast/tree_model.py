@@ -18,7 +18,7 @@ VIEW_MAX: Final = SUSCEPTIBLE_MAX  # processes in a view; the chains take second
 
 @frozen(kw_only=True)
 class HpmcastPrediction:
-    """What the closed forms and chains say; None where they say nothing."""
+    """The predictions of the closed forms and chains; None where they give none."""
 
     reception: float | None
     """Level by level (`systems.hpmcast.levels`); None if a view is too large, or p_1 0."""

@@ -27,7 +27,7 @@ from camcast.vocabulary.streams import stream
 
 
 def reception(outcome: Outcome) -> Interval:
-    """Return the share of the interested that deliver, in the mean over runs that have any.
+    """Return the share of the interested that deliver, on average over runs that have any.
 
     If all deliver, or nobody, runs have no spread to tell an interval from, and it is Wilson's of
     all these processes.

@@ -45,12 +45,12 @@ def check(setting: AddressedSetting) -> None:
 # -- lines of a view ----------------------------------------------------------------------------
 
 Publisher: TypeAlias = Literal["elsewhere", "member", "delegate"]
-"""What the publisher is to a subsystem; a member is no delegate."""
+"""The publisher's place, as seen from a subsystem; a member is no delegate."""
 
 
 @frozen
 class Line:
-    """What has become of a line when its view is done."""
+    """The state of a line when its view is done."""
 
     delegates: int
     have: int
@@ -60,7 +60,7 @@ class Line:
 
 
 COMPLETE: Final = 4
-"""What comes of an event is five numbers: living interested processes, those of them that have it,
+"""The outcome of an event is five numbers: living interested processes, those of them that have it,
 copies sent, copies to the uninterested, and, at this index, whether all the interested have it."""
 
 
@@ -77,7 +77,7 @@ class Lines:
     uninterested: float
     """The share of the delegates of interested lines who are not interested themselves."""
     outcomes: Mapping[Line, Law]
-    """What comes of an interested line further down, in the mean."""
+    """The outcome of an interested line further down, on average."""
     kept: dict[tuple[int, int, int, int, Publisher], Law] = Factory(dict)
 
     def further(self, r: int, wanted: int, have: int, dead: int, publisher: Publisher) -> Law:

@@ -1,4 +1,4 @@
-"""What a process of hpmcast knows: a table for every level, of lines (002, 4.1.3, 4.2.2, Figure 5).
+"""The view of a process of hpmcast: a table of lines a level (002, 4.1.3, 4.2.2, Figure 5).
 
 A line of the table of level i stands for a subsystem of level i - 1 by its delegates; in the
 table of level 1 it is a process itself. A table is *condensed* into the line that stands for it

@@ -1,4 +1,4 @@
-"""What a process of hpmcast knows, and who knows it (002, Equations 14 to 18 and 30 to 36).
+"""Views of hpmcast: their sizes, and who knows a process (002, Equations 14 to 18, 30 to 36).
 
 Every function takes a *regular* hierarchy where it says so: a subsystems in each, l levels, so
 n = a^l processes (Equations 15, 16), and R <= a delegates of each subsystem.
@@ -9,7 +9,7 @@ Where the print is wrong:
   Equation 19, a^(i-1), has it right, and shifted by one level: an entity *of* level i is a
   subsystem of level i - 1.
 * Equation 30 leaves the 1 of R(l-1) + 1 = Rl - (R-1) out of the derivative: it is R n^(1/l)
-  (1 - ln n / l + (R-1)/R · ln n / l²). So the view is smallest not at l = ln n, but at
+  (1 - ln n / l + (R-1)/R · ln n / l²). The view is smallest not at l = ln n, but at
   l = (ln n + sqrt(ln² n - 4 ln n (R-1)/R)) / 2, somewhat before: for n = 22^3 and R = 3 at 8.55
   instead of 9.27. The conclusion, smaller with each level up to there, holds from l = 2 on
   (not from 1 to 2 where R is as large as n^(1/2)).

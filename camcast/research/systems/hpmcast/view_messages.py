@@ -9,7 +9,7 @@ from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Decoder, Message, encode
 
 Key: TypeAlias = bytes | int
-"""What tells the lines of a table apart: in level 1 a process's identity, else x(i - 1)."""
+"""The key of a line in its table: in level 1 a process's identity, else x(i - 1)."""
 
 LINES_BYTES_MAX: Final = 1 << 15
 """chosen: bytes of lines in a message, as many as a frame has (`live.wire.pipes`). A line has at

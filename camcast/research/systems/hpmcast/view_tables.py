@@ -81,7 +81,7 @@ class Tables:
         self._versions = dict.fromkeys(self._entries, 0)
         """As `version`, of each level."""
         self._condensed: dict[int, tuple[int, Line[Interest], str]] = {}
-        """What a table was condensed into, and at which version of it."""
+        """The line that a table was condensed into, and the table's version then."""
 
     # -- reading -------------------------------------------------------------------------------
 
@@ -275,7 +275,7 @@ class Tables:
         self.put(level + 1, line.branch, Entry(line.branch[-1], stamp, now, contacts, line, text))
 
     def _condense(self, level: int) -> tuple[Line[Interest], str]:
-        """Return the line that a table is above it, and its interest's text; anew if need be."""
+        """Return the line that a table is above it, and its interest's text; again if need be."""
         version = self._versions[level]
         known = self._condensed.get(level)
         if known is None or known[0] != version:

@@ -4,7 +4,7 @@ In the paper
 ------------
 A node has i neighbours with probability p_i, and a node at the end of a link has i *other*
 neighbours with probability q_i. A node sends an event to each of them with probability
-Γ = sigma + (1 - sigma) gamma, independently. So the event spreads as a branching process, and the
+Γ = sigma + (1 - sigma) gamma, independently. The event spreads as a branching process, and the
 nodes it reaches are a tree: the probability of a second path to a node goes as 1/N (4).
 `receivers_law` has the law of the tree's size by Equations 9 to 13, and `mean_receivers` its mean,
 Equation 17. The mean diverges when Γ⟨q⟩ reaches 1, the *threshold*, from which on the event

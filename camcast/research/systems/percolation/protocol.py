@@ -2,7 +2,7 @@
 
 Neighbours tell each other what they subscribe to. A process that has an event sends it to every
 neighbour whose subscriptions match the event, and to every other neighbour with probability gamma;
-never back, once an event, and for at most `ttl` hops. So an event percolates through the overlay,
+never back, once an event, and for at most `ttl` hops. An event percolates through the overlay,
 and more easily where subscribers are.
 
 Readings: the overlay is the membership's. The neighbours of a process are the peers in its table

@@ -22,7 +22,7 @@ class ScampOptions(GroupOptions):
 
     gamma: float = field(validator=PROBABILITY)
     c: int = field(default=2, validator=_C)  # [membership.scamp]
-    """SCAMP's c: a view, whose arcs are the overlay, has (c+1) ln n processes in the mean."""
+    """SCAMP's c: a view, whose arcs are the overlay, has (c+1) ln n processes on average."""
 
 
 @frozen(kw_only=True)
@@ -34,7 +34,7 @@ class ScampOverlay(Group):
     gamma: float = field(validator=PROBABILITY)
     """The probability that a neighbour that is not interested is sent a copy (paper: gamma)."""
     c: int = field(validator=_C)
-    """SCAMP's c: a view has (c+1) ln n processes in the mean."""
+    """SCAMP's c: a view has (c+1) ln n processes on average."""
 
     @override
     def __attrs_post_init__(self) -> None:

@@ -1,6 +1,6 @@
 """pmcast: gossip to everybody, filtered before sending (002, 2.2, Equations 6 to 9).
 
-Of n processes n p_1 are interested, and of the F targets of a sender F p_1 in the mean. So the
+Of n processes n p_1 are interested, and of the F targets of a sender F p_1 on average. The
 equations are those of rfpbcast for a system of n p_1 processes and a fan-out of F p_1.
 
 Equation 6, the probability that one gossip reaches a given other interested process, is too large:

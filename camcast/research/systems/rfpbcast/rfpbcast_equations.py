@@ -9,7 +9,7 @@ Binomial(n - j, 1 - q^j). (The print has lost the bars of the binomial coefficie
 the state should be j >= 1.) Figure 1 differs: the F targets of one sender are distinct, so that no
 two of them are the same process. `camcast.research.systems.hpmcast.pmcast_law` has that chain, in
 which the event spreads faster: of n = 30 with F = 3 and a fifth of the copies lost, 21.3 have the
-event after three rounds in the mean, 20.2 by Equation 2.
+event after three rounds on average, 20.2 by Equation 2.
 
 The sum of Equation 3 begins at j = k/(1 + F), as a process infects at most F others. The binomial
 of Equation 2 allows more, so that the sum here is over all j <= k: the law would not add up to 1
