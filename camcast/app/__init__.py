@@ -1,1 +1,1 @@
-"""What applications embed: `CommunityManager`, its communities, and who is there."""
+"""The interface for applications: `CommunityManager`, its communities, and presence."""

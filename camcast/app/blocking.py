@@ -170,7 +170,7 @@ class _Feed(_Face[_F], Generic[_F, _I]):
                 raise
         with self._inner._lock:  # several threads may be here
             try:
-                take().send(None)  # waits for nothing any more
+                take().send(None)  # no longer waits for anything
             except StopIteration as taken:
                 item: _T | None = taken.value
                 return item
@@ -397,7 +397,7 @@ class CommunityManager(_Face[managers.CommunityManager]):
         return True
 
     def _look(self, work: Callable[[], _T]) -> _T:
-        """Call in the loop, or here if it does not run (any more)."""
+        """Call in the loop, or here if it does not (or no longer does) run."""
         try:
             return self._call(work)
         except CommunityError:

@@ -320,7 +320,7 @@ class Community(Generic[E]):
         are more than half full and move, the call waits, for a second at most; with `wait=False` it
         never waits. Then the event is accepted or dropped, which the receipt says. An accepted
         event is not lost on the way to those peers that take events; its further way is best
-        effort, without confirmation.
+        effort, without confirmation (docs/reliability.md).
 
         Raises `PayloadTooLargeError`, `TypedEventError`, `NotAllowedError` for an identity without
         a certificate to publish here, `ValueError` for a probability outside [0, 1],
@@ -409,7 +409,7 @@ class Community(Generic[E]):
 
     @property
     def _local_group(self) -> LocalGroup | None:
-        """What the process has for the community; None if it takes no part in it."""
+        """The process's local group of the community; None if the process takes no part in it."""
         runner = self._lifetime.runner
         return None if runner is None else runner.node.local_group(self.topic)
 

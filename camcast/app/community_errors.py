@@ -1,4 +1,4 @@
-"""What goes wrong with a community, in words for the person who runs the process."""
+"""Errors of a community, in words for the person who runs the process."""
 
 from __future__ import annotations
 

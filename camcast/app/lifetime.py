@@ -1,4 +1,4 @@
-"""The life of a manager, from `start` to `close`, and what may be asked of it meanwhile."""
+"""The life of a manager, from `start` to `close`, and which calls are allowed when."""
 
 from __future__ import annotations
 

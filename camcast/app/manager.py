@@ -1,4 +1,4 @@
-"""What applications embed: `CommunityManager`, which makes each `Community` (paper 000, 5.1).
+"""The interface for applications: `CommunityManager`, which makes each `Community` (000, 5.1).
 
 asyncio first; `camcast.app.blocking` is the same for scripts and threads. docs/api.md maps the
 paper's interface to this one.
@@ -476,7 +476,7 @@ class CommunityManager:
 
     @property
     def counters(self) -> Counters:
-        """What this process received, sent and dropped until now: a copy, which does not change."""
+        """The counts of this process until now: a copy, which does not change."""
         runner = self._lifetime.running()
         return Counters(
             **attrs.asdict(runner.node.counters, recurse=False),

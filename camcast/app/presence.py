@@ -1,4 +1,4 @@
-"""Who is there, by name: the processes that follow a topic tell each other.
+"""Presence: the processes that follow a topic announce their names to each other.
 
 ::
 
@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 @frozen
 class PresenceChange:
-    """A process that came, left, or is not heard of any more."""
+    """A process that came, left, or has fallen silent."""
 
     kind: Kind
     peer: PeerId

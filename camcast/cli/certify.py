@@ -16,7 +16,7 @@ from camcast.cli.printed import Certified
 from camcast.doors.options import OptionError
 from camcast.vocabulary.topics import Topic
 
-DAYS: Final = 7.0  # [TRUST, profiles] an authority that is offline for a day expels nobody
+DAYS: Final = 7.0  # chosen: an authority that is offline for a day expels nobody
 _DAY_SECONDS: Final = 86_400
 
 

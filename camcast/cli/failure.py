@@ -18,7 +18,7 @@ EXIT_USAGE = 2  # [POSIX convention, as click's own] the command line or an inpu
 EXIT_FAILED = 1  # the command was right, and could not do its work
 
 UNWRITABLE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EPIPE)
-"""What writing may fail with. Such an error names no file: it is left to `camcast.cli.app.main`."""
+"""Errors of writing. Such an error names no file: it is left to `camcast.cli.app.main`."""
 
 # CAMCAST's errors derive from these.
 _WRONG_INPUT = (ValueError, LookupError, TypeError, InsecureError)

@@ -1,4 +1,4 @@
-"""What commands write on stdout: lines for programs, and text for a person.
+"""The output of commands on stdout: lines for programs, and text for a person.
 
 Names and payloads come from peers and files: no character of theirs that a terminal would obey
 reaches one (`camcast.vocabulary.printable`).
@@ -26,7 +26,7 @@ _MAYBE_UNPRINTABLE: Final = re.compile(r"[^ -~]")
 
 
 def print_line(text: str) -> None:
-    """Write one line at once; raises `BrokenPipeError` when nobody reads any more.
+    """Write one line at once; raises `BrokenPipeError` when nobody reads any longer.
 
     The line goes past Python's buffer: a thread that a slow reader blocks in a write must not own a
     lock that the interpreter needs when it ends.

@@ -1,4 +1,4 @@
-"""What the library's commands print with ``--json`` that no class elsewhere describes, as types.
+"""Types of the ``--json`` output of the library's commands that no class elsewhere describes.
 
 `docs/json_schemas.py` makes the JSON Schemas of the documentation from these and from the classes
 that are printed as they are. A key may be added within a version of a schema; whoever removes one,
@@ -20,7 +20,7 @@ class Joined(TypedDict):
 
 
 class EventLine(TypedDict):
-    """What every event of ``subscribe`` has."""
+    """The keys of every event of ``subscribe``."""
 
     topic: str
     id: str
@@ -67,7 +67,7 @@ class GoneEvents(TypedDict):
 
 
 class PublishReceipt(TypedDict):
-    """What became of an event of ``publish``; without an id it was dropped."""
+    """The receipt for an event of ``publish``; without an id the event was dropped."""
 
     topic: str
     id: str | None

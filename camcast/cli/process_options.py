@@ -30,7 +30,7 @@ _FILES: Final = ("identity", "certificates", "trust", "revocations")
 
 
 class ProfileName(StrEnum):
-    """Who may talk to a process (docs/security.md)."""
+    """The profile of a process: its access rules (docs/security.md)."""
 
     OPEN = OPEN
     SHARED_KEY = SHARED_KEY

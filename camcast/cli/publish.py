@@ -186,7 +186,7 @@ async def _not_alone(community: Community, wait_seconds: float, *, retry: bool) 
 
 
 def _show(receipt: Receipt, topic: Topic) -> bool:
-    """Print a receipt; False if nobody reads any more."""
+    """Print a receipt; False if nobody reads any longer."""
     try:
         line = PublishReceipt(
             topic=topic.name,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from camcast.security.certificates import Certificate
     from camcast.security.keys import PublicKey
 
-HOURS: Final = 24.0  # [TRUST, profiles] until the next list is due
+HOURS: Final = 24.0  # chosen: until the next list is due, once a day
 _HOUR_SECONDS: Final = 3600
 _SERIAL: Final = re.compile("[0-9a-f]{16}")
 
@@ -42,7 +42,7 @@ def revoke(
     """Revoke certificates: sign and print a new list of all that count no more.
 
     The list is kept beside the key, in .revoked, and printed for those who are to know it. It is
-    signed anew before the next one is due, also if nothing was revoked: a process that gets no
+    signed again before the next one is due, also if nothing was revoked: a process that gets no
     newer list cannot know whether it missed one. Certificates that have expired fall out of it.
     """
     from camcast.cli.validity import end_of

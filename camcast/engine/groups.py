@@ -1,4 +1,4 @@
-"""The groups that one process is in, and those that it has left of late."""
+"""The groups that one process is in, and those that it has left recently."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from camcast.engine.local_group import LocalGroup
 from camcast.engine.super_topic_table import SuperTopicTable
 from camcast.vocabulary.topics import GroupId
 
-LEFT_MAX: Final = 64  # chosen: groups left of late, to say goodbye to late messages
+LEFT_MAX: Final = 64  # chosen: groups left recently, to say goodbye to late messages
 
 
 class Groups:

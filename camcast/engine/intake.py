@@ -162,7 +162,7 @@ class Intake:
                 self._spread_together(now)
 
     def accept_own(self, local_group: LocalGroup, batch: Batch, now: float) -> Sent:
-        """Accept a batch that came in no message; return how many processes it was sent to.
+        """Accept a batch that did not arrive in a message; return to how many processes it went.
 
         This process publishes the batch, or another of its groups has received it.
         """
@@ -301,7 +301,7 @@ class Intake:
         return known
 
     def _mark(self, known: KnownRanges, batch: Batch, now: float) -> Sequence[Batch]:
-        """Note that the events of a batch are known; return those that were not, as batches."""
+        """Mark the batch's events as known, and return the new ones, as batches."""
         first, count = batch.first, batch.count
         if first == known.low and not known.bounds:  # in order: spares the calls below
             known.low += count

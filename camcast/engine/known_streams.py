@@ -1,4 +1,4 @@
-"""What a group of this process knows of streams: which of their events it has had.
+"""Known streams: which events of each stream a group of this process has received.
 
 Theory of operation
 -------------------
@@ -8,7 +8,7 @@ that come in order extend a range, at a cost that does not depend on how many ca
 
 *Too many ranges.* A hole between ranges is an event that was missed or is still on its way. When
 `RANGES_MAX` are used up, the lowest hole is given up: it counts as settled from then on. A record
-may be forged, however, and name a number that its stream will not reach for years. So a hole wider
+may be forged, however, and name a number that its stream will not reach for years. A hole wider
 than `JUMP` is never given up, for then all that its publisher is still to publish would count as
 known. Such ranges have at most `JUMPS_MAX` places, and what asks for one more is refused. Where
 repair asks for what is missing, no hole that it asks for is given up: a batch for which no range is
@@ -28,12 +28,12 @@ from typing import Final
 
 from camcast.vocabulary.events import SEQUENCE_MAX
 
-RANGES_MAX: Final = 64  # [DESIGN 4]
+RANGES_MAX: Final = 64  # chosen: holes of a stream at a time; a bound, as peers send the numbers
 JUMP: Final = 1 << 16  # chosen: a minute of 1,000 events/s missed is no jump; forged ones are far
 JUMPS_MAX: Final = RANGES_MAX // 2  # chosen: the other half is for events that come out of order
-STREAMS_MAX: Final = 1 << 16  # chosen: 200 publishers/s of one event each; 20 MB a group (G5)
+STREAMS_MAX: Final = 1 << 16  # chosen: 200 publishers/s of one event each; 20 MB a group
 SHARE: Final = STREAMS_MAX // 4  # chosen: most places are out of a single peer's reach
-IDLE_SECONDS: Final = 240.0  # [DESIGN 4] twice the time for which payloads are kept
+IDLE_SECONDS: Final = 240.0  # chosen: twice the time for which payloads are kept
 _LOOK_SECONDS: Final = 1.0  # chosen: between two looks through all streams, which take some 10 ms
 
 
@@ -181,7 +181,7 @@ class KnownRanges:
 
 
 class KnownStreams:
-    """What one group knows of the streams in it, in bounded memory."""
+    """One group's knowledge of the streams in it, in bounded memory."""
 
     __slots__ = ("_introduced", "_look_after", "_repaired", "known")
 
@@ -189,7 +189,7 @@ class KnownStreams:
         """`repaired`: whether somebody asks for what is missing (`camcast.engine.repair`)."""
         self._repaired = repaired
         self.known: dict[bytes, KnownRanges] = {}
-        """What is known of each stream, in the order in which the streams were introduced."""
+        """The known ranges of each stream, in the order in which the streams were introduced."""
         self._introduced: dict[bytes, int] = {}
         self._look_after = 0.0
 

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Decoder, Message
 
-CONTACTS_MAX: Final = 64  # chosen: contacts in one answer, whatever z is (G5); 3 kB
+CONTACTS_MAX: Final = 64  # chosen: contacts in one answer, whatever z is; 3 kB
 SEARCH_TTL: Final = 3  # chosen: steps of a search (3.3, note 4); it asks at most 84 processes
 SEARCH_NEIGHBOURS: Final = 4  # chosen: to whom a search is passed on; see SEARCH_TTL
 SEARCH_BYTES: Final = 8  # chosen: of a search's random name; no two of a day collide
@@ -64,7 +64,7 @@ class Pong(Message, tag=6, frozen=True):
 
 
 class Gone(Message, tag=7, frozen=True):
-    """I am not in `topic` (any more): do not send me its events."""
+    """I am not, or no longer, in `topic`: do not send me its events."""
 
     topic: str
 

@@ -11,12 +11,12 @@ names the process that it was passed on for, which was alive a walk ago; it does
 links prove who is at their other end.
 
 *Heartbeats.* Once a period every watched peer gets a `Heartbeat`. Its receiver answers, unless the
-receiver has sent a heartbeat of its own since the sender's last one. So two processes that watch
+receiver has sent a heartbeat of its own since the sender's last one. Two processes that watch
 each other send one record each a period, and so do one that watches and one that only answers.
 An answer is not answered. A part that is told something which cannot wait for a period has the
 heartbeat answered in any case (`reply`).
 
-*Events in place of heartbeats.* An event is a sign of life as well. So a process sends no heartbeat
+*Events in place of heartbeats.* An event is a sign of life as well. A process sends no heartbeat
 to a peer that it has just sent an event, as long as it hears of the peer without asking: the peer
 sends heartbeats, in turn, to whoever sends it events, even if its parts only listen. Where events
 flow one way, one record a period is left of two, and none where they flow both ways. Piggybacked
@@ -26,11 +26,11 @@ messages are sent regardless.
 the peer: a small message of a part, of the kind and for the group it would otherwise be sent in, or
 empty for "I watch you as a member of this group". A part's piggybacked message goes along when the
 part asks for it (`tell`), and otherwise in one heartbeat of `AGAIN`: two processes that share a
-hundred topics have little new to say of each. A receiver that is not in the group says so in its
-answer (`gone`), and the watching part learns it (`Watcher.peer_gone`). For `LEFT_SECONDS` after it
-left a group, a process says so in each answer: a peer that its goodbye did not reach would notice
-only with its next piggybacked message. The watching part learns it, too, when another process
-answers at the peer's address, since it took over the port of one that died.
+hundred topics rarely have news about any one of them. A receiver that is not in the group says so
+in its answer (`gone`), and the watching part learns it (`Watcher.peer_gone`). For `LEFT_SECONDS`
+after it left a group, a process says so in each answer: a peer that its goodbye did not reach would
+notice only with its next piggybacked message. The watching part learns it, too, when another
+process answers at the peer's address, since it took over the port of one that died.
 
 *Suspicion* (after A. Dadgar, J. Phillips, J. Currey, "Lifeguard: local health awareness for more
 accurate failure detection", DSN-W 2018, which builds on SWIM). A peer of which nothing was heard
@@ -57,7 +57,7 @@ part whose own peers are all suspect. Nobody's
 silence counts for the time by which the timer was late, and no helper whose timer was late
 confirms anything.
 
-*Doubts.* Anybody can say in another's name that it is not in a group any more. So a peer is asked
+*Doubts.* Anybody can say in another's name that it has left a group. A peer is asked
 before a part learns that it is gone (`camcast.engine.questions`). So is a peer that is said to be
 elsewhere, where no record proves an address; its messages from there are dropped meanwhile.
 
@@ -106,9 +106,9 @@ AGAIN: Final = 10  # chosen: periods; at 30 % loss a part is heard of within 30 
 LEFT_SECONDS: Final = 10.0  # chosen: as many heartbeats as a message waits: by then one has come
 LATE: Final = 0.85  # chosen: the share of a period after which a heartbeat is due: jitter is 0.1
 UNASKED: Final = 1.2  # chosen: periods; the peer's come every 0.9 to 1.1 (jitter), late by a tenth
-SILENCE_UNITS: Final = 3  # [PROTOCOLS 11] "after three silent periods a peer is suspect"
+SILENCE_UNITS: Final = 3  # chosen: at 30 % loss three in a row are lost once in 37 times
 HELPERS: Final = 3  # [Lifeguard 4.2: K = 3] who is asked about a suspect
-LOW_MAX: Final = 5.0  # [PROTOCOLS 11] "dropped after min(5, log N)", in units
+LOW_MAX: Final = 5.0  # chosen: units that a suspect has at most, also among very many
 LOW_MIN: Final = 2.0  # chosen: 15 s without helpers outlast TCP's pauses of 13 s at 30 % loss
 HIGH_FACTOR: Final = 6.0  # [Lifeguard 4.2: beta = 6]
 # chosen: units. At 30 % loss TCP is silent for as long once in 15,000 segments (0.3^8).
@@ -124,7 +124,7 @@ OnPiggybacked = Callable[[Contact, int, GroupId, bytes, float], bool]
 
 @define(eq=False)
 class Entry:
-    """What the service knows of one peer."""
+    """The state of one peer."""
 
     contact: Contact
     began: float
@@ -229,20 +229,20 @@ class LivenessService:
         self._tallies = tallies
         self._changing: dict[GroupId, bytes] = {}  # the tallies that `_plain` has
         self._plain: dict[tuple[GroupId, ...], tuple[Heartbeat, Answer]] = {}
-        """What is said without piggybacked messages to peers that share these groups."""
+        """The messages without piggybacked ones, by the groups that a peer shares."""
         self._parts: dict[GroupId, list[PartLiveness]] = {}
-        self._left: dict[GroupId, float] = {}  # the groups left of late, and when
+        self._left: dict[GroupId, float] = {}  # the groups left recently, and when
         self.entries: dict[PeerId, Entry] = {}
-        """What is known of each peer; the intake notes its signs of life here."""
+        """The state of each peer; the intake notes signs of life here."""
         self._interval = inf  # the length of the period under way, infinite if there is none
         self._due = inf  # when it ends
         self._timer = 0  # the number of its timer; those before cannot be taken back
         self.health = 1
-        """What `high` is multiplied with."""
+        """The factor of `high`."""
         self.isolated = False
         """Whether every watched peer was suspect at the end of the last period that watched any."""
         self.given_up: dict[PeerId, None] = {}
-        """The peers that parts were told are silent, until the node has reported it."""
+        """Peers reported silent to the parts, until the node has announced it."""
         self.pauses = 0
         """How often this process did not run for longer than a period."""
         self.paused_seconds = 0.0
@@ -256,7 +256,7 @@ class LivenessService:
         return part
 
     def close(self, group: GroupId, now: float) -> None:
-        """Let the parts of a group, which was left, watch nobody any more, for good."""
+        """Stop watching for a group that was left."""
         self._left = {one: when for one, when in self._left.items() if now - when <= LEFT_SECONDS}
         self._left[group] = now
         for part in self._parts.pop(group, ()):
@@ -307,7 +307,7 @@ class LivenessService:
         return True
 
     def receive(self, source: Contact, message: Message, now: float) -> bool:
-        """Take a heartbeat or an answer; that its sender is alive, `heard` says."""
+        """Take a heartbeat or an answer; `heard` has recorded that the sender is alive."""
         if isinstance(message, Heartbeat | Answer):  # nearly always
             self._take_heartbeat(source, message, now)
             return False

@@ -1,4 +1,4 @@
-"""What the liveness services of two processes say to each other (`camcast.engine.liveness`)."""
+"""The messages between the liveness services of two processes (`camcast.engine.liveness`)."""
 
 from __future__ import annotations
 

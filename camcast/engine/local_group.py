@@ -23,15 +23,15 @@ class LocalGroup:
     """One group that this process takes part in (paper 000, 2.1: it is "interested")."""
 
     context: DisseminationContext
-    """What the dissemination works with: the membership, the interest and the rest."""
+    """The arguments of the dissemination: the membership, the interest and the rest."""
     dissemination: Dissemination
     links: list[SuperTopicTable]
     """The super-topic tables; the context shows them to the dissemination."""
     batched: bool
     """Whether batches of the group may have more than one event."""
     batch_events_max: int
-    """How many events a batch of this process has at most. With 1, also those that come together
-    are spread one by one."""
+    """How many events a batch of this process has at most. With 1, even events that
+    arrive together are spread singly."""
     transit: bool
     """Whether events pass through, and are delivered in another group."""
     parasitic: bool
@@ -45,7 +45,7 @@ class LocalGroup:
     neighbour_changes: list[tuple[bool, Contact]]
     """Changes of the topic table that the node has not passed on yet: (there, neighbour)."""
     streams: KnownStreams = field(factory=KnownStreams)
-    """What is known of the events in the group."""
+    """The known events of the group."""
     repair: Repair | None = None
     """Finds out what was missed, and asks for it; None in a group without repair."""
     started: bool = False
@@ -59,7 +59,7 @@ class LocalGroup:
 
     @property
     def topic(self) -> Topic:
-        """The group's; in CAMCAST that of a community."""
+        """The group's topic."""
         return self.context.group
 
     @property

@@ -36,7 +36,7 @@ from camcast.vocabulary.wire import Kind
 
 @define(eq=False)
 class Surroundings:
-    """What the groups of one process share beside its `ProcessContext`."""
+    """The parts that the groups of one process share beside its `ProcessContext`."""
 
     settings: Settings
     store: Store | None
@@ -49,7 +49,7 @@ class Surroundings:
     nonces: Nonces | None
     """Nonces for the questions of repair; None without a store."""
     asked: AskedLately = field(factory=AskedLately)
-    """Whom the super-topic tables have asked lately."""
+    """The processes that the super-topic tables have asked recently."""
     serial: int = 0
     """How many local groups were made."""
 

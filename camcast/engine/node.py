@@ -182,13 +182,13 @@ class Node:
             Kind.REPAIR: self._on_repair,
             Kind.LIVENESS: self._on_liveness,
         }
-        """What takes a control record of each kind; False if no part of this node does."""
+        """The handler of each kind of control record; False: no part of this node takes it."""
 
     # -- what drivers and applications read ------------------------------------------------
 
     @property
     def counters(self) -> NodeCounters:
-        """What arrived and what was sent so far."""
+        """The counts of records received and sent so far."""
         return self.recorder.counters
 
     def local_group(self, topic: Topic) -> LocalGroup | None:

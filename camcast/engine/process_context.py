@@ -1,4 +1,4 @@
-"""What the parts of one process share: each part of a node is made with the same context."""
+"""The context of a process: each part of a node is made with the same one."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Questions that check what somebody says of a process: its address, and whether it left a group.
 
 Anybody can say in another process's name that it has left, or has a new address; and whoever asks
-for much can name the address of a third process, which would then get the answer. So a `Question`
+for much can name the address of a third process, which would then get the answer. A `Question`
 goes to the address, and the process there repeats its nonce (`Here`) if it is in the named group.
 
 A part that is told that a peer has left *doubts* it: the peer is asked at its known address, and
@@ -28,7 +28,7 @@ from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.topics import GroupId
 
 PartT = TypeVar("PartT")
-"""What may doubt a process: a part's end of the service."""
+"""The type of the parts that may doubt a process."""
 
 # chosen: as SCAMP's patience with a contact: the 95 % quantile of the PlanetLab round trips
 QUESTION_SECONDS: Final = 0.4
@@ -53,7 +53,7 @@ class Asked(Generic[PartT]):
     part: PartT | None = None
     """Which doubts that the process is in its group; None: it is whether it is there at all."""
     then: list[Callable[[float], None]] = field(factory=list)
-    """What waits for the answer; where nothing does, the parts are told if there is none."""
+    """The callbacks for the answer; without any, a missing answer is reported to the parts."""
 
 
 class Questions(Generic[PartT]):

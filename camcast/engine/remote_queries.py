@@ -94,7 +94,7 @@ class RemoteQueries:
         return list(known.values())[:wanted]
 
     def _known_to_searchers(self, group: GroupId, wanted: int) -> list[Contact]:
-        """Return members of any community; if none is known, those that have checked of late."""
+        """Return members of any community; if none is known, those that have checked recently."""
         below = (one.contact for one in self._below.values() if one.group == group)
         return self.known(group, wanted) or list(islice(below, wanted))
 

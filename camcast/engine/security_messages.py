@@ -47,7 +47,7 @@ class WhoAre(Message, frozen=True, tag=9):
 
 
 SigningMessage: TypeAlias = Certificates | RevocationNews | RevocationsKnown | CertificateWanted
-"""What `camcast.engine.guard.signing` takes."""
+"""The messages of `camcast.engine.guard.signing`."""
 
 DECODER: Final[Decoder[SigningMessage | Introductions | WhoAre]] = Decoder(
     SigningMessage | Introductions | WhoAre

@@ -1,4 +1,4 @@
-"""What the node of one process is made of: values, and the live objects that it is given."""
+"""The settings and parts of the node of one process: values, and live objects that it is given."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class Parts:
     store: Store | None = None
     """Where batches are kept for others, by all nodes of a loop; None: nothing is repaired."""
     signatures: Signatures | None = None
-    """What signs this process's events and judges the others'; None: none is signed."""
+    """Signs this process's events and verifies those of others; None: no event is signed."""
     reserve_numbers: ReserveNumbers = by_clock
     """Reserves numbers of streams; `by_clock` will not do where an identity outlives its
     process."""
     admission: Admission | None = None
-    """What knows the other processes, and what they may do; None: everybody may do everything."""
+    """Knows the other processes and their rights; None: everybody may do everything."""
     discovery_rng: Random | None = None
     """The random stream of the discovery; None: that of the protocols. Live, it is the operating
     system's: an attacker who sees the ids of an overlay's calls must not be able to predict

@@ -1,4 +1,4 @@
-"""The store: bodies of batches, kept for a while so that they can be asked for again (PROTOCOLS 8).
+"""The store: bodies of batches, kept for a while so that they can be asked for again.
 
 Theory of operation
 -------------------
@@ -25,7 +25,7 @@ from typing import Final
 from camcast.vocabulary.batches import EVENTS_MAX, Batch
 from camcast.vocabulary.events import StreamId
 
-STORE_BYTES_MAX: Final = 1 << 26  # [PROTOCOLS 8] 64 MiB a loop
+STORE_BYTES_MAX: Final = 1 << 26  # [docs/reliability.md] 64 MiB a loop
 BATCH_BYTES: Final = 512  # chosen: bytes of a batch beside its body in CPython 3.11, rounded up
 
 _first = attrgetter("first")
@@ -41,7 +41,7 @@ class Store:
 
     def __init__(self, bytes_max: int = STORE_BYTES_MAX) -> None:
         self.bytes = 0
-        """What is kept, with what it takes beside the bodies."""
+        """The bytes in use, those beside the bodies included."""
         self.let_go_early = 0
         """How many batches the bound of bytes has cost so far."""
         self.bytes_max = bytes_max

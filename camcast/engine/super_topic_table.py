@@ -22,8 +22,8 @@ super-processes (`camcast.doors.liveness`), so that they learn of a death that a
 process has found; they do not watch them, for then heartbeats of all N_t processes of the community
 would load the super-community, instead of checks by g of them. With τ or fewer alive it asks the
 live ones for fresh ones, and now and then also when enough are alive (001, 4.2). A table without an
-entry starts a search. For some periods, a super-process that failed does not come back because
-others name it, which would pass the dead around for ever: it is then asked itself, and its own
+entry starts a search. For some periods, a super-process that failed does not come back by
+hearsay, or dead processes would circulate: it is then asked itself, and its own
 answer brings it back. In this way a process comes back that was named while it was still joining:
 it answers once it has joined.
 
@@ -32,22 +32,22 @@ whom a super-process named when there was no room. A table that lacks entries as
 period whether they live, and an empty one asks up to `NEW_PROCESSES` or z. One that answers comes
 in, is asked in turn for others, and is pushed to the community, so that one survivor heals all. So
 links come back after a partition between two levels, or a crash of all that a table had, also where
-no gateway lives. Who says that it left the topic is forgotten. A process that was started anew at
+no gateway lives. Who says that it left the topic is forgotten. A process that was restarted at
 an address takes the place of the one before. If it has kept its identity, it says that it has been
 a member for less time than it is in the table: it counts as one that failed and came in again.
 
-*Service.* An entry is told what climbs from when it came in. It *serves* what climbed before, too,
-if another that did was there until then, or once it has been there for long enough to be told all
-that is kept. While no live entry serves, the table says since when (`unserved_since`): since the
-last sign of life of the entries that failed.
+*Service.* An entry receives upward events from the moment it enters. It *serves* what climbed
+before, too, if another that did was there until then, or once it has been there for long
+enough to be told all that is kept. While no live entry serves, the table says since when
+(`unserved_since`): since the last sign of life of the entries that failed.
 
 What is learned is pushed once to a few members of the own community, who merge it. MERGE keeps the
 entries, which live as far as is known, prefers nearer ancestors and keeps the size z. A process
-that others name never replaces an entry as near; now and then, to spread load, a cold process is
-asked, and takes the place of a random entry if it answers. A process that is said to have left the
-topic is asked before it is forgotten (`Liveness.doubt`).
+known by hearsay never replaces an entry of the same level; now and then, to spread load, a cold
+process is asked, and takes the place of a random entry if it answers. A process that is said to
+have left the topic is asked before it is forgotten (`Liveness.doubt`).
 
-Readings (PROTOCOLS 1): line 22 of Figure 5 writes t for super(t), line 31 must compare with
+Readings of the paper (000): line 22 of Figure 5 writes t for super(t), line 31 must compare with
 super(t); ``RAND() >= p_sel`` in Figure 6 is inverted.
 """
 
@@ -88,7 +88,7 @@ from camcast.vocabulary.topics import GroupId, Topic
 # quantile of the round trips in the PlanetLab matrix, 325 ms
 CHECK_TIMEOUT_SECONDS: Final = 2.0
 NEW_PROCESSES: Final = 16  # chosen: to ask for: the cold list then outlives several crashes; 0.8 kB
-FAILED_MAX: Final = 64  # chosen: several tables' worth of failed processes (G5)
+FAILED_MAX: Final = 64  # chosen: several tables' worth of failed processes
 FAILED_CHECKS: Final = 12  # chosen: a minute of checks; by then nobody else passes them on
 PUSH_PEERS: Final = 3  # chosen: as many as z by default; what is pushed is not passed on
 # chosen: the share of its pause after which a search asks again: timers need not be exact.
@@ -296,7 +296,7 @@ class SuperTopicTable(Watcher):
         self._liveness.doubt(entry.contact, now, entry.topic.group)
 
     def peer_gone(self, contact: Contact, now: float) -> None:
-        """See `Watcher`: forget a super-process that is not in its topic any more."""
+        """See `Watcher`: forget a super-process that has left its topic."""
         entry = self._table.get(contact.peer)
         if entry is not None and entry.contact == contact:
             self._fail(entry, now)
@@ -390,7 +390,7 @@ class SuperTopicTable(Watcher):
         self._search_if_wanting(now)
 
     def _ask_entry(self, entry: _Entry, message: Message, now: float) -> float:
-        """Ask a super-process unless a table of this process has of late; say when it was asked."""
+        """Ask a super-process unless a table of this process just has; say when it was asked."""
         question = entry.contact, message
         if self._asked.due(question, ASKED_LATELY * self._parameters.check_seconds, now):
             self._outlet.send([entry.contact], message)
@@ -430,14 +430,14 @@ class SuperTopicTable(Watcher):
         self._failed[peer] = now + FAILED_CHECKS * self._parameters.check_seconds
 
     def _serves(self, entry: _Entry, until: float) -> bool:
-        """Say whether nothing that climbed before can be missing above because of this entry.
+        """Return whether this entry cannot be why an earlier event is missing above.
 
         It was there before another had left, or has been for long enough to be told all.
         """
         return entry.entered <= self._served or until - entry.entered >= SERVES_SECONDS
 
     def _note_served(self, entry: _Entry, until: float) -> None:
-        """Note that an entry, which lived `until` then, is told no more of what climbs."""
+        """Note that an entry, alive `until` then, no longer receives upward events."""
         if entry.topic == self._nearest[0] and self._serves(entry, until):
             self._served = max(self._served, until)
 

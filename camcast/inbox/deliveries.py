@@ -65,7 +65,7 @@ class Latencies:
 
 
 class Inbox:
-    """What one process delivers: the deliveries of each community, and what they share.
+    """The inbox of one process: the deliveries of each community, and the state that they share.
 
     `note` notes what became of each event; with it, latencies are kept.
     """
@@ -114,7 +114,7 @@ class Deliveries(Generic[E]):
         self._inbox = inbox
         self.subscriptions: list[Subscription[E]] = []
         self.delivered = 0
-        """The events that came while there was a subscription."""
+        """Events received while at least one subscription existed."""
         self.latencies = None if inbox.note is None else Latencies()
         self._decoder: typed.EventDecoder[E] | None = None
         self._missed_before = self._errors_before = 0  # those of subscriptions that have ended

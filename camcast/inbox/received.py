@@ -1,4 +1,4 @@
-"""What a subscriber gets: events, alone or in batches, and gaps; and the queue of these.
+"""Received items: events, alone or in batches, and gaps; and the queue of these.
 
 Theory of operation
 -------------------
@@ -11,7 +11,7 @@ gave up is told by a `Missed`, which is not dropped.
 A batch is taken apart when its first event is taken. Its other events are then *opened*: they
 still count as queued, and may be dropped one by one. What is not opened is in memory as its bytes,
 whatever its values would take. An event that came alone and has no value but its payload is queued
-as it is, and a batch is made of it for who takes batches. Nothing here waits or locks.
+as it is, and a batch is made of it for consumers of batches. Nothing here waits or locks.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Lagged:
 
 
 Gap = Lagged | Missed
-"""What a subscription yields in place of events that it does not get."""
+"""The items that a subscription yields in place of events that it does not get."""
 
 
 class ReceivedBatch(msgspec.Struct, Generic[E_co], eq=False):  # a Struct: one is made a batch
@@ -106,13 +106,13 @@ class ReceivedBatch(msgspec.Struct, Generic[E_co], eq=False):  # a Struct: one i
     published: float
     size: int
     _content: Batch | tuple[bytes, ...]
-    """What holds the payloads: the batch until they are copied out of it, then they themselves.
+    """The holder of the payloads: the batch until they are copied out of it, then they themselves.
     One attribute, so that they are in memory once, and two threads may ask at the same time."""
     _decode: Callable[[bytes], E_co | Sent | bytes] | None = None
 
     @property
     def payloads(self) -> tuple[bytes, ...]:
-        """What the events carry."""
+        """The payloads of the events."""
         content = self._content
         if not isinstance(content, tuple):
             content = self._content = tuple(content.payloads())
@@ -198,7 +198,7 @@ def batch_of(event: Received[E]) -> ReceivedBatch[E]:
 
 
 class Overflow(Enum):
-    """What a full queue drops.
+    """The choice of the items that a full queue drops.
 
     Example:
         ::
@@ -244,7 +244,7 @@ class DeliveryQueue(Generic[E]):
         self._overflow = overflow
         self._on_dropped = on_dropped
         self._unopened: deque[Received[E] | ReceivedBatch[E] | Gap] = deque()
-        """What comes after the opened events, with the gaps that DROP_NEWEST makes."""
+        """The items after the opened events, with the gaps that DROP_NEWEST makes."""
         self._events = 0  # in `_unopened`
         self._tells = 0  # in `_unopened`
         self._bytes = 0  # in `_unopened`

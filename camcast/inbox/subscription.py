@@ -14,7 +14,7 @@ dropped when they are full, and how the reader learns of it.
 
 Several tasks may iterate one feed, and then each item goes to one of them. A task that finds the
 queue empty waits in line. As long as a task waits, a task that asks for the next item joins the
-line at its end, even if there are items. So the tasks take turns, however short their work on an
+line at its end, even if there are items. The tasks take turns, however short their work on an
 item is.
 """
 
@@ -48,7 +48,7 @@ _log = logging.getLogger(__name__)
 _LOG_INTERVAL_SECONDS: Final = 1.0  # chosen: a callback that always raises fills no disk
 
 QUEUE_LENGTH: Final = 4096  # chosen: a second of 4,000 events/s; 2 MB at 500 bytes an event
-QUEUE_BYTES: Final = 1 << 26  # [issue 13, 4] 64 MiB: so many events of 16 KiB
+QUEUE_BYTES: Final = 1 << 26  # chosen: 64 MiB, 4,096 events of 16 KiB
 
 EventCallback = Callable[[Received[E]], Awaitable[None] | None]
 BatchCallback = Callable[[ReceivedBatch[E]], Awaitable[None] | None]

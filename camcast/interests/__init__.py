@@ -1,1 +1,1 @@
-"""What a subscriber wants: terms over topics and attributes, their grammar and their bounds."""
+"""Interests of subscribers: terms over topics and attributes, their grammar and their bounds."""

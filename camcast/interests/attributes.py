@@ -17,7 +17,7 @@ from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.typed import Sent, read_sent
 from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
 
-KNOWN_MAX: Final = 512  # chosen: events passed on at a time; a bound, as peers send them (G5)
+KNOWN_MAX: Final = 512  # chosen: events passed on at a time; a bound, as peers send them
 # chosen: 512 events of 2 KiB, or one of any size. A bound as well: a decoded payload takes up to
 # 43 times its bytes (measured: a list of empty lists).
 KNOWN_BYTES_MAX: Final = PAYLOAD_BYTES_MAX

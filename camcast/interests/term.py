@@ -79,7 +79,7 @@ class Term:
         integer, and where the answer would take more than `pieces_max` pieces.
 
         Only terms whose topic includes the topic of this term can match an event of that very
-        topic, and they match events of its subtopics as well. So only these terms count, and the
+        topic, and they match events of its subtopics as well. Only these terms count, and the
         question that remains is one of attributes: whether boxes cover a box.
         """
         pieces: list[_Box] = [dict(self.wanted)]

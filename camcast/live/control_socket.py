@@ -146,7 +146,7 @@ def _error(text: str) -> bytes:
 
 
 def _listen(path: Path) -> socket.socket:
-    """Make the listening socket, in place of one at which no process answers any more."""
+    """Make the listening socket, in place of one at which no process answers."""
     if len(os.fsencode(path)) > PATH_BYTES_MAX:
         raise BindError(
             errno.ENAMETOOLONG,

@@ -1,4 +1,4 @@
-"""What a running process says of one event, for `camcast trace`."""
+"""The account that a running process gives of one event, for `camcast trace`."""
 
 from __future__ import annotations
 

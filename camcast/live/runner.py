@@ -49,7 +49,7 @@ _log = logging.getLogger(__name__)
 CONTROL_COPIES_A_TURN_MAX: Final = 2**14
 
 
-WAIT_SECONDS: Final = 1.0  # [DESIGN 4] how long `publish` waits for room, at most
+WAIT_SECONDS: Final = 1.0  # chosen: how long `publish` waits for room, at most
 
 # chosen: four frames. Gathered events are not yet in the queues by which room is judged; 16
 # publishers of a loop gather at most half a queue together.
@@ -98,7 +98,7 @@ class Runner:
         self._pipes = pipes
         self._inbox = inbox
         self.conditions = Conditions()
-        """What tasks wait for, such as that this process has joined."""
+        """The conditions that tasks wait for, such as that this process has joined."""
         self._closed = False
         self._control_copies = 0  # in this turn of the loop
         self._gathered = 0  # the bytes published since the last flush
@@ -370,7 +370,7 @@ class Timers:
         return self._time_of(self._moment(delay_seconds))
 
     def close(self) -> None:
-        """Give no token back any more, and let go of who takes them."""
+        """Stop giving tokens back, and let go of the recipient."""
         self._wake = lambda _: None  # the loop keeps the handles, some of them for minutes
         self._together.clear()
 
@@ -385,7 +385,7 @@ class Timers:
 
 
 class Conditions:
-    """What tasks wait for of a node's state.
+    """Conditions on a node's state that tasks wait for.
 
     Each condition is looked at again after every step of the node, as long as a task waits.
     """

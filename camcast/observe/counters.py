@@ -14,7 +14,7 @@ OUTPUTS: Final = "outputs"
 
 @frozen
 class Metric:
-    """What a field is for Prometheus."""
+    """The Prometheus metric of a field."""
 
     name: str
     """Without ``camcast_`` and ``_total``."""
@@ -56,7 +56,7 @@ def _out(name: str, meaning: str) -> Any:
 
 @define
 class NodeCounters:
-    """What arrived at a node, what became of it, and what the node sent."""
+    """The counts of a node: records received, their fates, and records sent."""
 
     events: int = count("events_received", "First copies of events that interest this process")
     """First copies of events that interest this process, in each of its groups."""
@@ -81,14 +81,14 @@ class NodeCounters:
     )
     """Frames of another version of the wire format."""
     forged: int = count("events_forged", "Events that came as this process's own, and are not")
-    """Events that came as this process's own, and are not."""
+    """Events falsely claiming to be from this process."""
     unverified: int = count("events_unverified", "Events whose signature or right did not verify")
     """Events whose signature, or whose publisher's right, did not verify (docs/security.md)."""
     held: int = count("events_held", "Events that waited for the certificate of their publisher")
     """Events that had to wait for the certificate of their publisher; `unverified` has those for
     which it never came."""
     unadmitted: int = count("messages_unadmitted", "What others sent without the right to")
-    """What others sent without the right to: frames, messages, introductions (docs/security.md)."""
+    """Frames, messages and introductions whose senders had no right to them (docs/security.md)."""
     given_up: int = count("events_given_up", "Events that count as known: too many gaps above them")
     """Events not received that count as known from now on: too many gaps came above them."""
     unplaced: int = count("events_unplaced", "Events refused: too many streams, or gaps in theirs")
@@ -117,7 +117,7 @@ class NodeCounters:
 
 @define
 class PipeCounters:
-    """What went through pipes, and what did not, since they were opened."""
+    """The counts of pipes since they were opened: frames that went through, and losses."""
 
     frames_sent: int = _out("frames_sent", "Frames that left")
     records_sent: int = _out("records_sent", "Records in the frames that left")
@@ -157,7 +157,7 @@ class PipeCounters:
 
 @define(kw_only=True)
 class Counters(NodeCounters):
-    """What a process counted until this record was made."""
+    """All counts of a process, until this record was made."""
 
     published: int = count("events_published", "Events that this process published")
     """Events that `publish` accepted."""
@@ -167,6 +167,6 @@ class Counters(NodeCounters):
     """Their receipts say so."""
     missed: int = count("events_lagged", "Events that full queues of subscriptions dropped")
     input: PipeCounters = field(factory=PipeCounters)
-    """What came in at this process's own address."""
+    """The counts of the input at this process's own address."""
     outputs: PipeCounters = field(factory=PipeCounters)
-    """What left by the output pipes, which all processes of an event loop may share."""
+    """The counts of the output pipes, which all processes of an event loop may share."""

@@ -18,7 +18,7 @@ _LIFE: Final = [kind.trace for kind in PROCESS_KINDS.values() if kind.ring and k
 
 @define
 class _Node:
-    """What the traces have of one node."""
+    """The records of one node in the traces."""
 
     joined: dict[str, bool] = field(factory=dict)
     """By community, whether the node was a member at the end."""

@@ -1,4 +1,4 @@
-"""What became of one event: who published it, its way, who has it, and why somebody lacks it.
+"""The fate of one event: its publisher, its way, its receivers, and why somebody lacks it.
 
 Every process that is asked gives an `Account` of itself, of its communities, and of the moments
 that it remembers. `explain` puts the accounts together. Those of running processes come through
@@ -92,9 +92,9 @@ class Account(msgspec.Struct, frozen=True):
     known: tuple[str, ...] = ()
     """The processes in its tables, and those that have it in theirs, in hexadecimal."""
     moments: tuple[Moment, ...] = ()
-    """What it remembers of the event, in the order of happening."""
+    """The moments of the event that the process remembers, in order."""
     life: tuple[Moment, ...] = ()
-    """What it remembers of itself."""
+    """The moments of its own life that the process remembers."""
     stopped: bool = False
     error: str = ""
     """Why it gave no account."""
@@ -137,7 +137,7 @@ class Verdict:
 
 @frozen
 class Explanation:
-    """What became of an event."""
+    """The fate of an event."""
 
     event: str
     topic: str

@@ -29,13 +29,13 @@ class PipeStats:
     crowded: int = gauge("pipes_crowded", "Output pipes that are more than half full")
     """Output pipes that are more than half full."""
     waiting_bytes: int = gauge("pipes_waiting_bytes", "What waits in all output pipes")
-    """What waits in all output pipes together."""
+    """The bytes that wait in all output pipes together."""
     waiting_bytes_max: int = gauge("pipes_waiting_max_bytes", "How much may wait in them")
 
 
 @frozen(kw_only=True)
 class LivenessStats:
-    """What the process knows of the peers that it watches, whatever it shares with them."""
+    """The state of the peers that the process watches, whatever it shares with them."""
 
     watched: int = gauge("peers_watched", "Peers that get heartbeats")
     """Peers that get heartbeats."""
@@ -111,7 +111,7 @@ class RepairStats:
     haves_sent: int = total("repair_haves_sent", "Messages that say what is known")
     wants_sent: int = total("repair_wants_sent", "Messages that ask for events")
     missed: int = total("repair_events_missed", "Events that can no longer be had")
-    """Events that were given up, because nobody keeps them any more."""
+    """Events that were given up, because nobody keeps them."""
 
 
 @frozen(kw_only=True)
@@ -210,7 +210,7 @@ class Stats:
     """The identity of the process, in hexadecimal."""
     address: str
     counters: Counters
-    """What was counted since the start."""
+    """The counts since the start."""
     pipes: PipeStats
     liveness: LivenessStats
     discovery: DiscoveryStats

@@ -141,7 +141,7 @@ class JsonLinesSink:
     """Writes one JSON object a line; a context manager that flushes and closes the file.
 
     Lines are held back and written many at a time: when there are enough, at `flush`, when a
-    manager that writes to the sink closes, and at the latest when nobody has the sink any more or
+    manager that writes to the sink closes, and at the latest when the sink is no longer in use or
     the interpreter ends. When the file cannot be written, the lines held are dropped, and `OSError`
     is raised.
 

@@ -65,7 +65,7 @@ class Delivery:
 
 @define
 class Reading:
-    """What happened in a run. Counts are by community, except `parasites`, which are by node."""
+    """The happenings of a run. Counts are by community, except `parasites`, which are by node."""
 
     members: dict[str, Member] = field(factory=dict)
     published: dict[str, Published] = field(factory=dict)

@@ -1,4 +1,4 @@
-"""The tree: each busy stream is pushed along a tree, and announced beside it (PROTOCOLS 9).
+"""The tree: each busy stream is pushed along a tree, and announced beside it (docs/protocols.md).
 
 J. Leitão, J. Pereira, L. Rodrigues, "Epidemic broadcast trees", SRDS 2007.
 
@@ -55,18 +55,18 @@ from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.wire import REPAIRED
 
-TREES_MAX: Final = 64  # [PROTOCOLS 9]
+TREES_MAX: Final = 64  # chosen: busy streams at a time; a bound, as peers send them
 CHILDREN_FIRST: Final = 3  # chosen: the first batch reaches 94 % at 3 copies; the rest is told
 CHILDREN_MAX: Final = 64  # chosen: more than the neighbours of a process, which may all be children
-SECONDS_PACED: Final = 0.5  # [PROTOCOLS 9]
-SECONDS_BURST: Final = 0.1  # [PROTOCOLS 9]
+SECONDS_PACED: Final = 0.5  # chosen: at 200 events/s an announcement is for a hundred
+SECONDS_BURST: Final = 0.1  # chosen: a fifth of that, as a burst is soon over
 BURST_EVENTS: Final = 1000  # chosen: ten times as many as 200 events/s bring in half a second
 PRUNE_SECONDS: Final = 1.0  # chosen: most of what was under way has come by then
 # chosen: for any machine; a process whose parent is one that it has pruned gets nothing
 RIVAL_SECONDS: Final = 30.0
 PRUNED_MAX: Final = 256  # chosen: more than a process has neighbours
 HEIR_SECONDS: Final = 10.0  # chosen: the way of a question at an overloaded peer, and its answer
-IDLE_SECONDS: Final = 30.0  # chosen: a stream that pauses for as long may as well begin anew
+IDLE_SECONDS: Final = 30.0  # chosen: a stream that pauses for as long may as well begin again
 
 # How long an announced event is waited for, by `ArrivalDelay`:
 DELAY_SECONDS_MIN: Final = 0.3  # chosen: three announcements of a burst; a hop takes milliseconds
@@ -134,7 +134,7 @@ class ArrivalDelay:
 
 @define(eq=False)
 class _Tree:
-    """What one process knows of the tree of one stream."""
+    """One process's knowledge of the tree of one stream."""
 
     first: int
     """The number from which on the stream has come along the tree."""

@@ -37,7 +37,7 @@ HappeningKind = Literal[Standing, _OfCommunity, _OfTables, _OfProcess, _OfDiscov
 BatchKind = Literal[
     "publish", "send", "upward", "receive", "duplicate", "deliver", "parasite", "drop"
 ]
-"""What the engine tells of batches of events."""
+"""The happenings of batches of events."""
 EventKind = Literal[BatchKind, "filtered", "lagged", "unsent"]
 
 _OfLife = Literal["join", "leave", "learn", "forget", "crash", "seek", "found", "missed"]
@@ -78,7 +78,7 @@ class Change:
     """A change in one community, as this process sees it.
 
     How the process stands: ``member``, with peers in the topic table; ``alone``, without any;
-    ``degraded``, when nothing is heard of any peer any more, so that this process may be cut off;
+    ``degraded``, when no peer is heard from, so that this process may be cut off;
     ``left``. And who is in its topic table: ``peer_seen`` came in, and ``peer_gone`` is in it no
     more. Of those that are gone the `silent` ones were found dead or cut off. Others have left
     the community, or live on outside this table: it holds some members only.
@@ -220,7 +220,7 @@ PROCESS_KINDS: Final[Mapping[HappeningKind, Row]] = {
     # This process died, as written by the process that killed it.
     "crashed": Row(trace="crash", ring=True),
 }
-"""What may happen to a process."""
+"""The happenings of a process."""
 
 EVENT_KINDS: Final[Mapping[EventKind, Row]] = {
     # This process published an event.
@@ -246,4 +246,4 @@ EVENT_KINDS: Final[Mapping[EventKind, Row]] = {
     # A full output pipe dropped an event.
     "unsent": Row(ring=True),
 }
-"""What may happen to an event; none of it is logged."""
+"""The happenings of an event; none of them is logged."""

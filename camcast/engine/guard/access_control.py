@@ -62,7 +62,7 @@ _log = logging.getLogger(__name__)
 # chosen: a receiver that was restarted, or has forgotten an introduction, is without it for so long
 CARRY_SECONDS: Final = 60.0
 # chosen: for ever; each link begins with this process's own introduction, so a neighbour gets by
-# this way only one that was signed anew
+# this way only one that was signed again
 ONCE_SECONDS: Final = 1e9
 # chosen: 7 kB with one certificate each, 30 kB with a chain of four each: a frame has 32 KiB
 INTRODUCTIONS_MAX: Final = 16
@@ -370,7 +370,7 @@ class AccessControl(Guard):
 
 @define(eq=False)
 class CertifiedMembers:
-    """Whom a sample of a community's size may count: processes that are known as certified members.
+    """The filter of size samples: only processes known as certified members are counted.
 
     A sample (`camcast.vocabulary.size_estimate`) has numbers, not identities, so that a process
     which takes one must know the members to which the numbers belong. Most of them are known

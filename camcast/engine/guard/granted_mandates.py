@@ -3,7 +3,7 @@
 A mandate says what it is for: the kind of the record and its group, the name that the message's
 class gives (`Message.mandate`), and the fields that nobody changes on the way (`Message.mandated`).
 The message that is passed on need not be the one that came: SCAMP makes copies of a subscription.
-So the latest mandate of each process for each purpose is kept, and goes along with whatever is
+The latest mandate of each process for each purpose is kept, and goes along with whatever is
 passed on for that process.
 
 Whoever has a mandate can use it again, but only for its purpose. It is valid for five minutes, and

@@ -8,8 +8,8 @@ from camcast.engine.local_group import LocalGroup
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import PeerId
 
-HELD_MAX: Final = 64  # [TRUST; issue 15, 3]
-HELD_BYTES_MAX: Final = 1 << 20  # [issue 15, 3]
+HELD_MAX: Final = 64  # chosen: a bound, as peers send them; certificates are here in a second
+HELD_BYTES_MAX: Final = 1 << 20  # chosen: a MiB, the largest payload
 HELD_SECONDS: Final = 10.0  # chosen: by then its senders send a chain again unasked
 
 

@@ -20,7 +20,7 @@ from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.refusal import Refusal
 
-# chosen: a list of one process reaches all within some periods [TRUST: 30 s], and a hash costs a
+# chosen: a list of one process reaches all within some periods, 30 s, and a hash costs a
 # process 15 bytes a second
 PERIOD_SECONDS: Final = 5.0
 ANSWERS_MAX: Final = 4  # chosen: answers in a period; neighbours' hashes seldom differ

@@ -4,7 +4,7 @@ Theory of operation
 -------------------
 A signed batch names the certificate of its publisher by a hash. The publisher, and each forwarder,
 sends a receiver the chain of certificates before the batch, unless it did so within the last
-seconds; a copy that was asked for always comes with the chain. So a receiver can mostly verify a
+seconds; a copy that was asked for always comes with the chain. A receiver can mostly verify a
 batch at once. Where the chain got lost, the batch is *held*, and the chain is asked for: of the
 sender, whose address is in the batch or in a table, else of two neighbours. A batch that waits for
 `HELD_SECONDS`, or has to make room for others, is dropped. It does not count as known then, so

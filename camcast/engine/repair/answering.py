@@ -1,12 +1,12 @@
 """Answering: the batches that another process has asked for are sent again, as they were published.
 
-A `Want` is answered with batches only if it has a nonce that was sent to the same contact of late,
+A `Want` is answered with batches only if it has a nonce that was sent to the same contact recently,
 and else with the `Have` that brings one, which tells of no more streams and ranges than were asked
 for: it may go to somebody else, in whose name they were asked for. Bytes a peer and second are
 bounded.
 
-A `Want` says how far back it asks, in seconds before it was sent. What was on its way for long asks
-for less. So one that seems younger than a neighbour's membership asks for all of that.
+A `Want` says how far back it asks, in seconds before it was sent. A question that was delayed asks
+for less. One that seems younger than a neighbour's membership asks for all of that.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Answering:
         after = now - want.seconds
         if above is None:
             neighbour = self._context.neighbour(source.peer)
-            if after <= neighbour.heard:  # else it is a member anew
+            if after <= neighbour.heard:  # else it is a member again
                 after = min(after, neighbour.member_since)
         if self._nonces.check(want.nonce, source, now):
             unanswered = [

@@ -88,7 +88,7 @@ class Passed(NamedTuple):
 
 @define(eq=False)
 class MissingRanges:
-    """What is missing of one stream, as far as this process knows, and who may have it.
+    """The missing ranges of one stream, as far as this process knows, and who may have them.
 
     The sequence numbers of a stream, as `KnownRanges` (``known``) and this object share them::
 
@@ -267,7 +267,7 @@ class GivingUp:
         neighbours: int,
         now: float,
     ) -> None:
-        """Report what cannot be had any more, and do not ask for it again."""
+        """Report the events that can no longer be had, and do not ask for them again."""
         if not self._history.asked(now):
             self._skip_older(missing, known)
         out_of_reach = self._out_of_reach(missing, known, neighbours, now)
@@ -316,7 +316,7 @@ class GivingUp:
     def _out_of_reach(
         self, missing: MissingRanges, known: KnownRanges | None, neighbours: int, now: float
     ) -> int:
-        """Return the number below which nothing can be had any more; 0 if all may still come."""
+        """Return the number below which nothing can be had; 0 if all may still come."""
         waited, below = now - missing.since, 0
         if waited > self._context.retention:
             below = 1 if known is None else known.stop
@@ -365,7 +365,7 @@ class Asking:
         missing = self.missing.get(stream)
         offers = bool(missing_of(holder.held, known))
         if missing is None:
-            passed_all = holder.held[3][0]  # what is kept nowhere any more shows in this alone
+            passed_all = holder.held[3][0]  # an event kept nowhere shows in this alone
             behind = not holder.below and (known is None or known.misses_below(passed_all))
             if not offers and not behind:
                 return

@@ -1,9 +1,9 @@
-"""What was published before this process became a member: by older members, and on demand.
+"""History: events from before this process became a member, for older members and on demand.
 
 *History.* `subscribe(since=30.0)` asks for it: what neighbours still keep goes to the asking
 subscription only, is marked as known, is never announced and never climbs (`History`).
 
-*Referring.* A newcomer takes nothing from before its time. So where only newcomers are between two
+*Referring.* A newcomer takes nothing from before its time. Where only newcomers are between two
 older members, neither is told what the other alone has. A newcomer *refers* such neighbours to each
 other, each to one other in a ring, `REFER_SECONDS` after it became a member and again after twice
 as long, until nothing is left in the stores that is older than the newcomer itself. In a quiet
@@ -12,12 +12,12 @@ community, where no tally differs, nobody is referred.
 A process that is referred to another sends it a `Compare`: the tallies of what was published in
 each second (`camcast.engine.repair.told`). If these differ from its own, as far as it was a member
 or has something of that second, the other tells all that it knows, and asks for the same. Each of
-the two has *met* the other then: it refers others to it as if they were neighbours. So the older
+the two has *met* the other then: it refers others to it as if they were neighbours. The older
 members are connected through any number of newcomers: the youngest connects those older than
 itself, then the next one.
 
 *From below.* What climbed is lost above when all who got it die, as in one half of a partition. Who
-said it below still keeps it, but may tell newcomers alone by then. So a newcomer refers older
+said it below still keeps it, but may tell newcomers alone by then. A newcomer refers older
 members of the communities below, which told it something, to the oldest member of its own that it
 knows, and these tell it what may have been lost (`camcast.engine.repair.upward`). No newcomer takes
 what is older than itself: that would be all that is kept, for each newcomer.

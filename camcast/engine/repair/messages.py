@@ -14,7 +14,7 @@ NONCE_SECONDS: Final = 10.0  # chosen: a nonce is good for so long at least, twi
 UNKNOWN: Final = -1
 
 Held = tuple[bytes, int, int, tuple[int, ...]]
-"""What a process knows of a stream: its id; the first number of which it offers bodies, 0 if it
+"""A process's knowledge of a stream: its id; the first number of which it offers bodies, 0 if it
 offers none; how many tenths of a second ago the stream's first event was published, `UNKNOWN` if
 that never came; and the ranges that it knows, as `low, start, stop, start, stop, ...`: all below
 `low`, and from each start to before its stop."""
@@ -24,7 +24,7 @@ Wanted = tuple[bytes, tuple[int, ...]]
 
 
 class Have(Message, tag=1, frozen=True):
-    """What the sender knows of some streams.
+    """The sender's knowledge of some streams.
 
     `nonce` is to be given in a `Want`. The sender has been a member for `member` seconds, and keeps
     the bodies of all that it got in the last `kept` seconds. `below` is the topic of its community
@@ -69,7 +69,7 @@ class Referral(Message, tag=4, frozen=True):
 
 
 class Compare(Message, tag=5, frozen=True):
-    """What the sender knows of a time: tell it all if you know something else.
+    """The sender's knowledge of a time; a receiver that knows something else announces everything.
 
     The time begins at the second `since`, counted from 1970. The sender has been a member for
     `member` seconds. `parts` has the tally of what was published in each second
@@ -99,7 +99,7 @@ class Nonces:
         return self._make(contact, int(now // NONCE_SECONDS))
 
     def check(self, nonce: bytes, contact: Contact, now: float) -> bool:
-        """Say whether a nonce was issued to this contact of late."""
+        """Say whether a nonce was issued to this contact recently."""
         epoch = int(now // NONCE_SECONDS)
         return nonce in (self._make(contact, epoch), self._make(contact, epoch - 1))
 

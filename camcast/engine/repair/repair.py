@@ -20,7 +20,7 @@ newcomers refer older members to each other (`camcast.engine.repair.history`).
 
 Inside a community, a batch that was asked for is delivered, kept and announced, and not pushed.
 What is told to the communities above (`camcast.engine.repair.upward`) is pushed there, and climbs
-on. What nobody keeps any more is given up (`camcast.engine.repair.asking`), and what is older than
+on. Events that nobody keeps are given up (`camcast.engine.repair.asking`), and what is older than
 the membership is had on demand only (`camcast.engine.repair.history`).
 
 *Hostile.* A process that asks without having received a `Have` gets no batch
@@ -212,11 +212,11 @@ class Repair(Repairs):
             agreement.add_telling(difference)
 
     def leave(self, now: float) -> None:
-        """Give what this process published of late to others, who cannot ask it any more.
+        """Give recent events to others, who will not be able to ask for them.
 
         Those are some of its community and some above, for the community may leave as one. Those
         that were heard of last come first: others may have died without its being known yet. A
-        process that hears nobody of its community gives all that still climbs.
+        process that hears from no member hands over every event still climbing.
         """
         context = self._context
         community = context.community

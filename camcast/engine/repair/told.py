@@ -1,15 +1,15 @@
-"""What members tell each other: tallies in heartbeats, and what they hold of streams (`Have`).
+"""Announcements between members: tallies in heartbeats, and the ranges that they hold (`Have`).
 
 Tallies
 -------
 Each process keeps a `Tally` of a community: the hashes of all batches that it knows, combined by
 XOR. Two neighbours cannot compare the tallies of all they know at a moment, for something is always
-on its way that only one of them has. So a heartbeat carries the tally of what was published before
+on its way that only one of them has. A heartbeat carries the tally of what was published before
 some second, a few seconds back, and says which; the receiver takes its own tally up to the same
 second. A batch has the time of its publication in its body, so both count the batch alike.
 
 The XOR of the two tallies, their *difference*, is that of the batches that only one of them knows.
-What both learn later does not change it. So a difference that remains although both have told all
+What both learn later does not change it. A difference that remains although both have told all
 they know, as between a newcomer and those who know more of the past, needs not be told of again:
 the neighbours *agree* but for it (`Agreement`). And what two neighbours know that have just agreed
 differs only by what came to one of them since.
@@ -22,7 +22,7 @@ Lateness
 --------
 An event that lies in a queue for seconds looks missing: n+1 has come, a neighbour tells of it, the
 tallies of two neighbours differ. To ask for it, and to tell all that is known, makes the queue
-longer, and a machine that is too slow for its events ends up repairing. So repair waits in
+longer, and a machine that is too slow for its events ends up repairing. Repair waits in
 proportion to what it sees (`Lateness`): how long a hole was there before an ordinary copy filled
 it.
 
@@ -30,7 +30,7 @@ Pages
 -----
 A `Have` of many streams has as many pages of `PAGE_BYTES` as there is room for. Beyond the news of
 each second a process says `HAVE_BYTES_MAX` at once and `HAVE_BYTES_A_SECOND` on the whole: where
-hundreds of streams begin in each second, all that is known would otherwise be told without end.
+hundreds of streams begin in each second, everything known would be announced again and again.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ class Tally:
 
 @define(eq=False)
 class Agreement:
-    """What is remembered of one neighbour's tallies, and when it is told all that is known."""
+    """The state of one neighbour's tallies, and when everything known is announced to it."""
 
     known: int = 0
     """The difference that remains although both have told all they know."""
@@ -270,7 +270,7 @@ class Lateness:
 
 @define(eq=False)
 class Neighbour:
-    """What is remembered of another process that repairs with this one."""
+    """The state of another process that repairs with this one."""
 
     member_since: float = -inf
     """When it became a member, by this process's clock."""
@@ -354,7 +354,7 @@ class Changes:
         yield from reversed(self._settled)
 
     def _forget(self, now: float) -> None:
-        """Forget the streams that have been quiet for long, or are not known any more."""
+        """Forget the streams that have been quiet for long, or are no longer known."""
         while self._settled:
             stream = next(iter(self._settled))
             known = self._find(stream)
@@ -365,7 +365,7 @@ class Changes:
 
 @define(eq=False)
 class RepairContext:
-    """What the parts of one community's repair in one process share."""
+    """The context of one community's repair in one process."""
 
     community: DisseminationContext
     """The community as its dissemination sees it."""
@@ -421,7 +421,7 @@ class Unheard:
     peer: PeerId
     when: float
     since: float
-    """What was published after this time matters, whoever was a member then (`Have.history`)."""
+    """The time after which publications matter, whoever was a member then (`Have.history`)."""
     streams: list[StreamId]
 
 
@@ -433,7 +433,7 @@ class Haves:
         """The pages of `Have`s to other processes."""
         self._context = context
         self._nonces = nonces
-        self._bytes = 0.0  # said of late in `Have`s: `HAVE_BYTES_A_SECOND` of it are forgotten
+        self._bytes = 0.0  # said recently in `Have`s: `HAVE_BYTES_A_SECOND` of it are forgotten
         self._at = 0.0  # when `_bytes` was computed last
         self._pages_told = 0
 
@@ -491,7 +491,7 @@ class Haves:
     def send_full(self, contact: Contact, now: float, *, reply: bool) -> bool:
         """Tell a neighbour all that is remembered, is younger than its membership, and may be new.
 
-        Nothing is sent, and False returned, if the news have said too much of late.
+        Nothing is sent, and False returned, if the news have said too much recently.
         """
         neighbour = self._context.neighbour(contact.peer)
         if self.room(now) <= 0:

@@ -5,15 +5,15 @@ A second after something came it is told to two neighbours; nothing when nothing
 
 *Upward.* Events climb. A process sends its news with p_sel, four times in eight seconds and each
 time to another super-process of each super-topic table: to one, or to several in a community of
-fewer than g. It surely does so with what it has brought into the community itself, as its publisher
-or from another level, and of this also a tenth of a second after it came. A super-process that is
+fewer than g. It always does so for events that it brought into the community, as its publisher or
+from another level, and of this also a tenth of a second after it came. A super-process that is
 new to it, or is back, is told all that is kept, unless it came in exchange for another, and so are
 all when one has failed, which may have heard nothing. What is told for the last time is told again,
 each time to another super-process, until one says that it has come (`Heard`). The super-process
 asks for what it lacks, and is told of nothing else below it. What it gets is as fresh as if it had
 climbed: it is pushed, and climbs on.
 
-*Newcomers above.* Nobody asks for what is older than its membership. So what was said below while
+*Newcomers above.* Nobody asks for what is older than its membership. What was said below while
 all members of a community ended and others took their place would stay below, though members
 farther up were there for it. A super-topic table knows since when that may be so
 (`SuperTable.unserved_since`); the `Have` says it as `history`, and the super-process asks for as
@@ -59,7 +59,7 @@ URGENT_SECONDS: Final = 0.2  # chosen: what was asked for is announced soon, for
 
 @define(eq=False)
 class _Above:
-    """What is remembered of the super-processes of one super-topic table."""
+    """The state of the super-processes of one super-topic table."""
 
     told: dict[PeerId, None] | None = None
     """The super-processes that were told all that is kept, or need not be; None before any news."""

@@ -1,1 +1,1 @@
-"""Who may speak to whom over live links: key files, certificates, shared and signed links."""
+"""Profiles of live links: key files, certificates, shared and signed links."""

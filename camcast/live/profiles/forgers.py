@@ -13,7 +13,7 @@ from attrs import define
 
 from camcast.vocabulary.identity import PeerId
 
-FORGERIES_MAX: Final = 8  # [TRUST, profiles] "who sends eight bad ones is cut off"
+FORGERIES_MAX: Final = 8  # [docs/security.md] the sender of eight is cut off
 FORGERIES_SECONDS: Final = 60.0  # chosen: the time in which these are counted
 # chosen: ten times that long; 8 forged records in 11 minutes are 40 µs of CPU a minute
 BARRED_SECONDS: Final = 600.0

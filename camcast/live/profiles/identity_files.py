@@ -67,7 +67,7 @@ class IdentityFiles:
         """Read certificates and lists of revocations again, but no keys.
 
         Raises as `read`, and then leaves the certificates as they are. Lists of revocations are
-        taken even if the certificates are not valid any more.
+        taken even if the certificates are no longer valid.
         """
         try:
             self._valid_chains(signatures, now)  # chains say which keys may issue, and so revoke

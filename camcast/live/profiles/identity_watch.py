@@ -15,8 +15,8 @@ from camcast.live.profiles.key_file import KeyFileError
 
 _log = logging.getLogger(__name__)
 
-# chosen: a revocation shall be everywhere within 30 s [issue 15], of which its spread takes some
-# 15; to look at a file takes 2 µs
+# chosen: a revocation shall be everywhere within 30 s, of which its spread takes some 15;
+# to look at a file takes 2 µs
 WATCH_SECONDS: Final = 5.0
 
 _State = tuple[int, int, int] | None

@@ -1,7 +1,7 @@
 """A process connects to its own input as strangers would, before it serves anybody.
 
-The meaning of options of libzmq has changed before, and a wrong option silently lets everybody in
-(TRUST, traps of CURVE). So the test is made with the input itself, over its socket, whatever its
+The meaning of options of libzmq has changed before, and a wrong option silently lets everybody
+in. The test is made with the input itself, over its socket, whatever its
 transport: one stranger speaks without encryption, one has a key that nobody knows.
 """
 

@@ -1,6 +1,6 @@
-"""The profile `shared-key`: only processes that know the passphrase get in (TRUST, profiles).
+"""The profile `shared-key`: only processes that know the passphrase get in.
 
-All members have the one key pair that `group_key` derives, as clients and as servers. So each
+All members have the one key pair that `group_key` derives, as clients and as servers. Each
 member knows the key of every other, contacts and gateways need no keys, and a stranger can finish
 no handshake. Members cannot be told apart: any of them can speak in another's name.
 """

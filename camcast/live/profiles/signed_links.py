@@ -1,4 +1,4 @@
-"""The profile `signed`: links between processes that know each other's keys (TRUST, profiles).
+"""The profile `signed`: links between processes that know each other's keys.
 
 The key of a process's links is that of its identity, so the end that proves the key is that
 process. Each end shows its introduction (`camcast.security.known_peers`) once the link is

@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 WHO: Final = b"camcast-who".ljust(48, b"\0")
 """Asks a process on the loopback for its key."""
 SAID: Final = b"camcast-key"
-"""What the answer begins with; the key follows."""
+"""The beginning of the answer; the key follows."""
 WAITING_MAX: Final = 64  # chosen: endpoints asked for their keys at a time; as many are remembered
 PINNED_MAX: Final = 1024  # chosen: as many first nodes as a run may meet on one machine
 

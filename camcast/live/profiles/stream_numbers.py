@@ -3,7 +3,7 @@
 A publisher numbers its streams by the clock, in milliseconds, and keeps its identity over restarts.
 If the clock was set back meanwhile, or the process started twice in a millisecond, a number would
 come again, and other processes would take the new stream's events for known. The records by which
-it introduces itself are numbered likewise, and one with a lower number is not believed. So numbers
+it introduces itself are numbered likewise, and one with a lower number is not believed. Numbers
 are reserved in a file before they are used, some thousand at a time, and a number that an earlier
 start, or another process with the same key, has reserved is not used again.
 

@@ -1,4 +1,4 @@
-"""What the inputs of every transport share: they count frames, and log whom they refuse."""
+"""The common part of the inputs of all transports: they count frames, and log refusals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from camcast.vocabulary.minute_log import MinuteLog
 
 _log = logging.getLogger(__name__)
 
-_LENGTH_BYTES: Final = 4  # [wire format] before each record, of all that follows in the record
+_LENGTH_BYTES: Final = 4  # [docs/wire-format.md] before each record, of all that follows in it
 
 
 class CountingInput(InputPipe):

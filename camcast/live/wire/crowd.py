@@ -19,7 +19,7 @@ from camcast.doors.transport import PipeLimits
 from camcast.live.wire.output_pipe import OutputPipe
 from camcast.vocabulary.identity import Contact
 
-MOVES_SECONDS: Final = 0.25  # [DESIGN 4] a pipe that moved so recently is worth waiting for
+MOVES_SECONDS: Final = 0.25  # chosen: a pipe that moved so recently is worth waiting for
 
 
 class Crowd:

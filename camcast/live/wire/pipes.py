@@ -49,7 +49,7 @@ _log = logging.getLogger(__name__)
 # peer that also sends to us 1 more.
 _DESCRIPTORS_PER_PIPE: Final = 2
 _DESCRIPTORS_PER_PEER: Final = 3
-_DESCRIPTORS_SHARE: Final = 0.7  # [TRUST, traps of ZeroMQ] at the limit sockets spin at 100 % CPU
+_DESCRIPTORS_SHARE: Final = 0.7  # chosen: at the limit sockets spin at 100 % CPU
 
 # measured: with 100 nodes in two loops and 200 events a second, 3 % less CPU than with a turn, and
 # three quarters of the latency; with 5 or 20 ms no more
@@ -379,7 +379,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
         return not records
 
     def _emptied(self, pipe: P) -> None:
-        """Take note that nothing waits in a pipe any more."""
+        """Take note that a pipe is empty."""
         self._waiting -= pipe.waiting
         pipe.waiting = 0
         pipe.records.clear()
@@ -440,7 +440,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
         """Close a pipe to make room: one that carried control records only, or else an idle one.
 
         Events go to peers of this process's own tables; control records also go to strangers, which
-        can name any address. So the pipe to close is the one opened first of those that never had
+        can name any address. The pipe to close is the one opened first of those that never had
         an event, or else the one idle for longest, if for `spare_seconds`. The frames of one
         connection in a turn close an eighth of the pipes at most, so that other strangers get their
         answers.

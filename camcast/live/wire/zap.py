@@ -1,8 +1,8 @@
-"""Who may connect to an input of libzmq: our own handler of ZAP [ZeroMQ RFC 27].
+"""Admission to an input of libzmq: our own handler of ZAP [ZeroMQ RFC 27].
 
 libzmq asks the handler of its context about each client that has proved a key. Without a handler,
 or for an input without a domain, libzmq lets everybody in, and a handler that raises locks
-everybody out (measured; TRUST, traps of CURVE). So each input has a domain and enforces it, and the
+everybody out (measured). Each input has a domain and enforces it, and the
 handler is there before the first input and answers every question. Other faults show when a
 stranger knocks (`camcast.live.profiles.self_test`).
 """

@@ -5,7 +5,7 @@ Theory of operation
 libzmq lets us judge a client before anything but its key is known (`camcast.live.wire.zap`); what
 the client shows in the handshake is read later and comes with each message, as text, beside the
 key, which the handler of ZAP has put there (``User-Id``), and the descriptor of the connection
-[zmq_msg_gets(3)]. So any key ends its handshake unless its owner is barred, and the client is
+[zmq_msg_gets(3)]. Any key ends its handshake unless its owner is barred, and the client is
 judged by its first message: either the key is that of a process that is admitted already, or the
 record that is shown is. Otherwise the message is dropped and the connection shut down.
 

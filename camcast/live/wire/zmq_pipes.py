@@ -83,8 +83,8 @@ _MONITOR_EVENT: Final = Struct("=Hi")  # [zmq_socket_monitor(3)] what happened, 
 # while the next is being made.
 _SEND_HIGH_WATER: Final = 2
 
-# chosen: records last an hour and are signed anew after 20 minutes (`known_peers`), so whatever is
-# shown to a process that was started anew is valid for 10 minutes more.
+# chosen: records last an hour and are signed again after 20 minutes (`known_peers`), so whatever is
+# shown to a process that was restarted is valid for 10 minutes more.
 _SHOWN_SECONDS: Final = 1800.0
 
 

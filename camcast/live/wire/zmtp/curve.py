@@ -121,7 +121,7 @@ def _open_box(key: bytes, nonce: bytes, box: bytes, failure: ProtocolError) -> b
 
 
 class _Curve:
-    """What both ends have: numbers that grow, and messages after the handshake."""
+    """The common part of both ends: numbers that grow, and messages after the handshake."""
 
     name = CURVE_NAME
     overhead = OVERHEAD

@@ -1,4 +1,4 @@
-"""Who reads which socket of an event loop, found out by an epoll set of our own.
+"""One epoll set for the sockets of an event loop.
 
 asyncio makes an object for each socket that is readable, then calls through three more functions
 and a context. An epoll set is itself a descriptor that is readable while one of its sockets is: the
@@ -51,7 +51,7 @@ class Readers:
                 self._poll.unregister(one)
 
     def close(self) -> None:
-        """Read nothing any more."""
+        """Stop reading."""
         if self._poll is not None:
             self._loop.remove_reader(self._poll.fileno())
             self._poll.close()

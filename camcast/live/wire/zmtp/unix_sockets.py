@@ -12,7 +12,7 @@ test network reaches its own processes alone; and it ends with its socket. It na
 two processes have different ones where they have different ports. A wildcard's is tried for every
 host that is an address of this machine.
 
-Nobody can bind a port that is in use, but whoever is first has an abstract address. So both sides
+Nobody can bind a port that is in use, but whoever is first has an abstract address. Both sides
 take a connection only if the other end runs as the same user. Whatever goes wrong means: use TCP.
 """
 

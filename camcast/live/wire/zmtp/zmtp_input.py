@@ -45,7 +45,7 @@ HANDSHAKE_SECONDS_MAX: Final = 5.0  # chosen: as `zmq_pipes`; a stranger who is 
 FRAME_SECONDS_MAX: Final = 30.0  # chosen: 1 MiB at 280 kbit/s; slower links lose their largest
 _ACCEPT_PAUSE_SECONDS: Final = 1.0  # chosen: without a descriptor left accept() fails at once
 _ACCEPTS_A_TURN: Final = 64  # chosen: a flood of connections must not keep all others waiting
-_THIS_MACHINE: Final = "127.0.0.1"  # shown for who comes by a Unix socket, which has no host
+_THIS_MACHINE: Final = "127.0.0.1"  # shown for a peer on a Unix socket, which has no host
 _LOOK_SECONDS: Final = 1.0  # chosen: how exactly the two times above are kept
 
 # chosen: the kernel asks a silent peer after 10 s, then every 5 s, and gives up after 30 s; it also
@@ -79,7 +79,7 @@ class Connection:
     held: int = 0
     """The bytes that are kept of its unfinished frame."""
     rest: Iterator[tuple[bytes, bytes]] | None = None
-    """What it has sent that is left for the next turn."""
+    """Its received frames that are left for the next turn."""
     link: PeerId | None = None
     """The process whose key the other end has proved, where the profile tells processes apart."""
 

@@ -15,7 +15,7 @@ address. With a profile, CURVE's handshake takes the place of all this
 frame is sealed for it.
 
 A frame that the kernel took in part is kept whole until its last byte has left, for on a new
-connection it begins anew, sealed with the new connection's key. A broken connection is made again
+connection it begins again, sealed with the new connection's key. A broken connection is made again
 when there is something to send, after a pause that doubles up to `RETRY_SECONDS_MAX`. An attempt is
 given up after `CONNECT_SECONDS_MAX`, since the kernel's own retries of a SYN would outlive a healed
 partition. The accepting side may send nothing but PING, PONG and ERROR after the handshake.
@@ -25,7 +25,7 @@ Processes of one machine and user use Unix sockets between them, which cost the 
 kinds.
 
 *Within an event loop* no socket is needed: without a profile, an output whose address is that of an
-input of the same pipes gives its frames to that input in the next turn of the loop. So one turn
+input of the same pipes gives its frames to that input in the next turn of the loop. One turn
 cannot lead into another, and `turn_bytes_max` bounds what an input is given in one, as if it was
 read from a socket; what is beyond waits in the output's queue.
 
@@ -74,9 +74,9 @@ from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 
 _log = logging.getLogger(__name__)
 
-CONNECT_SECONDS_MAX: Final = 2.0  # [DESIGN 5] for connect and handshake, before a new attempt
+CONNECT_SECONDS_MAX: Final = 2.0  # chosen: for connect and handshake, before a new attempt
 RETRY_SECONDS: Final = 0.1  # chosen: ZeroMQ's default; a restarted peer is there again
-RETRY_SECONDS_MAX: Final = 2.0  # [DESIGN 5] as long as a connect is waited for
+RETRY_SECONDS_MAX: Final = 2.0  # chosen: as long as a connect is waited for
 _BACKLOG: Final = 1024  # chosen: a community that joins at once must not wait for a second SYN
 
 
@@ -95,7 +95,7 @@ class _ZmtpOutput(OutputPipe):
     """The process that the frame under way and the earlier records are for: the one that had named
     itself on the connection that broke."""
     message: bytes | None = None
-    """The frame under way, as it would begin anew on another connection; None for a command."""
+    """The frame under way, as it would begin again on another connection; None for a command."""
     frame: memoryview | None = None
     """The frame under way, whole, as it goes over the wire."""
     sent: int = 0
@@ -542,7 +542,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
 
 
 class TcpPipes(ZmtpPipes):
-    """The same by TCP alone, also within a machine: for who measures, or captures packets."""
+    """The same by TCP alone, also within a machine: for measuring and packet capture."""
 
     within_machine = False
 

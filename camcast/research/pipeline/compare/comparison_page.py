@@ -1,6 +1,6 @@
 """The page of a comparison: verdict, figures and tables in one file that needs no network.
 
-What it says is computed here, and how it looks stands in ``page.html.j2``.
+What it says is computed here, and how it looks stands in ``comparison_page.html.j2``.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def html(findings: Findings, figures: Sequence[Figure], drawings: Mapping[str, D
         pictures[one.group] += picture(one.name, one.title, one.notes, drawings[one.name])
     body = fill(
         "camcast.research.pipeline.compare",
-        "page.html.j2",
+        "comparison_page.html.j2",
         findings=findings,
         kinds=Counter(source.kind for source in findings.sources if not source.baseline),
         who=[name for variant, name in names.items() if variant.backend] or ["no backend"],

@@ -290,7 +290,6 @@ USENET = '[communities]\n"." = 3\n[workload]\nkind = "usenet"\nfile = "posts.csv
     [
         (CHURN, "up.csv", None, ": cannot be read"),
         (CHURN, "up.csv", "node,up_minute,down_minute\na,0,9\nb,x,9\n", ":3: column 'up_minute'"),
-        (CHURN.replace("up.csv", "up.txt"), "up.txt", "a 1 0 9\n", ": its suffix '.txt' names no"),
         (MATRIX, "m.csv", None, ": cannot be read"),
         (MATRIX, "m.csv", "0,20\n30,x\n", ":2: column '2': 'x' is not a number"),
         (USENET, "posts.csv", None, ": cannot be read"),
