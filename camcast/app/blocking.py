@@ -28,6 +28,8 @@ from functools import partial, wraps
 from queue import SimpleQueue
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast
 
+from typing_extensions import override
+
 from camcast.app import community as communities
 from camcast.app import manager as managers
 from camcast.app.community import State
@@ -190,7 +192,7 @@ class Subscription(_Feed[queues.Subscription[E], Received[E] | Gap], Generic[E])
         return self._inner.missed
 
     def stats(self) -> SubscriptionStats:
-        """See `camcast.Subscription.stats`."""
+        """Return how full the queue is, and what did not get through it."""
         return self._manager._look(self._inner.stats)
 
     def batches(self) -> Iterator[ReceivedBatch[E] | Gap]:
@@ -211,6 +213,7 @@ class Community(_Face[communities.Community[E]], Generic[E]):
         self._manager = manager
         self._inner = community
 
+    @override
     def __repr__(self) -> str:
         return repr(self._inner)
 
@@ -221,11 +224,11 @@ class Community(_Face[communities.Community[E]], Generic[E]):
 
     @property
     def super_topics(self) -> tuple[Topic, ...]:
-        """See `camcast.Community.super_topics`."""
+        """The super-topics that this community is linked to; none for the root."""
         return self._inner.super_topics
 
     def unsubscribe(self, subscription: Subscription[E]) -> None:
-        """See `camcast.Community.unsubscribe`."""
+        """End one subscription; after the last one, a process that does not publish leaves."""
         check_type("subscription", subscription, Subscription, "what `subscribe` has returned")
         subscription.close()
 
@@ -265,6 +268,7 @@ class CommunityManager(_Face[managers.CommunityManager]):
         self._ending: threading.Thread | None = None
         """The thread that `close` has told to end, and that may still be at it."""
 
+    @override
     def __repr__(self) -> str:
         return repr(self._inner)
 
@@ -327,7 +331,7 @@ class CommunityManager(_Face[managers.CommunityManager]):
 
     @property
     def discovery_state(self) -> str:
-        """See `camcast.CommunityManager.discovery_state`."""
+        """The state of the discovery: ``connected``, ``alone`` or ``degraded``."""
         return self._inner.discovery_state
 
     contact = _Reads[Contact](managers.CommunityManager.contact)

@@ -7,6 +7,7 @@ import time
 from typing import Final, Generic, Literal
 
 import attrs
+from typing_extensions import override
 
 from camcast.app.community_errors import CommunityError, GatewayTimeout, NotReady
 from camcast.app.lifetime import Lifetime
@@ -91,6 +92,7 @@ class Community(Generic[E]):
         self._told_to_leave = False  # by `leave`, and has not taken part again since
         self._joiners = 0  # calls of `join` that wait
 
+    @override
     def __repr__(self) -> str:
         return f"<Community {self.topic} {self.state}>"
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from weakref import WeakKeyDictionary
 
 import attrs
+from typing_extensions import override
 
 from camcast.app.community import JOIN_SECONDS, Community
 from camcast.app.community_errors import CommunityError
@@ -239,6 +240,7 @@ class CommunityManager:
         self._communities: dict[GroupId, Community] = {}
         self._inbox = Inbox(None if self._recent is None else self._recent.note)
 
+    @override
     def __repr__(self) -> str:
         runner = self._lifetime.runner
         if runner is None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import typer
 from typer.core import TyperGroup
+from typing_extensions import override
 
 from camcast.cli.finite_numbers import Command
 from camcast.doors.plugs import load_commands
@@ -44,17 +45,20 @@ class CommandGroup(TyperGroup):
             for app in load_commands():
                 self.commands.update(typer.main.get_group(app).commands)
 
+    @override
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all commands."""
         self._complete_commands()
         return super().list_commands(ctx)
 
+    @override
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the command of this name, or None."""
         if cmd_name not in self.commands:
             self._complete_commands()
         return super().get_command(ctx, cmd_name)
 
+    @override
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands under the headings that they were added with."""
         width = formatter.width - 6 - max(map(len, self.list_commands(ctx)))

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import typer
 from typer.core import TyperCommand
+from typing_extensions import override
 
 _ENDLESS: Final = frozenset({"wait", "since"})
 """The options that may be infinite, for ever and from the beginning; their minimum refuses nan."""
@@ -15,6 +16,7 @@ _ENDLESS: Final = frozenset({"wait", "since"})
 class Command(TyperCommand):
     """A command that refuses numbers of which it could make no sense, with exit code 2."""
 
+    @override
     def invoke(self, ctx: Any) -> Any:
         """Check the values, from wherever they come, and run the command."""
         option: Any

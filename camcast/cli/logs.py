@@ -6,6 +6,8 @@ import logging
 from enum import StrEnum
 from typing import Any, Final
 
+from typing_extensions import override
+
 from camcast.cli.output import json_line
 from camcast.vocabulary.printable import printable
 
@@ -29,9 +31,11 @@ class LogForm(StrEnum):
 class _TextLines(logging.Formatter):
     """One line for each record, its traceback below: a peer's text never begins a line."""
 
+    @override
     def formatMessage(self, record: logging.LogRecord) -> str:  # logging's name
         return printable(super().formatMessage(record))
 
+    @override
     def format(self, record: logging.LogRecord) -> str:
         return printable(super().format(record), keep="\n")
 
@@ -39,6 +43,7 @@ class _TextLines(logging.Formatter):
 class _JsonLines(logging.Formatter):
     """One JSON object for each record: time, level, logger, message, and a notice's fields."""
 
+    @override
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, Any] = {
             "time": record.created,

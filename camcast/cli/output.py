@@ -16,6 +16,7 @@ from typing import Final
 import msgspec
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from typing_extensions import override
 
 from camcast.vocabulary.printable import printable
 
@@ -47,6 +48,7 @@ class PlainConsole(Console):
     def __init__(self, width: int | None = None) -> None:
         super().__init__(width=width, markup=False, emoji=False)
 
+    @override
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from typing_extensions import override
+
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.vocabulary.topics import GroupId
 
@@ -18,15 +20,16 @@ class CountedDatagrams(DatagramPort):
         self._port = port
         self._control_bytes = control_bytes
 
+    @override
     def open(self, host: str, port: int) -> Endpoint:
-        """See `DatagramPort`."""
         return self._port.open(host, port)
 
+    @override
     def send(self, port: int, target: Endpoint, data: bytes, to: bytes = b"") -> None:
         """See `DatagramPort`; headers of UDP, IP and encryption are not counted."""
         self._control_bytes[DATAGRAMS] = self._control_bytes.get(DATAGRAMS, 0) + len(data)
         self._port.send(port, target, data, to)
 
+    @override
     def close(self, port: int) -> None:
-        """See `DatagramPort`."""
         self._port.close(port)

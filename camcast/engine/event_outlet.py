@@ -45,7 +45,7 @@ class GroupEventOutlet:
     def send(
         self, batch: Batch, peers: Sequence[Contact], now: float, group: Topic | None = None
     ) -> None:
-        """See `camcast.doors.dissemination.EventOutlet`."""
+        """Send a copy to each of `peers`, which are members of this group."""
         if peers:
             if self._signing is not None:
                 self._signing.accompany(batch, peers, now)
@@ -55,7 +55,7 @@ class GroupEventOutlet:
             self._count("send", batch, peers, now)
 
     def send_together(self, batches: Sequence[Batch], peers: Sequence[Contact], now: float) -> None:
-        """See `camcast.doors.dissemination.EventOutlet`."""
+        """Send a copy of each batch to each of `peers`; cheaper than a `send` for each batch."""
         if len(batches) == 1:
             self.send(batches[0], peers, now)
             return
@@ -88,7 +88,7 @@ class GroupEventOutlet:
         self._outbox.sends.append(Send(peers, b"".join(piece), False, len(piece) // 2))
 
     def send_upward(self, batch: Batch, topic: Topic, peers: Sequence[Contact], now: float) -> None:
-        """See `camcast.doors.dissemination.EventOutlet`."""
+        """Send a copy to each of `peers`, which are members of the super-community of `topic`."""
         if self._signing is not None:
             self._signing.accompany(batch, peers, now)
         record = self._record(batch, now, topic.group, self._me.address, OTHER_LEVEL)

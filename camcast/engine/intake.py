@@ -196,16 +196,16 @@ class Intake:
 
     @property
     def alone(self) -> bool:
-        """See `camcast.doors.dissemination.OwnGroups`."""
+        """Whether the process is in no other group."""
         return len(self._groups.current) == 1
 
     def membership(self, group: Topic) -> Membership | None:
-        """See `camcast.doors.dissemination.OwnGroups`."""
+        """Return this process's membership of a group; None if it has not joined it."""
         local_group = self._groups.joined(group.group)
         return None if local_group is None else local_group.membership
 
     def accept(self, batch: Batch, group: Topic, now: float) -> bool:
-        """See `camcast.doors.dissemination.OwnGroups`."""
+        """Spread and deliver a batch in another group of this process."""
         local_group = self._groups.joined(group.group)
         if local_group is None:
             return False

@@ -76,6 +76,7 @@ from random import Random
 from typing import Final
 
 from attrs import define, field
+from typing_extensions import override
 
 from camcast.doors.liveness import Liveness, Watcher
 from camcast.engine.errands import PROBE_UNITS, Errands
@@ -636,7 +637,7 @@ class LivenessService:
         return entry
 
     def last_heard(self, peer: PeerId) -> float:
-        """See `Liveness.heard`."""
+        """Return the time of the last record from a peer that is watched or listened to."""
         entry = self.entries.get(peer)
         return -inf if entry is None else entry.heard
 
@@ -662,45 +663,45 @@ class PartLiveness(Liveness):
         self.closed = False
         self._service = service
 
+    @override
     def report_to(
         self, watcher: Watcher, period_seconds: float = 1.0, silent_seconds: float = 3.0
     ) -> None:
-        """See `Liveness`."""
         self.watcher, self.period, self.silence = watcher, period_seconds, silent_seconds
 
+    @override
     def watch(self, contact: Contact, now: float) -> None:
-        """See `Liveness`."""
         if not self.closed:
             self._service.enter(self, contact, True, now)
 
+    @override
     def listen(self, contact: Contact, now: float) -> None:
-        """See `Liveness`."""
         if not self.closed:
             self._service.enter(self, contact, False, now)
 
+    @override
     def unwatch(self, peer: PeerId) -> None:
-        """See `Liveness`."""
         self._service.remove(self, peer)
 
+    @override
     def tell(self, peer: PeerId) -> None:
-        """See `Liveness`."""
         self._service.tell(self, peer)
 
+    @override
     def reply(self, peer: PeerId) -> None:
-        """See `Liveness`."""
         entry = self._service.tell(self, peer)
         if entry is not None:
             entry.spoken, entry.event_sent = False, -inf
 
+    @override
     def doubt(self, contact: Contact, now: float, group: GroupId | None = None) -> None:
-        """See `Liveness`."""
         asked = self.group if group is None else group
         self._service.questions.doubt(self, contact, asked, now)
 
+    @override
     def prove(self, contact: Contact, now: float, then: Callable[[float], None]) -> None:
-        """See `Liveness`."""
         self._service.questions.prove(contact, now, then)
 
+    @override
     def heard(self, peer: PeerId) -> float:
-        """See `Liveness`."""
         return self._service.last_heard(peer)

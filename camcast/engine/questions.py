@@ -77,7 +77,7 @@ class Questions(Generic[PartT]):
             self._doubts[part, contact] = self._ask(asked)
 
     def prove(self, contact: Contact, now: float, then: Callable[[float], None]) -> None:
-        """See `camcast.doors.liveness.Liveness.prove`."""
+        """Call `then` once a process has proved that it is at the address of `contact`."""
         if now - self._proved.get(contact, -inf) <= PROVED_SECONDS:
             then(now)
         elif (nonce := self._proofs.get(contact)) is not None:

@@ -59,6 +59,7 @@ from random import Random
 from typing import Final, Protocol
 
 from attrs import define
+from typing_extensions import override
 
 from camcast.doors.liveness import Liveness, Watcher
 from camcast.doors.membership import Membership
@@ -168,13 +169,13 @@ class SuperTopicTable(Watcher):
         return self._nearest
 
     def unserved_since(self, now: float) -> float:
-        """See `camcast.doors.dissemination.SuperTable`."""
+        """Return since when upward messages may have reached no live super-process."""
         topic, _ = self._nearest
         entries = [entry for entry in self._table.values() if entry.topic == topic]
         return inf if any(self._serves(entry, now) for entry in entries) else self._served
 
     def linked_since(self) -> float:
-        """See `camcast.doors.dissemination.SuperTable`."""
+        """Return when the oldest entry of the nearest ancestor came in; `inf` if there is none."""
         topic, _ = self._nearest
         entries = [entry.entered for entry in self._table.values() if entry.topic == topic]
         return min(entries, default=inf)
@@ -238,6 +239,7 @@ class SuperTopicTable(Watcher):
             case Gone(topic=name):
                 self._gone(source, name, now)
 
+    @override
     def peer_silent(self, contact: Contact, now: float) -> None:
         """See `Watcher`: another part of this process has found a super-process silent."""
         self._fail(self._table[contact.peer], now)
@@ -295,6 +297,7 @@ class SuperTopicTable(Watcher):
     def _doubt(self, entry: _Entry, now: float) -> None:
         self._liveness.doubt(entry.contact, now, entry.topic.group)
 
+    @override
     def peer_gone(self, contact: Contact, now: float) -> None:
         """See `Watcher`: forget a super-process that has left its topic."""
         entry = self._table.get(contact.peer)

@@ -25,6 +25,7 @@ from typing import Generic
 
 import msgspec
 from attrs import frozen
+from typing_extensions import override
 
 from camcast.vocabulary.arguments import check_type, check_whole
 from camcast.vocabulary.batches import Batch
@@ -156,6 +157,7 @@ class ReceivedBatch(msgspec.Struct, Generic[E_co], eq=False):  # a Struct: one i
             repeat(self.published),
         )
 
+    @override
     def __repr__(self) -> str:
         return f"<ReceivedBatch of {len(self)} events, {self.size} bytes, in {self.topic}>"
 

@@ -30,6 +30,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final, Generic, Protocol, Self, TypeVar
 
+from typing_extensions import override
+
 from camcast.inbox.received import (
     DeliveryQueue,
     Gap,
@@ -350,6 +352,7 @@ class Subscription(Feed[DeliveryQueue[E], Received[E] | Gap], Generic[E]):
         self._check_iterable()
         return _Batches(self)
 
+    @override
     async def __anext__(self) -> Received[E] | Gap:
         queue = self._queue
         if queue.opened and not queue.gap and not self._line:  # spares the calls of `Feed`
@@ -357,6 +360,7 @@ class Subscription(Feed[DeliveryQueue[E], Received[E] | Gap], Generic[E]):
             return queue.opened.popleft()
         return await super().__anext__()
 
+    @override
     def _report(self, gap: Gap) -> None:
         if isinstance(gap, Missed) and self._on_missed is not None:
             self._on_missed(gap)

@@ -21,6 +21,8 @@ import re
 from math import isinf
 from typing import Final, NamedTuple
 
+from typing_extensions import override
+
 from camcast.interests.term import NAME, WORDS, Draft, Term, common
 from camcast.interests.values import DIGITS_MAX, Literal, Values, compared, listed, plain
 from camcast.vocabulary.errors import CamcastError
@@ -53,6 +55,7 @@ class InterestError(CamcastError, ValueError):
         super().__init__(text, column, message)
         self.text, self.column, self.message = text, column, message
 
+    @override
     def __str__(self) -> str:
         # Show the line that holds the column, cut to the width of a terminal.
         begin = self.text.rfind("\n", 0, self.column - 1) + 1
@@ -73,6 +76,7 @@ class _Token(NamedTuple):
     at: int
     """The index of its first character in the text."""
 
+    @override
     def __str__(self) -> str:
         if self.kind == "end":
             return "nothing"

@@ -24,6 +24,7 @@ from typing import Final
 import attrs
 import msgspec
 from attrs import field, frozen
+from typing_extensions import override
 
 from camcast.interests.grammar import InterestError, parse_terms
 from camcast.interests.term import Term
@@ -99,6 +100,7 @@ class Interest:
         """Return the interest that matches what any of these matches, condensed."""
         return Interest([*self.terms, *(term for other in others for term in other.terms)])
 
+    @override
     def __str__(self) -> str:
         return " or ".join(map(str, self.terms))
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
 from attrs import field, frozen
+from typing_extensions import override
 
 from camcast.interests.values import ANYTHING, DIGITS_MAX, Values
 from camcast.vocabulary.topics import ROOT, Topic
@@ -94,6 +95,7 @@ class Term:
                     return True
         return False
 
+    @override
     def __str__(self) -> str:
         comparisons = [line for name, values in self.wanted for line in values.comparisons(name)]
         topic = [] if comparisons and self.topic == ROOT else [self.topic.name]

@@ -133,7 +133,7 @@ class Runner:
         super_topics: Sequence[Topic] | None,
         where: Interest | None,
     ) -> LocalGroup:
-        """See `Node.join`."""
+        """Begin to take part in the community of `topic`; the local group tells when it joined."""
         local_group = self.node.join(topic, self._loop.time(), parameters, super_topics, where)
         self._drain()
         return local_group
@@ -202,13 +202,13 @@ class Runner:
             self._drain()
 
     def history(self, local_group: LocalGroup, seconds: float) -> list[Batch]:
-        """See `Node.history`."""
+        """Return what is kept of a group's last `seconds`, and ask others for the rest."""
         batches = self.node.history(local_group, seconds, self._loop.time())
         self._drain()
         return batches
 
     def seek(self, topic: Topic) -> None:
-        """See `Node.seek`."""
+        """Look for members of a community without joining it, to see who answers."""
         self.node.seek(topic, self._loop.time())
         self._drain()
 

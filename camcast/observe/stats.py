@@ -69,7 +69,7 @@ class DiscoveryStats:
     """How strangers are found."""
 
     state: str
-    """See `CommunityManager.discovery_state`."""
+    """The state of the discovery: ``connected``, ``alone`` or ``degraded``."""
     first_contacts: tuple[FirstContactStats, ...]
 
 
@@ -136,7 +136,7 @@ class CommunityStats:
 
     topic: str
     state: str
-    """See `Community.state`."""
+    """The state of this process in the community, as `Community.state` gives it."""
     size: float = gauge("community_size", "Estimate of the processes in the community")
     """The estimate of how many processes the community has."""
     peers: int = gauge("community_peers", "Processes in the topic table")

@@ -27,6 +27,7 @@ from prometheus_client import CollectorRegistry, ProcessCollector, start_http_se
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.core import Metric as PrometheusMetric
 from prometheus_client.registry import Collector as PrometheusCollector
+from typing_extensions import override
 
 from camcast.app import blocking
 from camcast.app.community import State
@@ -121,6 +122,7 @@ class Collector(PrometheusCollector):
         """Describe nothing, so that registering the collector takes no snapshot."""
         return iter(())
 
+    @override
     def collect(self) -> Iterator[PrometheusMetric]:
         """Yield the metrics, from one snapshot of each manager."""
         families = _Families(self._node_label)

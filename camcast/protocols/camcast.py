@@ -26,6 +26,7 @@ from math import inf
 from typing import Any, ClassVar
 
 from attrs import frozen
+from typing_extensions import override
 
 from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
 from camcast.doors.protocol import Group, Protocol
@@ -115,13 +116,14 @@ class Gossip(Dissemination):
         self._size = 0.0  # the estimate of N that the fan-out was computed for
         self._fan_out = 0
 
+    @override
     def disseminate(self, batch: Batch, now: float, source: PeerId | None = None) -> Sent:
-        """See `Dissemination`."""
         context = self._context
         peers = context.membership.peers().fan_out(self._current_fan_out(), context.rng)
         context.events.send(batch, peers, now)
         return Sent(len(peers))
 
+    @override
     def disseminate_together(
         self, batches: Sequence[Batch], now: float, sources: Sequence[PeerId]
     ) -> None:
@@ -130,8 +132,8 @@ class Gossip(Dissemination):
         peers = context.membership.peers().fan_out(self._current_fan_out(), context.rng)
         context.events.send_together(batches, peers, now)
 
+    @override
     def copies_now(self, known: int) -> int:
-        """See `Dissemination`."""
         return min(known, self._current_fan_out())
 
     def _current_fan_out(self) -> int:
@@ -162,12 +164,14 @@ class Camcast(Dissemination):
         self.hears_duplicates = self._spread.hears_duplicates
         self.flags_busy = self._spread.flags_busy
 
+    @override
     def disseminate(self, batch: Batch, now: float, source: PeerId | None = None) -> Sent:
         """Execute DISSEMINATE (Figure 8) for a batch that is new to this process."""
         super_processes = self._upward.climb(batch, now)
         sent = self._spread.disseminate(batch, now, source)
         return Sent(sent.peers, super_processes) if super_processes else sent
 
+    @override
     def disseminate_together(
         self, batches: Sequence[Batch], now: float, sources: Sequence[PeerId]
     ) -> None:
@@ -177,41 +181,43 @@ class Camcast(Dissemination):
                 self._upward.climb(batch, now)
         self._spread.disseminate_together(batches, now, sources)
 
+    @override
     def repaired(self, batch: Batch, now: float, source: PeerId) -> None:
         """See `Dissemination`; this process's own super-communities accept the batch."""
         self._upward.accept_above(batch, now)
         self._spread.repaired(batch, now, source)
 
+    @override
     def copies_now(self, known: int) -> int:
         """See `Dissemination`; this and all that follows is for the spread inside the community."""
         return self._spread.copies_now(known)
 
+    @override
     def first_hop(self, peers: Iterable[Contact]) -> Iterable[Contact]:
-        """See `Dissemination`."""
         return self._spread.first_hop(peers)
 
+    @override
     def start(self, now: float) -> None:
-        """See `Dissemination`."""
         self._spread.start(now)
 
+    @override
     def leave(self, now: float) -> None:
-        """See `Dissemination`."""
         self._spread.leave(now)
 
+    @override
     def duplicate(self, event_id: EventId, source: PeerId, now: float) -> None:
-        """See `Dissemination`."""
         self._spread.duplicate(event_id, source, now)
 
+    @override
     def neighbour_changed(self, contact: Contact, there: bool, now: float) -> None:
-        """See `Dissemination`."""
         self._spread.neighbour_changed(contact, there, now)
 
+    @override
     def receive(self, source: Contact, message: Any, now: float) -> None:
-        """See `Dissemination`."""
         self._spread.receive(source, message, now)
 
+    @override
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
-        """See `Dissemination`."""
         self._spread.wake(name, now)
 
 
@@ -223,6 +229,7 @@ class CamcastProtocol(Protocol):
     source: ClassVar[str] = "000, sections 2 to 6"
     linked: ClassVar[bool] = True
 
+    @override
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
         """Return the topic's community."""
         return (Group(interest, Camcast, batched=True),)

@@ -45,6 +45,7 @@ from math import inf
 from typing import Final
 
 from attrs import define, field
+from typing_extensions import override
 
 from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
 from camcast.doors.liveness import Watcher
@@ -185,8 +186,8 @@ class Tree(Dissemination, RepairWatcher, Watcher):
 
     # -- spreading -------------------------------------------------------------------------
 
+    @override
     def disseminate(self, batch: Batch, now: float, source: PeerId | None = None) -> Sent:
-        """See `Dissemination`."""
         tree = self._tree_of(batch, source, now)
         if tree is None:
             return self._gossip.disseminate(batch, now, source)
@@ -194,6 +195,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
         self._context.events.send(batch, contacts, now)
         return Sent(len(contacts))
 
+    @override
     def disseminate_together(
         self, batches: Sequence[Batch], now: float, sources: Sequence[PeerId]
     ) -> None:
@@ -255,6 +257,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
             return [contact for contact in tree.contacts if contact.peer != source]
         return tree.contacts
 
+    @override
     def repaired(self, batch: Batch, now: float, source: PeerId) -> None:
         """See `Dissemination`; the process that repaired takes the place of a silent parent."""
         if not batch.flags & TREE or batch.topic != self._context.group:
@@ -275,19 +278,19 @@ class Tree(Dissemination, RepairWatcher, Watcher):
             self._follow(tree, source, now)
             self._context.outlet.send([contact], Graft(batch.stream))
 
+    @override
     def copies_now(self, known: int) -> int:
-        """See `Dissemination`."""
         own = self._own_children()
         return len(own) if own else self._gossip.copies_now(known)
 
+    @override
     def first_hop(self, peers: Iterable[Contact]) -> Iterable[Contact]:
-        """See `Dissemination`."""
         return self._own_children() or peers
 
     # -- what comes in ---------------------------------------------------------------------
 
+    @override
     def duplicate(self, event_id: EventId, source: PeerId, now: float) -> None:
-        """See `Dissemination`."""
         tree = self._trees.get(event_id.stream)
         if tree is None or event_id.sequence < tree.first:
             return
@@ -304,6 +307,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
             tree.pruned[source] = now
             self._context.outlet.send([contact], Prune(event_id.stream))
 
+    @override
     def receive(self, source: Contact, message: Message, now: float) -> None:
         """Take a `Prune`, a `Graft` or a `Handover`."""
         match message:
@@ -348,6 +352,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
                 tree.heard = now
                 self._context.outlet.send([parent], Graft(stream))
 
+    @override
     def leave(self, now: float) -> None:
         """See `Dissemination`; the children go to the parent."""
         for stream, tree in self._trees.items():
@@ -355,8 +360,8 @@ class Tree(Dissemination, RepairWatcher, Watcher):
             above = [] if tree.parent_contact is None else [tree.parent_contact]
             self._context.outlet.send([*above, *tree.contacts], handover)
 
+    @override
     def told(self, stream: StreamId, stop: int, source: PeerId, now: float) -> None:
-        """See `RepairWatcher`."""
         tree = self._trees.get(stream)
         if tree is None:
             return
@@ -365,24 +370,25 @@ class Tree(Dissemination, RepairWatcher, Watcher):
         if tree.told_at == inf:
             tree.told_at, tree.told_stop = now, stop
 
+    @override
     def patience(self, stream: StreamId, told: float, now: float) -> float:
-        """See `RepairWatcher`."""
         tree = self._trees.get(stream)
         if tree is None or tree.parent is None or tree.withheld:
             return 0.0
         return max(tree.heard, told) + self._delay.timeout - now
 
+    @override
     def peer_silent(self, contact: Contact, now: float) -> None:
-        """See `Watcher`."""
         for tree in self._trees.values():
             self._remove_child(tree, contact.peer)
             if tree.parent == contact.peer:
                 self._follow(tree, None, now)
 
+    @override
     def size(self) -> float:
-        """See `Watcher`."""
         return self._context.membership.size()
 
+    @override
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """Take the timer of the news, or that of idle trees."""
         match name:

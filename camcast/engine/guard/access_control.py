@@ -28,6 +28,7 @@ from typing import Any, Final, get_args, get_type_hints
 
 import msgspec
 from attrs import define, field
+from typing_extensions import override
 
 from camcast.doors.admission import Admission
 from camcast.engine.asked_lately import AskedLately
@@ -116,8 +117,8 @@ class AccessControl(Guard):
 
     # -- what comes in ---------------------------------------------------------------------
 
+    @override
     def lets_in(self, arrival: Arrival, body: bytes) -> bool:
-        """See `Guard.lets_in`."""
         link, now = arrival.link, arrival.now
         if arrival.kind is Kind.SECURITY and link == arrival.source.peer:
             message = DECODER.decode(body)
@@ -156,8 +157,8 @@ class AccessControl(Guard):
         """Return whether a sender is known, and has said that its address is this one."""
         return self.admission.knows(source, wall)
 
+    @override
     def may_join(self, peer: PeerId, topic: Topic, now: float) -> bool:
-        """See `Guard.may_join`."""
         return self.admission.may_join(peer, topic, self._clock.wall(now))
 
     def is_member(self, number: int, topic: Topic, ahead_seconds: float = 0.0) -> bool:
@@ -171,20 +172,20 @@ class AccessControl(Guard):
             return number == self._number
         return self.may_join(peer, topic, now)
 
+    @override
     def only_members(
         self, contacts: Sequence[Contact], topic: Topic, now: float
     ) -> tuple[Contact, ...]:
-        """See `Guard.only_members`."""
         wall = self._clock.wall(now)
         may_join = self.admission.may_join
         return tuple(c for c in contacts if self._knows(c, wall) and may_join(c.peer, topic, wall))
 
+    @override
     def certified(self, topic: Topic) -> CertifiedMembers:
-        """See `Guard.certified`."""
         return CertifiedMembers(self, topic)
 
+    @override
     def judge(self, message: MessageT, arrival: Arrival, topic: Topic | None) -> MessageT | None:
-        """See `Guard.judge`."""
         source, link, now = arrival.source, arrival.link, arrival.now
         wall = self._clock.wall(now)
         if source.peer != link and not message.passed_on:
@@ -207,12 +208,12 @@ class AccessControl(Guard):
             self.refuse("names_strangers", now)
         return known
 
+    @override
     def on_introductions(self, message: Introductions) -> bool:
-        """See `Guard.on_introductions`."""
         return True
 
+    @override
     def refuse(self, why: str, now: float, refusal: Refusal = TAKEN, of: str = "") -> None:
-        """See `Guard.refuse`."""
         self.refused[why] += 1
         self._counters.unadmitted += 1
         if self._log.due(why, now):
@@ -225,6 +226,7 @@ class AccessControl(Guard):
                 self.refused[why],
             )
 
+    @override
     def on_clock_set(self, now: float) -> None:
         """Introduce this process again, and judge again what the old time was wrong for."""
         wall = self._clock.wall(now)
@@ -306,7 +308,7 @@ class AccessControl(Guard):
         on_behalf_of: Contact | None,
         now: float,
     ) -> bytes | None:
-        """See `camcast.vocabulary.outbox.Vouch`."""
+        """Return the mandate to send along, empty if none is needed; None: do not send."""
         if on_behalf_of is None:
             mandate: bytes | None = self._mandates.give(kind, group, message, self._clock.wall(now))
         else:
@@ -319,6 +321,7 @@ class AccessControl(Guard):
         """Ask for introductions."""
         self._outlet.send(receivers, question)
 
+    @override
     def on_who_are(self, source: Contact, question: WhoAre, now: float) -> None:
         """See `Guard.on_who_are`; each is introduced once in `CARRY_SECONDS`."""
         wall = self._clock.wall(now)
@@ -387,7 +390,7 @@ class CertifiedMembers:
     _asked: AskedLately = field(init=False, factory=AskedLately)
 
     def counts(self, number: int) -> bool:
-        """See `Certified`."""
+        """Say whether the number's owner is known by a live record as a member of the community."""
         now = self._guard.now
         if not self._since <= now < self._since + VERDICT_SECONDS:
             self._counted, self._since = {}, now

@@ -104,7 +104,7 @@ class Signing:
             )
 
     def sign(self, batch: Batch) -> Batch:
-        """See `Signatures.sign`."""
+        """Return this process's own batch with its signature."""
         return self._signatures.sign(batch)
 
     def believes(

@@ -37,6 +37,8 @@ from heapq import nlargest
 from math import inf
 from typing import Final
 
+from typing_extensions import override
+
 from camcast.doors.repair import Repairs, RepairWatcher
 from camcast.engine.known_streams import KnownRanges
 from camcast.engine.repair.answering import STREAMS_A_MESSAGE_MAX, Answering, SendAgain
@@ -142,12 +144,12 @@ class Repair(Repairs):
 
     # -- what the dissemination asks: `camcast.doors.repair.Repairs` ------------------------
 
+    @override
     def report_to(self, watcher: RepairWatcher) -> None:
-        """See `camcast.doors.repair.Repairs`."""
         self._asking.watcher = watcher
 
+    @override
     def tell(self, contacts: Sequence[Contact], streams: Sequence[StreamId], now: float) -> None:
-        """See `camcast.doors.repair.Repairs`."""
         held = list(self._haves.held(streams, -inf, now))
         for contact in contacts:
             self._haves.send(contact, held, now)

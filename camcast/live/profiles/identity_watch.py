@@ -53,7 +53,7 @@ class IdentityWatch:
             self._timer = None
 
     def read_again(self, wall: float) -> None:
-        """See `IdentityFiles.read_again`."""
+        """Read certificates and lists of revocations again, but no keys."""
         self._files.read_again(self.signatures, wall)
 
     def _look(self) -> dict[Path, _State]:

@@ -11,6 +11,8 @@ import logging
 import os
 from collections.abc import Callable
 
+from typing_extensions import override
+
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.live.wire.udp import UdpPort
 from camcast.security.datagram_seal import DatagramSeal
@@ -38,17 +40,18 @@ class SealedPort(DatagramPort):
         self._loop = asyncio.get_running_loop()
         self._log = MinuteLog()
 
+    @override
     def open(self, host: str, port: int) -> Endpoint:
-        """See `DatagramPort`."""
         return self._port.open(host, port)
 
+    @override
     def send(self, port: int, target: Endpoint, data: bytes, to: bytes = b"") -> None:
         """See `DatagramPort`; all members can read it."""
         wall = self._clock.wall(self._loop.time())
         self._port.send(port, target, self._seal.seal(data, os.urandom(NONCE_BYTES), wall))
 
+    @override
     def close(self, port: int) -> None:
-        """See `DatagramPort`."""
         self._port.close(port)
 
     def _unsealed(self, port: int, source: Endpoint, data: bytes) -> None:

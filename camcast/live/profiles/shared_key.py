@@ -11,6 +11,8 @@ from hashlib import blake2b
 from hmac import compare_digest
 from typing import ClassVar, Final
 
+from typing_extensions import override
+
 from camcast.doors.profile import SHARED_KEY, Profile
 from camcast.security.keys import KEY_BYTES, SecretKey
 from camcast.vocabulary.identity import Contact
@@ -29,24 +31,24 @@ class SharedKey(Profile):
         self._datagram_key = blake2b(key.seed, digest_size=KEY_BYTES, person=_DATAGRAM).digest()
 
     @property
+    @override
     def link_secret(self) -> bytes:
-        """See `Profile`."""
         return self._secret
 
     @property
+    @override
     def link_public(self) -> bytes:
-        """See `Profile`."""
         return self._public
 
+    @override
     def key_of(self, contact: Contact) -> bytes:
-        """See `Profile`."""
         return self._public
 
+    @override
     def admits(self, key: bytes, shown: bytes = b"") -> bool:
-        """See `Profile`."""
         return compare_digest(key, self._public)
 
     @property
+    @override
     def datagram_key(self) -> bytes:
-        """See `Profile`."""
         return self._datagram_key

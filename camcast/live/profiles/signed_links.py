@@ -14,6 +14,8 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import ClassVar, Final
 
+from typing_extensions import override
+
 from camcast.doors.profile import SIGNED, Profile
 from camcast.engine.publisher import ReserveNumbers, by_clock
 from camcast.live.profiles.forgers import Forgers
@@ -79,26 +81,29 @@ class SignedLinks(Profile):
         return cls(signatures, known, keys, clock, monotonic)
 
     @property
+    @override
     def link_secret(self) -> bytes:
-        """See `Profile`."""
         return self._signatures.link_secret
 
     @property
+    @override
     def link_public(self) -> bytes:
-        """See `Profile`."""
         return self._signatures.public.curve_public
 
     @property
+    @override
     def shown(self) -> bytes:
         """See `Profile`: the introduction of this process."""
         return write_introduction(self.known.own(self.wall()))
 
     @property
+    @override
     def said_key(self) -> bytes:
         """See `Profile`: the Ed25519 key of this process."""
         return self._signatures.public.raw
 
     @property
+    @override
     def datagram_key(self) -> None:
         """See `Profile`; members have no key that all share."""
         return
@@ -116,13 +121,13 @@ class SignedLinks(Profile):
         key = self._pinned.get(address) or self.known.pinned(address)
         return None if key is None else key.raw
 
+    @override
     def key_of(self, contact: Contact) -> bytes | None:
-        """See `Profile`."""
         key = self._public_key(contact)
         return None if key is None else key.curve_public
 
+    @override
     def process_at(self, contact: Contact) -> PeerId | None:
-        """See `Profile`."""
         key = self._public_key(contact)
         return None if key is None else key.peer_id
 
@@ -131,6 +136,7 @@ class SignedLinks(Profile):
             return self._pinned.get(contact.address) or self.known.pinned(contact.address)
         return self.known.key_of(contact, self.wall())
 
+    @override
     def pin(self, address: str, said: bytes) -> bytes | None:
         """See `Profile`; a pinned key is never replaced."""
         try:
@@ -140,6 +146,7 @@ class SignedLinks(Profile):
             return None
         return curve_key if self._pinned.setdefault(address, key) == key else None
 
+    @override
     def admits(self, key: bytes, shown: bytes = b"") -> bool:
         """See `Profile`; a trusted root has to certify the key's owner."""
         now, wall = self.now(), self.wall()
@@ -157,22 +164,24 @@ class SignedLinks(Profile):
         self._owners[key] = owner
         return True
 
+    @override
     def may_connect(self, key: bytes) -> bool:
         """See `Profile`; True unless the owner is barred, since certificates are shown later."""
         owner = self._owners.get(key)
         return owner is None or not self._forgers.barred(owner, self.now())
 
+    @override
     def may_answer(self, contact: Contact, key: bytes, shown: bytes) -> bool:
         """See `Profile`; a process that shows nothing has to have the key known for its contact."""
         return self.admits(key, shown) if shown else self.key_of(contact) == key
 
+    @override
     def process_of(self, key: bytes) -> PeerId | None:
-        """See `Profile`."""
         owner = self._owners.get(key)
         if owner is None or not self.known.admits(owner, self.wall()):
             return None
         return None if self._forgers.barred(owner, self.now()) else owner
 
+    @override
     def has_forged(self, peer: PeerId, count: int) -> bool:
-        """See `Profile`."""
         return self._forgers.has_forged(peer, count, self.now())

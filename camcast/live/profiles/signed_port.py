@@ -16,6 +16,8 @@ import os
 from collections.abc import Callable
 from typing import Final
 
+from typing_extensions import override
+
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.live.profiles.signed_links import SignedLinks
 from camcast.live.wire.udp import UdpPort
@@ -62,16 +64,16 @@ class SignedPort(DatagramPort):
         """The port to send from, and the datagram to send, once an endpoint's key is known."""
         self._log = MinuteLog()
 
+    @override
     def open(self, host: str, port: int) -> Endpoint:
-        """See `DatagramPort`."""
         return self._port.open(host, port)
 
+    @override
     def close(self, port: int) -> None:
-        """See `DatagramPort`."""
         self._port.close(port)
 
+    @override
     def send(self, port: int, target: Endpoint, data: bytes, to: bytes = b"") -> None:
-        """See `DatagramPort`."""
         address = f"tcp://{target[0]}:{target[1]}"
         key = to or self._links.given_key(address) or self._pinned.get(target)
         if key is not None:

@@ -35,6 +35,8 @@ from itertools import accumulate
 from typing import Any, Final, Generic, TypeVar
 from weakref import finalize
 
+from typing_extensions import override
+
 from camcast.doors.profile import Profile
 from camcast.doors.transport import InputPipe, OutputPipes, PipeLimits
 from camcast.live.wire.crowd import Crowd
@@ -141,16 +143,17 @@ class QueuedPipes(OutputPipes, Generic[P]):
         self._log = MinuteLog()
         self._closed = False
 
+    @override
     def __len__(self) -> int:
         return len(self._pipes)
 
     @property
+    @override
     def waiting_bytes(self) -> int:
-        """See `OutputPipes`."""
         return self._waiting
 
+    @override
     def send(self, contacts: Iterable[Contact], record: bytes, *, control: bool = False) -> None:
-        """See `OutputPipes`."""
         size = len(record)
         records_bound, bytes_bound, total_bound = (
             self._control_bounds if control else self._event_bounds
@@ -195,19 +198,19 @@ class QueuedPipes(OutputPipes, Generic[P]):
         if self._flush_handle is None and self._fresh:
             self._gather()
 
+    @override
     def has_room(self, contacts: Iterable[Contact], size: int) -> bool:
-        """See `OutputPipes`."""
         room = self.limits.waiting_bytes_max - self._waiting
         return size <= room and self._crowd.has_room(contacts, size)
 
+    @override
     async def wait_for_room(
         self, contacts: Callable[[], Sequence[Contact]], timeout_seconds: float
     ) -> None:
-        """See `OutputPipes`."""
         await self._crowd.wait(contacts, timeout_seconds)
 
+    @override
     async def drain(self, timeout_seconds: float) -> bool:
-        """See `OutputPipes`."""
         self._drains += 1
         self._drain_begins()
         self._fresh = list(self._pipes.values())
@@ -233,8 +236,8 @@ class QueuedPipes(OutputPipes, Generic[P]):
             if not self._drains:
                 self._drain_ends()
 
+    @override
     def close(self, linger_milliseconds: int | None = None) -> None:
-        """See `OutputPipes`."""
         if self._closed:
             return
         linger = self.limits.linger_milliseconds

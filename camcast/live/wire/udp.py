@@ -8,6 +8,8 @@ import socket
 from collections.abc import Callable
 from typing import Final
 
+from typing_extensions import override
+
 from camcast.doors.datagrams import DatagramPort, Endpoint
 
 log = logging.getLogger(__name__)
@@ -29,8 +31,8 @@ class UdpPort(DatagramPort):
         self._loop = asyncio.get_running_loop()
         self._sockets: dict[int, socket.socket] = {}
 
+    @override
     def open(self, host: str, port: int) -> Endpoint:
-        """See `DatagramPort`."""
         udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             udp.setblocking(False)
@@ -43,6 +45,7 @@ class UdpPort(DatagramPort):
         self._loop.add_reader(udp, self._read, address[1], udp)
         return address
 
+    @override
     def send(self, port: int, target: Endpoint, data: bytes, to: bytes = b"") -> None:
         """See `DatagramPort`; everybody can read it."""
         try:
@@ -50,8 +53,8 @@ class UdpPort(DatagramPort):
         except OSError as error:
             self._count(error)
 
+    @override
     def close(self, port: int) -> None:
-        """See `DatagramPort`."""
         udp = self._sockets.pop(port)
         self._loop.remove_reader(udp)
         udp.close()

@@ -46,6 +46,7 @@ from typing import Final
 
 import zmq
 from attrs import define, field
+from typing_extensions import override
 
 from camcast.doors.profile import Profile
 from camcast.doors.transport import BindError, InputPipe, PipeLimits
@@ -134,10 +135,12 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
             self.sockets.add(self._zap.socket)
 
     @property
+    @override
     def connections(self) -> Connections:
         """See `OutputPipes`; libzmq reports a connection a moment after it was made."""
         return self._connections
 
+    @override
     def open_input(
         self, bind: str, on_frame: Callable[..., None], peer: PeerId = UNKNOWN_PEER
     ) -> ZmqInput:
@@ -174,14 +177,17 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
         self.inputs[pipe.address] = pipe
         return pipe
 
+    @override
     def _drain_begins(self) -> None:
         for pipe in self._pipes.values():
             pipe.socket.setsockopt(zmq.SNDHWM, 1)  # see the theory of operation
 
+    @override
     def _drain_ends(self) -> None:
         for pipe in self._pipes.values():
             pipe.socket.setsockopt(zmq.SNDHWM, _SEND_HIGH_WATER)
 
+    @override
     def _push(self, pipe: _ZmqOutput) -> None:
         try:
             super()._push(pipe)
@@ -189,12 +195,15 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
             self._warn_once("socket", "closed the pipe to %s: %s", pipe.address, error)
             self._shut(pipe, 0)
 
+    @override
     def _is_settled(self, pipe: _ZmqOutput) -> bool:
         return not self._drains or _is_writable(pipe.socket)
 
+    @override
     def _watch(self, pipe: _ZmqOutput) -> None:
         self._loop.add_reader(pipe.descriptor, self._wake, pipe)
 
+    @override
     def _unwatch(self, pipe: _ZmqOutput) -> None:
         self._loop.remove_reader(pipe.descriptor)
 
@@ -203,6 +212,7 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
             self._push(pipe)
             self._tell_settled()
 
+    @override
     def _offer(self, pipe: _ZmqOutput, frame: bytes) -> bool:
         while True:
             try:
@@ -213,6 +223,7 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
             else:
                 return True
 
+    @override
     def _connect(self, contact: Contact, now: float) -> _ZmqOutput:
         address, socket = contact.address, None
         key = None if self.profile is None else self.profile.key_of(contact)
@@ -252,6 +263,7 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
         pipe.named = None if self.profile is None else self.profile.process_at(contact)
         return pipe
 
+    @override
     def _may_take(self, pipe: _ZmqOutput, peer: PeerId) -> bool:
         if not self.apart or self.profile is None:
             return True
@@ -261,14 +273,17 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
             self._shut(pipe, self.limits.linger_milliseconds)
         return key == pipe.key
 
+    @override
     def introduce_anew(self) -> None:
         """See `OutputPipes`: what an output shows was set when its socket was made."""
         for pipe in list(self._pipes.values()) if self.apart else ():
             self._shut(pipe, self.limits.linger_milliseconds)
 
+    @override
     def _is_outdated(self, pipe: _ZmqOutput, now: float) -> bool:
         return self.apart and not pipe.records and now >= pipe.opened + _SHOWN_SECONDS
 
+    @override
     def _release(self, pipe: _ZmqOutput, linger_milliseconds: int) -> None:
         self.sockets.discard(pipe.socket)
         pipe.socket.close(linger=linger_milliseconds)
@@ -277,6 +292,7 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
         overhead = 0 if self.profile is None else zap.CURVE_OVERHEAD
         _set_common_options(socket, self.frame_bytes_max + overhead)
 
+    @override
     def _close_transport(self, linger_milliseconds: int) -> None:
         if self._zap is not None:
             self._zap.close()
@@ -320,6 +336,7 @@ class ZmqInput(CountingInput):
         self._loop.add_reader(self._monitor_descriptor, self._count_connections)
         self._count_connections()  # a pipe that was never read from wakes nobody
 
+    @override
     def close(self) -> None:
         """Stop listening, and drop what was not read; further calls do nothing.
 

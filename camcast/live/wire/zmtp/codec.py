@@ -37,6 +37,8 @@ from collections.abc import Iterator, Mapping
 from struct import Struct
 from typing import Final, Protocol
 
+from typing_extensions import override
+
 from camcast.live.wire.handshake_texts import ASKS_FOR_ENCRYPTION, BROKEN_OFF, SPEAKS_PLAIN
 from camcast.vocabulary.identity import PEER_ID_BYTES, UNKNOWN_PEER, PeerId
 from camcast.vocabulary.wire import VERSION
@@ -156,7 +158,7 @@ class Mechanism(Protocol):
         """The likely reason if the peer silently ends the handshake at this point, or nothing."""
 
 
-class Null:
+class Null(Mechanism):
     """The mechanism of links that are neither encrypted nor authenticated [RFC 37, 2.4]."""
 
     name = b"NULL"
@@ -165,26 +167,26 @@ class Null:
     peer_key: bytes | None = None
     suspicion = ""
 
+    @override
     def begin(self, metadata: bytes) -> bytes:
-        """See `Mechanism`."""
         return greeting(self.name) + command(b"READY", metadata)
 
+    @override
     def take(self, name: bytes, body: bytes) -> tuple[bytes, bytes | None]:
-        """See `Mechanism`."""
         if name != b"READY":
             raise ProtocolError("its first command is not READY")
         return b"", body
 
+    @override
     def message(self, data: bytes) -> bytes:
-        """See `Mechanism`."""
         return frame_head(len(data)) + data
 
+    @override
     def command(self, name: bytes, body: bytes) -> bytes:
-        """See `Mechanism`."""
         return command(name, body)
 
+    @override
     def open(self, frame: bytes) -> tuple[bool, bytes]:
-        """See `Mechanism`."""
         return False, frame
 
 

@@ -42,6 +42,7 @@ from typing import Final
 from attrs import field, frozen
 from nacl import bindings
 from nacl.exceptions import CryptoError
+from typing_extensions import override
 
 from camcast.live.wire.handshake_texts import (
     NOT_ADMITTED,
@@ -52,6 +53,7 @@ from camcast.live.wire.handshake_texts import (
 )
 from camcast.live.wire.zmtp.codec import (
     CURVE_NAME,
+    Mechanism,
     ProtocolError,
     StrangerError,
     command,
@@ -120,7 +122,7 @@ def _open_box(key: bytes, nonce: bytes, box: bytes, failure: ProtocolError) -> b
         raise failure from None
 
 
-class _Curve:
+class _Curve(Mechanism):
     """The common part of both ends: numbers that grow, and messages after the handshake."""
 
     name = CURVE_NAME
@@ -154,16 +156,16 @@ class _Curve:
         )
         return b"".join((frame_head(_MESSAGE_HEAD_BYTES + len(box)), _MESSAGE, number, box))
 
+    @override
     def message(self, data: bytes) -> bytes:
-        """See `Mechanism`."""
         return self._sealed(0, data)
 
+    @override
     def command(self, name: bytes, body: bytes) -> bytes:
-        """See `Mechanism`."""
         return self._sealed(_COMMAND, bytes((len(name),)) + name + body)
 
+    @override
     def open(self, frame: bytes) -> tuple[bool, bytes]:
-        """See `Mechanism`."""
         if len(frame) < OVERHEAD or not frame.startswith(_MESSAGE):
             raise ProtocolError("it sent something else than a MESSAGE of CURVE")
         number = frame[len(_MESSAGE) : _MESSAGE_HEAD_BYTES]
@@ -205,13 +207,13 @@ class CurveClient(_Curve):
         self._expects = b"WELCOME" if self._server_key else b"KEY"
 
     @property
+    @override
     def suspicion(self) -> str:
-        """See `Mechanism`."""
         suspicions = {b"READY": SILENT_AT_INITIATE, b"KEY": SAYS_NO_KEY}
         return suspicions.get(self._expects, SILENT_AT_HELLO)
 
+    @override
     def begin(self, metadata: bytes) -> bytes:
-        """See `Mechanism`."""
         self._metadata = metadata
         return greeting(CURVE_NAME) + (self._hello() if self._server_key else command(b"KEY", b""))
 
@@ -222,8 +224,8 @@ class CurveClient(_Curve):
         hello = _VERSION + _PADDING + self._short.public + number + box
         return command(b"HELLO", hello)
 
+    @override
     def take(self, name: bytes, body: bytes) -> tuple[bytes, bytes | None]:
-        """See `Mechanism`."""
         if name == b"KEY" and self._expects == b"KEY":
             pinned = self._pin(body) if self._pin is not None else None
             if pinned is None:
@@ -290,13 +292,13 @@ class CurveServer(_Curve):
         self._admits = admits
         self._cookie_key = b""
 
+    @override
     def begin(self, metadata: bytes) -> bytes:
-        """See `Mechanism`."""
         self._metadata = metadata
         return greeting(CURVE_NAME, as_server=True)
 
+    @override
     def take(self, name: bytes, body: bytes) -> tuple[bytes, bytes | None]:
-        """See `Mechanism`."""
         if name == b"KEY" and self._said_key:
             said, self._said_key = self._said_key, b""
             return command(b"KEY", said), None

@@ -23,6 +23,7 @@ from functools import partial
 from typing import Any, Final
 
 from attrs import define, field
+from typing_extensions import override
 
 from camcast.live.wire.counting_input import CountingInput
 from camcast.live.wire.pipes import QueuedPipes
@@ -161,8 +162,8 @@ class ZmtpInput(CountingInput):
         self._warned = False
         self._accept_from_now()
 
+    @override
     def close(self) -> None:
-        """See `InputPipe`."""
         if self.closed:
             return
         self.closed = True

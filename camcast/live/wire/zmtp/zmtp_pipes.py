@@ -48,6 +48,7 @@ from ipaddress import ip_address
 from typing import ClassVar, Final
 
 from attrs import define, field
+from typing_extensions import override
 
 from camcast.doors.profile import Profile
 from camcast.doors.transport import BindError, PipeLimits
@@ -147,14 +148,14 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         self._buffer = memoryview(bytearray(self.limits.turn_bytes_max + 9))
 
     @property
+    @override
     def connections(self) -> Accepted:
-        """See `OutputPipes`."""
         return self._accepted
 
+    @override
     def open_input(
         self, bind: str, on_frame: Callable[..., None], peer: PeerId = UNKNOWN_PEER
     ) -> ZmtpInput:
-        """See `OutputPipes`."""
         address = check_address(bind, bind=True)
         if self._closed:
             raise BindError(errno.ESHUTDOWN, f"cannot listen at {address}: the pipes are closed")
@@ -203,6 +204,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
 
     # -- outputs ---------------------------------------------------------------------------
 
+    @override
     def _connect(self, contact: Contact, now: float) -> _ZmtpOutput:
         address = check_address(contact.address)
         pipe = _ZmtpOutput(address=address, moved=now, first=contact.peer)
@@ -265,6 +267,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         peers = {one.peer for one in self.inputs.values()}
         return peers.pop() if len(peers) == 1 else UNKNOWN_PEER
 
+    @override
     def _may_take(self, pipe: _ZmtpOutput, peer: PeerId) -> bool:
         if pipe.named is None:
             pipe.meant.append(peer)
@@ -410,6 +413,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         if pipe.message is None:  # a command is of its connection alone
             self._end_frame(pipe)
 
+    @override
     def _offer(self, pipe: _ZmtpOutput, frame: bytes) -> bool:
         if pipe.frame is not None:
             return False
@@ -482,13 +486,16 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         if pipe.sent == len(pipe.frame):
             self._end_frame(pipe)
 
+    @override
     def _is_settled(self, pipe: _ZmtpOutput) -> bool:
         return pipe.frame is None
 
+    @override
     def _watch(self, pipe: _ZmtpOutput) -> None:
         if pipe.named is not None and pipe.socket is not None and not self._closed:
             self._loop.add_writer(pipe.socket, self._writable, pipe)
 
+    @override
     def _unwatch(self, pipe: _ZmtpOutput) -> None:
         if pipe.socket is not None:
             self._loop.remove_writer(pipe.socket)
@@ -502,6 +509,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         if pipe in self._leaving and not pipe.watched:
             self._end_leaving(pipe)
 
+    @override
     def _lingers(self, pipe: _ZmtpOutput, linger_milliseconds: int) -> bool:
         # Without a connection there is nothing to wait for, but descriptors may be short.
         waiting = pipe.named is not None and (pipe.records or pipe.frame is not None)
@@ -517,10 +525,12 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             del self._leaving[pipe]
             self._end(pipe, 0)
 
+    @override
     def _release(self, pipe: _ZmtpOutput, linger_milliseconds: int) -> None:
         self._end_frame(pipe)
         self._hang_up(pipe)
 
+    @override
     def _close_transport(self, linger_milliseconds: int) -> None:
         until = time.monotonic() + linger_milliseconds / 1000
         while (left := until - time.monotonic()) > 0:

@@ -169,7 +169,7 @@ class HpmcastMembership(Membership):
         return self._unanswered
 
     def announce(self, interest: ProcessInterest) -> None:
-        """See `HierarchicalViews`."""
+        """Take the interest of this process, which its line announces to others."""
         self._interest = interest
 
     def table(self, level: int) -> Sequence[Line[Interest]]:
