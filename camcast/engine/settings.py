@@ -32,7 +32,7 @@ class Settings:
     remember: Path | None = None
     """Where the discovery keeps contacts from one run to the next, if it can."""
     port_required: bool = False
-    """Makes the discovery of the process from its `DiscoveryContext`."""
+    """Whether the discovery must have the port that was asked for, or fail."""
     parameters: CommunitySettings = field(factory=CommunitySettings, converter=settings_of)
     """The defaults of a community that is joined without parameters of its own."""
     protocol: Protocol = field(kw_only=True)
