@@ -21,7 +21,7 @@ from camcast.doors.plugs import find_backend, find_protocol
 from camcast.engine.node import Node
 from camcast.engine.settings import Parts, Settings
 from camcast.engine.store import Store
-from camcast.research.simulation.gc_paused import collector_off
+from camcast.research.simulation.run_context import collector_off
 from camcast.virtual.census import Census
 from camcast.virtual.climate import Climate, LogNormal
 from camcast.virtual.network import Process, VirtualNetwork

@@ -18,7 +18,7 @@ from extra_info import conditions, redundancy
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from camcast.research.scenarios.virtual import Links, VirtualScenario
-from camcast.research.simulation.gc_paused import collector_off
+from camcast.research.simulation.run_context import collector_off
 from camcast.research.simulation.run_record import VirtualOutcome
 from camcast.research.simulation.scenario_run import run_scenario
 from camcast.virtual.event_queue import EventQueue

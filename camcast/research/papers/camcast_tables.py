@@ -44,7 +44,7 @@ from camcast.research.systems.baselines import population as baselines
 from camcast.research.systems.baselines.model import predict_baseline
 from camcast.research.systems.baselines.setting import Protocol, baseline
 from camcast.research.systems.camcast.latency import hierarchical_latency, multicast_latency, rounds
-from camcast.research.systems.camcast.parasite_equations import flooded_parasites
+from camcast.research.systems.camcast.message_equations import flooded_parasites
 from camcast.research.systems.camcast.setting import Setting
 from camcast.research.systems.hpmcast.address import Address, branch
 from camcast.research.systems.hpmcast.level_gossip import all_measured, tree_of

@@ -35,8 +35,7 @@ from camcast.research.report.evidence import between, exact, exceeds, statement,
 from camcast.research.sweeps import JSON
 from camcast.research.systems.flat import population as pmcast
 from camcast.research.systems.flat.setting import FlatSetting
-from camcast.research.systems.hpmcast.depth import needed_rounds
-from camcast.research.systems.hpmcast.equations import shortened_rounds
+from camcast.research.systems.hpmcast.equations import needed_rounds, shortened_rounds
 from camcast.research.systems.hpmcast.pmcast_law import completion_rounds, new_infected_law
 from camcast.research.systems.hpmcast.tree_model import predict
 from camcast.research.systems.hpmcast.tree_population import reception, simulate

@@ -40,8 +40,7 @@ from camcast.research.runs.run_folder import OutputFolder
 from camcast.research.runs.summary import CommunitySummary, Summary, summarise
 from camcast.research.scenarios.live import Scenario, chain
 from camcast.research.scenarios.workload import Workload
-from camcast.research.simulation.gc_paused import collector_off
-from camcast.research.simulation.unheard_warnings import warnings_unheard
+from camcast.research.simulation.run_context import collector_off, warnings_unheard
 from camcast.research.sweeps import JSON
 from camcast.virtual.climate import Climate, LogNormal
 from camcast.virtual.network import Process, VirtualNetwork

@@ -14,8 +14,7 @@ from camcast.research.papers.figure import Figure
 from camcast.research.papers.paper import Paper, R
 from camcast.research.report.drawing import Drawing
 from camcast.research.report.evidence import NO_DATA, VERDICTS, Evidence, Verdict, in_words
-from camcast.research.report.page import NOTHING, document, number, picture, versions
-from camcast.research.report.template import fill
+from camcast.research.report.page import NOTHING, document, fill, number, picture, versions
 
 _EVIDENCE: Final = "What the paper says, and what was found"
 _ITEMS_MAX: Final = 12  # chosen: items of a verdict that fit a line or two

@@ -13,7 +13,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.metadata import version
+from importlib.resources import files
 from typing import Final
+
+from jinja2 import Environment, StrictUndefined
 
 from camcast import __version__
 from camcast.ops.page_security import embedded_json, policy_element
@@ -143,3 +146,19 @@ def versions(packages: Iterable[str]) -> str:
         **library_versions(),
     }
     return ", ".join(f"{name} {release}" for name, release in made_with.items())
+
+
+_ENVIRONMENT = Environment(
+    autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+)
+
+
+def fill(package: str, name: str, **values: object) -> str:
+    """Return the template `name` that lies in `package`, with its values.
+
+    Nothing is written unescaped that is not marked as markup.
+
+    Raises `jinja2.UndefinedError` for a value that the template asks for and is not given.
+    """
+    text = files(package).joinpath(name).read_text("utf-8")
+    return _ENVIRONMENT.from_string(text).render(values)

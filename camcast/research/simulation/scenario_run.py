@@ -30,12 +30,11 @@ from camcast.research.scenarios.virtual import (
     Pauses,
     VirtualScenario,
 )
-from camcast.research.simulation.gc_paused import collector_off
 from camcast.research.simulation.invariants import Invariants
 from camcast.research.simulation.liars import tell
+from camcast.research.simulation.run_context import collector_off, warnings_unheard
 from camcast.research.simulation.run_record import RunRecord, VirtualOutcome, key_of
 from camcast.research.simulation.stub_signatures import StubAuthority, StubSignatures
-from camcast.research.simulation.unheard_warnings import warnings_unheard
 from camcast.research.workloads import Publication
 from camcast.research.workloads.churn import Change
 from camcast.virtual.census import Census

@@ -24,7 +24,7 @@ from camcast.engine.settings import Settings
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.research.population.outcome import Outcome
 from camcast.research.simulation.dealt_table import dealt_tables
-from camcast.research.simulation.gc_paused import collector_off
+from camcast.research.simulation.run_context import collector_off
 from camcast.research.systems.camcast.setting import Setting
 from camcast.research.systems.setting_base import SettingError
 from camcast.virtual.climate import Climate, Constant

@@ -25,7 +25,7 @@ from math import inf
 from attrs import define, field
 
 from camcast.observe.trace_reading import Member, Published, Reading
-from camcast.research.simulation.gc_paused import collector_off
+from camcast.research.simulation.run_context import collector_off
 from camcast.research.simulation.run_record import key_of
 from camcast.research.simulation.scenario_run import _Run
 from camcast.virtual.network import Process

@@ -28,7 +28,7 @@ from camcast import (
     open_pipes,
 )
 from camcast.research.experiment.node import manager_of
-from camcast.research.simulation.gc_paused import collector_off
+from camcast.research.simulation.run_context import collector_off
 from tests.library.live.communities import (
     CERTAIN,
     OPTIONS,

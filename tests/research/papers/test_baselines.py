@@ -27,7 +27,7 @@ from camcast.research.systems.baselines.population import simulate
 from camcast.research.systems.baselines.setting import PROTOCOLS, Baseline, Protocol, baseline
 from camcast.research.systems.camcast import count_chain, latency, memory, population, reliability
 from camcast.research.systems.camcast import message_equations as messages
-from camcast.research.systems.camcast import parasite_equations as parasites
+from camcast.research.systems.camcast import message_equations as parasites
 from camcast.research.systems.camcast.setting import Setting, chain
 from camcast.vocabulary.parameters import Parameters
 from tests.research.unit.systems.baselines.test_model import divided

@@ -16,8 +16,7 @@ from camcast.research.systems.flat import population as pmcast
 from camcast.research.systems.flat.population import FlatOutcome
 from camcast.research.systems.flat.setting import FlatSetting
 from camcast.research.systems.hpmcast.address import Address, branch, distance
-from camcast.research.systems.hpmcast.depth import needed_rounds
-from camcast.research.systems.hpmcast.equations import shortened_rounds, total_rounds
+from camcast.research.systems.hpmcast.equations import needed_rounds, shortened_rounds, total_rounds
 from camcast.research.systems.hpmcast.pmcast_law import completion_rounds as exact_completion_rounds
 from camcast.research.systems.hpmcast.rounds import rounds
 from camcast.research.systems.hpmcast.tree_model import predict

@@ -17,8 +17,7 @@ from camcast.research.pipeline.compare.findings import Findings, Source, place_n
 from camcast.research.pipeline.compare.words import amount, metric_name
 from camcast.research.report.drawing import Drawing
 from camcast.research.report.measures import Measure, measure_of
-from camcast.research.report.page import NOTHING, document, picture, versions
-from camcast.research.report.template import fill
+from camcast.research.report.page import NOTHING, document, fill, picture, versions
 
 _TITLE: Final = "Backends and protocols, compared"
 _LISTED_MAX: Final = 50  # chosen: files or changes, on a page; the CSV files have all

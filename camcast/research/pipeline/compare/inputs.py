@@ -13,10 +13,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from camcast.research.pipeline.compare.findings import Source
 from camcast.research.pipeline.ingest.bench_files import read_bench_files
-from camcast.research.pipeline.ingest.local_table import local_table
 from camcast.research.pipeline.ingest.quarantine import SCHEMA as QUARANTINE_SCHEMA
 from camcast.research.pipeline.ingest.run_to_read import RunFolderError, read_run_folder
-from camcast.research.pipeline.ingest.runs import Runs, read_runs
+from camcast.research.pipeline.ingest.runs import Runs, local_table, read_runs
 from camcast.research.pipeline.measured import Measured
 from camcast.research.pipeline.measures.run_measures import measures
 from camcast.research.runs.run_folder import SCENARIO_FILE

@@ -7,9 +7,9 @@ each record that cannot, with its file and line.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
@@ -18,11 +18,11 @@ from attrs import define, field, frozen
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
-from camcast.research.pipeline.ingest import condense, quarantine
-from camcast.research.pipeline.ingest.condense import condensed
+from camcast.research.pipeline.ingest import quarantine
 from camcast.research.pipeline.ingest.line_scan import objects_in
-from camcast.research.pipeline.ingest.local_table import local_table
 from camcast.research.pipeline.ingest.quarantine import (
     TEXT_CHARACTERS,
     numbered,
@@ -36,7 +36,14 @@ from camcast.research.pipeline.ingest.run_to_read import (
     read_run_folder,
 )
 from camcast.research.pipeline.ingest.trace_parquet import VERSION_KEY
-from camcast.research.pipeline.ingest.trace_schema import COLUMNS, DEFAULTS, SCHEMA, arrow_schema
+from camcast.research.pipeline.ingest.trace_schema import (
+    COLUMNS,
+    CONDENSED,
+    DEFAULTS,
+    SCHEMA,
+    arrow_schema,
+    condensed,
+)
 
 _JSON_OPTIONS: Final = {"columnNameOfCorruptRecord": "malformed", "allowNonNumericNumbers": "false"}
 _REASONS_NAMED: Final = 3  # chosen: of a run, the most frequent; the table has all
@@ -49,7 +56,7 @@ class Runs:
     """The records and settings read from some run folders."""
 
     records: DataFrame
-    """The records that can be read, condensed (`condense.COLUMNS`), and held by
+    """The records that can be read, condensed (`CONDENSED`), and held by
     Spark."""
     runs: tuple[ReadRun, ...]
     """The settings of each run, with the numbers of its records and of those in quarantine."""
@@ -156,7 +163,7 @@ def _json_lines(
         for run in lines.keys() - strange:
             counts[run].records += lines[run]
         right = known.where(~F.col("run").isin(*strange)) if strange else known
-        yield right.select(*condense.COLUMNS), local_table(spark, [], quarantine.SCHEMA)
+        yield right.select(*CONDENSED), local_table(spark, [], quarantine.SCHEMA)
         plain = {path: run for path, run in plain.items() if run not in strange}
     if rest := {path: run for path, run in run_of.items() if path not in plain}:
         yield _line_by_line(spark, rest, counts)
@@ -263,7 +270,7 @@ def _parquet(
     judged_records, names = _judged_parquet(spark, whole)
     known = _condensed(judged_records, names)
     _count(_sums(known), counts)
-    right = known.where(F.col("reason").isNull()).select(*condense.COLUMNS)
+    right = known.where(F.col("reason").isNull()).select(*CONDENSED)
     wrong = judged_records.where(F.col("reason").isNotNull()).select(
         *("run", "file", F.col("number").alias("line"), "reason"),
         _text(F.to_json(F.struct(*COLUMNS))).alias("text"),
@@ -383,3 +390,18 @@ def _names(spark: SparkSession, frame: DataFrame, run_of: dict[Path, str]) -> Da
         for uri, path in _paths_by_uri(frame, run_of).items()
     ]
     return local_table(spark, rows, "uri string, run string, file string, of int")
+
+
+def local_table(spark: SparkSession, rows: Iterable[Sequence[object]], schema: str) -> DataFrame:
+    """Return rows of the driver as a table of Spark's, by way of Arrow.
+
+    `schema` is in Spark's notation, a map is a dictionary. `SparkSession.createDataFrame` of tuples
+    would start Python processes to read them again, which takes seconds.
+    """
+    fields = to_arrow_schema(cast(StructType, StructType.fromDDL(schema)))
+    columns = zip(*rows, strict=True)
+    arrays = [
+        pa.array([list(v.items()) if isinstance(v, dict) else v for v in column], type_)
+        for column, type_ in zip(columns, fields.types, strict=False)  # no rows, no columns
+    ]
+    return spark.createDataFrame(pa.table(arrays, fields) if arrays else fields.empty_table())

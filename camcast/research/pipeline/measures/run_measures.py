@@ -7,20 +7,19 @@ without anything to measure is null.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from camcast.research.pipeline.ingest.condense import STORY
 from camcast.research.pipeline.ingest.runs import Runs
+from camcast.research.pipeline.ingest.trace_schema import STORY
 from camcast.research.pipeline.measured import Measured
 from camcast.research.pipeline.measures import event_spread as measures_spread
 from camcast.research.pipeline.measures import measure_tables as measures_tables
 from camcast.research.pipeline.measures.members import members_of
-from camcast.research.pipeline.measures.nearest_rank import nearest_ranks
 from camcast.research.pipeline.spark.few import planned_for
 
 COUNTS: Final = (
@@ -114,3 +113,27 @@ def _long(table: DataFrame) -> DataFrame:
 
 def _literal_map(of: Mapping[str, str]) -> Column:
     return F.create_map(*(F.lit(part) for item in of.items() for part in item))
+
+
+def nearest_ranks(
+    counted: DataFrame, keys: Sequence[str], shares: Mapping[str, float]
+) -> DataFrame:
+    """Return exact quantiles by `keys`, a column for each of `shares`; 1.0 is the maximum.
+
+    The value of rank ceil(share · n) among n sorted ones, never one in between, as the summary of a
+    live run has it (`camcast.research.runs.summary`); Spark's own `percentile` interpolates, and
+    holds a group in memory.
+
+    A row of `counted` stands for `n` equal `value`s, and a value may have several rows.
+    """
+    summed = counted.groupBy(*keys, "value").agg(F.sum("n").alias("n"))
+    group = Window.partitionBy(*keys)
+    upward = group.orderBy("value").rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    ranked = summed.withColumns({"rank": F.sum("n").over(upward), "total": F.sum("n").over(group)})
+    reached = {
+        name: F.col("rank") >= F.greatest(F.lit(1), F.ceil(F.lit(share) * F.col("total")))
+        for name, share in shares.items()
+    }
+    return ranked.groupBy(*keys).agg(
+        *(F.min(F.when(here, F.col("value"))).alias(name) for name, here in reached.items())
+    )

@@ -16,7 +16,7 @@ Where the print is wrong
   E[g_1] / (n p_1) = r_1 r_2 … r_l.
 * Equation 28 leaves out the F and the (l - 1) of T(R, F) in its first line; the identity holds.
   It is about T' of Equation 21. Figure 6 does not subtract T(R, F): its rounds are Equation 20's,
-  and they do grow with l, by (l - 1) T(R, F) (`camcast.research.systems.hpmcast.depth`).
+  and they do grow with l, by (l - 1) T(R, F) (`camcast.research.systems.hpmcast.equations`).
 
 How far Equations 22 and 23 carry
 ---------------------------------
@@ -28,12 +28,15 @@ else in a group to reach, so that the dip of Figure 7 is not in them.
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from camcast.research.systems.camcast.message_equations import numbers
 from camcast.research.systems.hpmcast.view_equations import interest_share, level_view
 from camcast.research.systems.rfpbcast.rfpbcast_equations import (
+    completion_rounds,
     infected_law,
     pittel_rounds,
     whole_rounds,
@@ -131,3 +134,32 @@ def entity_infected(
 def reliability(infected: ArrayLike) -> float:
     """Return r_1 r_2 … r_l, the expected reliability degree (Equations 26, 27, corrected)."""
     return float(np.prod(numbers(infected, 0, "infected", 1)))
+
+
+@cache  # seconds, and a figure and the evidence ask for the same
+def needed_rounds(
+    arity: int,
+    depth: int,
+    redundancy: int,
+    fan_out: float,
+    *,
+    of_all: bool = False,
+) -> float:
+    """Return the rounds until a process of the average group can know that all have the event.
+
+    The sum over levels of the mean rounds until one group is complete, or `of_all` the a^(l-i)
+    groups of level i.
+
+    It says whether the depth of a hierarchy changes the rounds of a broadcast (002, 6.2, Equation
+    28). For p_1 = 1 the sum of Equation 21, (l-1) T(aR, F) + T(a, F) - (l-1) T(R, F), is T(n, F):
+    an identity of logarithms, for every l with a^l = n. Each T is an asymptote with a c + O(1) that
+    the sum drops, though, once a level. Here are the rounds that a level *needs*, by the chain of
+    Equation 2, instead: until all of its view have the event, from one publisher in the topmost
+    level and from R delegates in those below.
+    """
+    rounds = 0.0
+    for level in range(depth, 0, -1):
+        view, begin = level_view(arity, redundancy, level), 1 if level == depth else redundancy
+        groups = arity ** (depth - level) if of_all else 1
+        rounds += completion_rounds(view, fan_out, 1.0, begin, groups)
+    return rounds

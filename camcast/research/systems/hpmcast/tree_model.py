@@ -7,11 +7,10 @@ from typing import Final
 from attrs import frozen
 
 from camcast.research.systems.hpmcast import equations as hpmcast
-from camcast.research.systems.hpmcast.delegate_parasites import uninterested_delegates
 from camcast.research.systems.hpmcast.levels import predicted_reliability
 from camcast.research.systems.hpmcast.pmcast_law import SUSCEPTIBLE_MAX
 from camcast.research.systems.hpmcast.tree_setting import HpmcastSetting
-from camcast.research.systems.hpmcast.view_equations import average_informed
+from camcast.research.systems.hpmcast.view_equations import average_informed, interest_share
 
 VIEW_MAX: Final = SUSCEPTIBLE_MAX  # processes in a view; the chains take seconds
 
@@ -68,3 +67,24 @@ def predict(setting: HpmcastSetting) -> HpmcastPrediction:
         view=float(setting.view),
         updated=float(average_informed(a, depth, R)),
     )
+
+
+def uninterested_delegates(arity: int, depth: int, redundancy: int, interested: float) -> float:
+    """Return how many uninterested processes receive an event, if nobody is missed; D = 0.
+
+    "hpmcast is a feigned multicast" (002, 5.1.1): a delegate receives what interests somebody it
+    stands for. Of a subsystem of level i with somebody interested the R delegates get the event,
+    whose own subsystem of level i - 1 need not be interested. By levels i = 1 to l - 1,
+
+        a^(l-i) R (1-p_1) ((1-p_1)^(a^(i-1) - 1) - (1-p_1)^(a^i - 1))
+
+    on average: those whose interested company begins at level i. Raises `ValueError` for p_1
+    outside [0, 1].
+    """
+    interest_share(interested, 1)  # checks it
+    left = 1.0 - interested
+    total = 0.0
+    for level in range(1, depth):
+        alone = left ** (arity ** (level - 1) - 1) - left ** (arity**level - 1)
+        total += arity ** (depth - level) * redundancy * left * alone
+    return total

@@ -21,7 +21,7 @@ from camcast.research.papers.camcast_tables import (
 )
 from camcast.research.systems.hpmcast import tree_population as hpmcast
 from camcast.research.systems.hpmcast.address import Address, branch
-from camcast.research.systems.hpmcast.delegate_parasites import uninterested_delegates
+from camcast.research.systems.hpmcast.tree_model import uninterested_delegates
 from camcast.research.systems.hpmcast.tree_setting import HpmcastSetting
 from camcast.vocabulary.streams import stream
 

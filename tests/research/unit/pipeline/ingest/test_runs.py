@@ -14,7 +14,6 @@ from tests.research.unit.pipeline.run_folders import odd_records, write_run
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
-from camcast.research.pipeline.ingest.condense import STORY
 from camcast.research.pipeline.ingest.run_to_read import (
     NoTraceError,
     RunFolderError,
@@ -23,6 +22,7 @@ from camcast.research.pipeline.ingest.run_to_read import (
     read_run_folder,
 )
 from camcast.research.pipeline.ingest.runs import Runs, read_runs
+from camcast.research.pipeline.ingest.trace_schema import STORY
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,7 +11,7 @@ import pytest
 from camcast.research.systems.baselines.model import predict_baseline
 from camcast.research.systems.baselines.population import simulate
 from camcast.research.systems.baselines.setting import PROTOCOLS, Baseline, baseline
-from camcast.research.systems.camcast import parasite_equations as parasites
+from camcast.research.systems.camcast import message_equations as parasites
 from camcast.research.systems.camcast import reliability
 from camcast.research.systems.camcast.setting import Setting, chain
 from camcast.vocabulary.parameters import Parameters

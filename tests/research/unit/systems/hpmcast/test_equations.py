@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from camcast.research.models.binomial import binomial
 from camcast.research.systems.hpmcast import equations
 from camcast.research.systems.hpmcast import view_equations as membership
-from camcast.research.systems.hpmcast.delegate_parasites import uninterested_delegates
-from camcast.research.systems.hpmcast.depth import needed_rounds
+from camcast.research.systems.hpmcast.equations import needed_rounds
 from camcast.research.systems.hpmcast.pmcast_law import (
     SUSCEPTIBLE_MAX,
     completion_rounds,
@@ -23,7 +22,7 @@ from camcast.research.systems.hpmcast.pmcast_law import (
     round_transitions,
 )
 from camcast.research.systems.hpmcast.rounds import rounds
-from camcast.research.systems.hpmcast.tree_model import predict
+from camcast.research.systems.hpmcast.tree_model import predict, uninterested_delegates
 from camcast.research.systems.hpmcast.tree_setting import HpmcastSetting
 from camcast.research.systems.hpmcast.view import processes_of, tables
 from camcast.research.systems.pmcast.pmcast_equations import pmcast_law, pmcast_rounds

@@ -28,9 +28,9 @@ from camcast.research.population.outcome import joined
 from camcast.research.systems.flat import population as pmcast
 from camcast.research.systems.flat.setting import FlatSetting
 from camcast.research.systems.hpmcast import tree_population as hpmcast
-from camcast.research.systems.hpmcast.delegate_parasites import uninterested_delegates
 from camcast.research.systems.hpmcast.levels import predicted_reliability
 from camcast.research.systems.hpmcast.pmcast_law import new_infected_law
+from camcast.research.systems.hpmcast.tree_model import uninterested_delegates
 from camcast.research.systems.hpmcast.tree_setting import HpmcastSetting
 from camcast.research.systems.setting_base import SettingError
 from tests.camcast_command import Capture, answer, camcast, refusal

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from camcast.research.simulation.unheard_warnings import warnings_unheard
+from camcast.research.simulation.run_context import warnings_unheard
 
 LOG = logging.getLogger("camcast")
 

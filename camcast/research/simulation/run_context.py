@@ -1,7 +1,8 @@
-"""Suppresses the warnings of simulated processes, which are for operators."""
+"""The context of a simulated run: no warnings, which are for operators, and no collector."""
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,3 +22,19 @@ def warnings_unheard() -> Iterator[None]:
         yield
     finally:
         logging.disable(before)
+
+
+@contextmanager
+def collector_off() -> Iterator[None]:
+    """Leave the cyclic garbage collector off within the context.
+
+    It walks all queued messages again and again. Measured with 1,110 processes: 43 s with it, 25 s
+    without. Cycles that a run leaves (crashed nodes) are freed after the run.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
