@@ -11,8 +11,19 @@ import camcast
 from tests.python_process import output_of
 
 ROOT = Path(__file__).parents[3]
-IGNORED = shutil.ignore_patterns(".*", "build", "*.egg-info", "__pycache__", "runs")
 BUILD = "from setuptools.build_meta import build_sdist; build_sdist('.')"
+
+
+def ignored(folder: str, names: list[str]) -> set[str]:
+    """Return what is not the checkout's: what builds, and runs beside the sources, left there."""
+    patterns = [
+        ".*",
+        "build",
+        "*.egg-info",
+        "__pycache__",
+        *(["runs"] if folder == str(ROOT) else []),
+    ]
+    return shutil.ignore_patterns(*patterns)(folder, names)
 
 
 def run(*command: object, cwd: Path, path: Path | None = None) -> str:
@@ -23,7 +34,7 @@ def run(*command: object, cwd: Path, path: Path | None = None) -> str:
 def test_it_works_where_the_checkout_is_not(tmp_path: Path) -> None:
     """Built without an index: a distribution that can be tested, and a wheel that runs."""
     source, site = tmp_path / "source", tmp_path / "site"
-    shutil.copytree(ROOT, source, ignore=IGNORED)
+    shutil.copytree(ROOT, source, ignore=ignored)
     run("-c", BUILD, cwd=source)
     [archive] = source.glob("*.tar.gz")
     assert archive.name == f"camcast-{camcast.__version__}.tar.gz"
