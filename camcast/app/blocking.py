@@ -2,7 +2,7 @@
 
 ::
 
-    from camcast import blocking
+    from camcast.app import blocking
 
     with blocking.CommunityManager(gateways=["tcp://127.0.0.1:7000"]) as manager:
         soccer = manager.join(".soccer")

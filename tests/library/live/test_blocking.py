@@ -288,7 +288,7 @@ def test_ctrl_c_ends_a_waiting_loop_and_leaves_politely(tmp_path: Path) -> None:
     script = tmp_path / "waits.py"
     script.write_text(
         "import sys\n"
-        "from camcast import blocking\n"
+        "from camcast.app import blocking\n"
         "with blocking.CommunityManager(gateways=sys.argv[1:]) as manager:\n"
         "    events = manager.join('.a').subscribe()\n"
         "    try:\n"
