@@ -85,11 +85,12 @@ from membership.passive_view import PassiveView
 
 VIEW_MAX: Final = 200  # chosen: as Cyclon's; bounds what a user may set
 STEPS_MAX: Final = 64  # chosen: as SCAMP's walks
-ACTIVE_WALK: Final = 6  # [5.1] ARWL, steps of ForwardJoin and of Shuffle; as in iroh-gossip
-# [5.1] PRWL, steps before the end of ForwardJoin at which the newcomer gets into a passive view
+ACTIVE_WALK: Final = 6  # [HyParView 5.1] ARWL, steps of ForwardJoin, Shuffle; as in iroh-gossip
+# [HyParView 5.1] PRWL, steps before the end of ForwardJoin at which the newcomer gets into a
+# passive view
 PASSIVE_WALK: Final = 3
-SHUFFLE_ACTIVE: Final = 3  # [5.1] ka, neighbours in a shuffle; as in iroh-gossip
-SHUFFLE_PASSIVE: Final = 4  # [5.1] kp, processes of the passive view in a shuffle
+SHUFFLE_ACTIVE: Final = 3  # [HyParView 5.1] ka, neighbours in a shuffle; as in iroh-gossip
+SHUFFLE_PASSIVE: Final = 4  # [HyParView 5.1] kp, processes of the passive view in a shuffle
 ASKED_PERIODS: Final = 10  # chosen: heartbeats after which an answer to a request is too late
 
 
