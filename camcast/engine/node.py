@@ -341,6 +341,8 @@ class Node:
         outbox, signing = self.outbox, self.signing
         outbox.now = now
         forgeries = 0 if signing is None else signing.forgeries
+        if self.guard.admits is None:
+            link = None  # without certificates no link proves whose it is
         self._intake.receive(frame, now, link)
         if outbox.seeks or outbox.findings or self._joining:
             self._settle(now)

@@ -229,6 +229,16 @@ def test_over_a_link_an_event_in_anothers_name_is_refused_new_or_not() -> None:
     assert victim.liveness.entries[another].event_heard < 0.0 < victim.liveness.last_heard(me)
 
 
+def test_without_certificates_a_link_proves_nothing_of_whom_its_records_name() -> None:
+    """The virtual network says for every frame where it came from, as pipes of keys do."""
+    world, node = member()
+    for number, sender in enumerate(SENDERS[:2], 1):
+        frame = frame_of(batch_of(PUBLISHERS[0], number, A, b"!"), A.group, sender)
+        node.receive(frame, world.now, PUBLISHERS[0])
+    assert [one.batch.first for one in node.outbox.deliveries] == [1, 2]
+    assert not node.guard.refused
+
+
 def test_events_are_signs_of_life_of_their_senders() -> None:
     """The processes of an event loop share frames."""
     world, node = crowd()
