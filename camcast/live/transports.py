@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pkgutil import resolve_name
 from typing import Final
 
 from camcast.doors.plugs import UnknownPlugError
@@ -17,12 +16,32 @@ TCP: Final = "tcp"
 ZMQ: Final = "zmq"
 DEFAULT: Final = ZMTP
 
-# Loaded when used: a process that needs no libzmq does not load it.
-TRANSPORTS: Final[Mapping[str, str]] = {
-    ZMTP: "camcast.live.wire.zmtp.zmtp_pipes:ZmtpPipes",
-    TCP: "camcast.live.wire.zmtp.zmtp_pipes:TcpPipes",
-    ZMQ: "camcast.live.wire.zmq_pipes:ZmqPipes",
+
+# Each is imported when it is used: a process that needs no libzmq does not load it.
+def _zmtp() -> Callable[..., OutputPipes]:
+    from camcast.live.wire.zmtp.zmtp_pipes import ZmtpPipes
+
+    return ZmtpPipes
+
+
+def _tcp() -> Callable[..., OutputPipes]:
+    from camcast.live.wire.zmtp.zmtp_pipes import TcpPipes
+
+    return TcpPipes
+
+
+def _zmq() -> Callable[..., OutputPipes]:
+    from camcast.live.wire.zmq_pipes import ZmqPipes
+
+    return ZmqPipes
+
+
+TRANSPORTS: Final[Mapping[str, Callable[[], Callable[..., OutputPipes]]]] = {
+    ZMTP: _zmtp,
+    TCP: _tcp,
+    ZMQ: _zmq,
 }
+"""By name, what imports a transport and returns its class of output pipes."""
 
 
 def check(name: str) -> str:
@@ -34,8 +53,7 @@ def check(name: str) -> str:
 
 def find_transport(name: str) -> Callable[..., OutputPipes]:
     """Return the class of output pipes of this name; raises as `check`."""
-    made: Callable[..., OutputPipes] = resolve_name(TRANSPORTS[check(name)])
-    return made
+    return TRANSPORTS[check(name)]()
 
 
 def open_pipes(transport: str = DEFAULT, *, passphrase: str | None = None) -> OutputPipes:

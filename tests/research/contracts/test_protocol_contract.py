@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import pytest
 
-from camcast.doors.plugs import UnknownPlugError, find_protocol
+from camcast.doors.plugs import PROTOCOL_GROUP, UnknownPlugError, find_protocol, installed
 from camcast.research.scenarios.virtual import Crashes, Links, VirtualScenario
 from camcast.research.scenarios.workload import Workload
 from camcast.research.simulation.scenario_run import run_scenario
@@ -39,10 +39,8 @@ class TestProtocol(ProtocolContract):
 def test_an_unknown_protocol_lists_those_that_there_are() -> None:
     with pytest.raises(UnknownPlugError) as error:
         find_protocol("carrier-pigeon")
-    assert str(error.value) == (
-        "unknown protocol 'carrier-pigeon'; installed: broadcast, camcast, hierarchical, hpmcast,"
-        " multicast, percolation, pmcast, rfpbcast"
-    )
+    names = ", ".join(installed(PROTOCOL_GROUP))
+    assert str(error.value) == f"unknown protocol 'carrier-pigeon'; installed: {names}"
 
 
 # -- replays -------------------------------------------------------------------------------------
