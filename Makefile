@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 MEMBERSHIP ?= scamp
-COMMIT ?= f88a4fb
+COMMIT ?= HEAD~1
 # A part of the slow tests is a folder of tests/, or of a folder there.
 PART ?=
 SLOW = $(wildcard tests/$(PART) tests/*/$(PART))
@@ -46,7 +46,7 @@ bench: $(VENV)/dev ## Measure engine, codec, tables, look-ups, live multicast an
 	$(BIN)/python -m pytest benchmarks --membership $(MEMBERSHIP) --benchmark-json=bench.json
 	$(BIN)/python benchmarks/figures.py bench.json
 
-against: $(VENV)/dev ## Let this checkout and another commit do the same jobs, in turn (COMMIT=f88a4fb)
+against: $(VENV)/dev ## Let this checkout and another commit do the same jobs, in turn (COMMIT=HEAD~1)
 	$(BIN)/python benchmarks/against.py $(COMMIT)
 
 peers: $(VENV)/core ## Let other systems do the same job, as far as they are installed (docs/benchmarks.md)
