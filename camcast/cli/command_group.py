@@ -15,8 +15,9 @@ import typer
 from typer.core import TyperGroup
 from typing_extensions import override
 
+from camcast.cli.failure import complain
 from camcast.cli.finite_numbers import Command
-from camcast.doors.plugs import load_commands
+from camcast.doors.plugs import COMMAND_GROUP, UnknownPlugError, find_commands, installed
 
 
 def add_command(
@@ -42,8 +43,11 @@ class CommandGroup(TyperGroup):
     def _complete_commands(self) -> None:
         if not self._complete:
             self._complete = True
-            for app in load_commands():
-                self.commands.update(typer.main.get_group(app).commands)
+            for name in installed(COMMAND_GROUP):
+                try:
+                    self.commands.update(typer.main.get_group(find_commands(name)).commands)
+                except UnknownPlugError as error:  # one broken package leaves the others usable
+                    complain(str(error))
 
     @override
     def list_commands(self, ctx: Any) -> list[str]:

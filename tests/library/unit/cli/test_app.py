@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from camcast.cli.extras import missing_extras
@@ -39,3 +41,18 @@ def test_the_help_says_which_extras_are_missing(monkeypatch: pytest.MonkeyPatch)
     packages = {"sim": ("numpy", "no_such_package"), "report": ("altair",)}
     monkeypatch.setattr("camcast.cli.extras._PACKAGES", packages)
     assert missing_extras("sim,report") == "sim"
+
+
+def test_a_package_whose_commands_cannot_be_imported_is_named_and_spoils_no_others(
+    tmp_path: Path,
+) -> None:
+    info = tmp_path / "broken-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[camcast.commands]\nbroken = absent_package:app\n")
+    done = python("-m", "camcast", "--help", PYTHONPATH=str(tmp_path))
+    assert done.returncode == 0
+    assert {"publish", "demo"} <= set(done.stdout.split())
+    assert done.stderr == (
+        "camcast: commands 'broken' needs the package 'absent_package', which is not installed\n"
+    )
