@@ -226,3 +226,22 @@ def test_since_leaves_earlier_events_out(tmp_path: Path) -> None:
     reading = story.read(tmp_path)
     assert _of(summarise(reading, SCENARIO), ".low").reception == 1 / 2
     assert _of(summarise(reading, SCENARIO, since=15), ".low").reception == 1
+
+
+def test_who_has_left_is_not_expected_to_have_an_event(tmp_path: Path) -> None:
+    story = Story()
+    story.add(5, "leave", "c")
+    story.publish(10, "e1")
+    story.receive(10.001, "e1", "b")
+    low = _of(story.summary(tmp_path), ".low")
+    assert (low.reception, low.reliability, low.lost) == (1.0, 1.0, 0)
+
+
+def test_an_event_that_nobody_else_was_there_for_is_none_of_its_community_s(tmp_path: Path) -> None:
+    story = Story()
+    for node in ("b", "c"):
+        story.add(5, "leave", node)
+    story.publish(10, "e1")
+    low, root = (_of(story.summary(tmp_path), topic) for topic in (".low", "."))
+    assert (low.reception, low.reliability) == (None, None)
+    assert (root.reception, root.reliability) == (0.0, 0.0)
