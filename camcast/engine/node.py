@@ -234,6 +234,9 @@ class Node:
         for group in wanted:
             local_group = groups.current.get(group.topic.group)
             if local_group is not None:
+                subscribed = local_group.context.interest.topics
+                if local_group.joined and topic not in subscribed:
+                    self.recorder.tell(Happening("joined", group.topic.group, topic=topic))
                 local_group.context.interest.want(topic, where)
                 continue
             interest = ProcessInterest(topic, where)
@@ -618,7 +621,8 @@ class Node:
         if joined:
             self._joining = [p for p in self._joining if not p.joined]
             for local_group in joined:
-                self.recorder.tell(Happening("joined", local_group.topic.group))
+                for topic in local_group.context.interest.topics:
+                    self.recorder.tell(Happening("joined", local_group.topic.group, topic=topic))
                 for link in local_group.links:
                     link.start(now)
                 local_group.dissemination.start(now)

@@ -60,10 +60,10 @@ class Recorder:
         # The answer of a discovery that names nobody is not traced.
         if self.trace is not None and kind.trace and (count or happening.kind != "found"):
             community, contact = "", happening.contact
-            if happening.group != NO_GROUP:
-                community = self._community_of(happening.group)
-            elif happening.topic is not None:
+            if happening.topic is not None:
                 community = happening.topic.name
+            elif happening.group != NO_GROUP:
+                community = self._community_of(happening.group)
             peer, event = b"" if contact is None else contact.peer, happening.event
             now, size = self._outbox.now, count if event else 0
             self.trace.record(now, kind.trace, community, (peer,), event=event, size=size)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -35,7 +35,7 @@ def check_entries(folder: Path) -> None:
 
 @frozen
 class Member:
-    """One node: when it was a member of which community (seconds of the trace's clock)."""
+    """One node in one community: when it was a member there (seconds of the trace's clock)."""
 
     node: str
     topic: str
@@ -63,47 +63,66 @@ class Delivery:
     hops: int
 
 
+Place = tuple[str, str]
+"""A node, and a community that it is in."""
+
+
+def includes_by_name(community: str, topic: str) -> bool:
+    """Say whether a community wants the events of a topic, by the names of both."""
+    return Topic.parse(community).includes(Topic.parse(topic))
+
+
 @define
 class Reading:
     """The happenings of a run. Counts are by community, except `parasites`, which are by node."""
 
-    members: dict[str, Member] = field(factory=dict)
+    members: dict[Place, Member] = field(factory=dict)
+    """The memberships; a node in several communities has one in each."""
     published: dict[str, Published] = field(factory=dict)
-    deliveries: dict[str, dict[str, Delivery]] = field(factory=lambda: defaultdict(dict))
-    """Deliveries, by event and then by node; the publisher's own is among them."""
+    deliveries: dict[str, dict[str, dict[str, Delivery]]] = field(
+        factory=lambda: defaultdict(lambda: defaultdict(dict))
+    )
+    """Deliveries, by event, then by community, then by node; the publisher's own are among them."""
     useful: Counter[str] = field(factory=Counter)
     duplicates: Counter[str] = field(factory=Counter)
     upward: Counter[str] = field(factory=Counter)
     parasites: Counter[str] = field(factory=Counter)
-    missed: dict[tuple[str, str], list[range]] = field(factory=lambda: defaultdict(list))
-    """The numbers of the events that a node was told it can no longer get, by node and stream."""
-    table_changes: list[tuple[float, str, str, bool]] = field(factory=list)
-    """The time, the node whose topic table changed, the peer, and whether it was learned."""
+    missed: dict[tuple[str, str, str], list[range]] = field(factory=lambda: defaultdict(list))
+    """The numbers of the events that a node was told it can no longer get, by node, community and
+    stream."""
+    table_changes: list[tuple[float, str, str, str, bool]] = field(factory=list)
+    """The time, the node whose topic table changed and the table's community, the peer, and whether
+    it was learned."""
     records: int = 0
     lines_torn: int = 0
     """Last lines that a killed process did not write to their end."""
+    includes: Callable[[str, str], bool] = field(default=includes_by_name, eq=False)
+    """Says whether a community wants the events of a topic; anything else there is a parasite."""
 
-    def told_missed(self, node: str, event: str) -> bool:
-        """Say whether a node was told that it can no longer get an event."""
+    def told_missed(self, node: str, community: str, event: str) -> bool:
+        """Say whether a node was told that it can no longer get an event in a community."""
         stream, _, sequence = event.rpartition("-")
-        return any(int(sequence) in told for told in self.missed.get((node, stream), ()))
+        told = self.missed.get((node, community, stream), ())
+        return any(int(sequence) in numbers for numbers in told)
 
-    def views(self, when: float) -> dict[str, set[str]]:
-        """Return every node's topic table as it was at a time."""
-        views: dict[str, set[str]] = {node: set() for node in self.members}
-        for changed, node, peer, learned in self.table_changes:
+    def views(self, when: float) -> dict[Place, set[str]]:
+        """Return every topic table as it was at a time."""
+        views: dict[Place, set[str]] = {place: set() for place in self.members}
+        for changed, node, community, peer, learned in self.table_changes:
             if changed <= when:
-                view = views.setdefault(node, set())
+                view = views.setdefault((node, community), set())
                 view.add(peer) if learned else view.discard(peer)
         return views
 
 
-def read_traces(paths: Iterable[Path]) -> Reading:
-    """Read the traces of a run.
+def read_traces(
+    paths: Iterable[Path], includes: Callable[[str, str], bool] = includes_by_name
+) -> Reading:
+    """Read the traces of a run, in which a community wants the events of what it `includes`.
 
     A torn last line is counted; a wrong line elsewhere raises `ValueError` naming it.
     """
-    reading = Reading()
+    reading = Reading(includes=includes)
     for path in sorted(paths):
         for record in records_of(path, reading):
             take(record, reading)
@@ -132,19 +151,22 @@ def take(record: TraceRecord, reading: Reading) -> None:
     node, community = record.node, record.community
     match record.kind:
         case "join":
-            crashed = reading.members[node].crashed if node in reading.members else math.inf
-            reading.members[node] = Member(node, community, record.when, crashed=crashed)
-        case "leave" | "crash":
-            before = reading.members.get(node, Member(node, community, math.inf))
-            leaves, when = record.kind == "leave", record.when
-            reading.members[node] = (
-                evolve(before, left=when) if leaves else evolve(before, crashed=when)
-            )
+            before = reading.members.get((node, community))
+            crashed = math.inf if before is None else before.crashed
+            reading.members[node, community] = Member(node, community, record.when, crashed=crashed)
+        case "leave":
+            before = reading.members.get((node, community), Member(node, community, math.inf))
+            reading.members[node, community] = evolve(before, left=record.when)
+        case "crash":
+            for place in _crashing(reading, node, community):
+                before = reading.members.get(place, Member(*place, math.inf))
+                reading.members[place] = evolve(before, crashed=record.when)
         case "publish":
             reading.published[record.event] = Published(node, record.when, record.topic)
         case "deliver":
-            reading.deliveries[record.event][node] = Delivery(record.when, record.hops)
-            if not Topic.parse(community).includes(Topic.parse(record.topic)):
+            delivery = Delivery(record.when, record.hops)
+            reading.deliveries[record.event][community][node] = delivery
+            if not reading.includes(community, record.topic):
                 reading.parasites[node] += 1
         case "receive":
             reading.useful[community] += 1
@@ -157,6 +179,14 @@ def take(record: TraceRecord, reading: Reading) -> None:
         case "missed":
             stream, _, first = record.event.rpartition("-")
             numbers = range(int(first), int(first) + record.size)
-            reading.missed[node, stream].append(numbers)
+            reading.missed[node, community, stream].append(numbers)
         case "learn" | "forget":
-            reading.table_changes.append((record.when, node, record.peer, record.kind == "learn"))
+            learned = record.kind == "learn"
+            reading.table_changes.append((record.when, node, community, record.peer, learned))
+
+
+def _crashing(reading: Reading, node: str, community: str) -> list[Place]:
+    """Return the memberships that a crash ends: without a community, all of the node."""
+    if community:
+        return [(node, community)]
+    return [place for place in reading.members if place[0] == node] or [(node, "")]

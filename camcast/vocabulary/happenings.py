@@ -58,6 +58,7 @@ class Happening(msgspec.Struct, frozen=True, gc=False):
     group: GroupId = NO_GROUP
     """The group that it is about, if it is about one."""
     topic: Topic | None = None
+    """The topic that it is about: the one joined, sought or found, or a super-topic."""
     contact: Contact | None = None
     addresses: tuple[str, ...] = ()
     """The gateways that it is about."""

@@ -77,7 +77,7 @@ class ExperimentOptions:
             **options.given(
                 transport=self.transport,
                 repair=self.repair,
-                processes=self.processes,
+                workers=self.processes,
                 seed=self.seed,
                 kill=kill,
             ),
@@ -102,7 +102,7 @@ def carry_out(
         signed = given.profile.profile == ProfileName.SIGNED
         served = None
         if given.metrics is not None:
-            served = _say_where(*metrics_address(given.metrics), scenario.processes)
+            served = _say_where(*metrics_address(given.metrics), scenario.workers)
         control = None if given.control is None else _sockets(given.control)
         kept = given.output or folder
         place = TemporaryDirectory(prefix="camcast-") if kept is None else nullcontext(str(kept))

@@ -145,7 +145,7 @@ def _merged(scenario: Scenario, given: dict[str, Any], kill: float | None) -> Wo
     """Put what was said of the workload over the scenario's."""
     before = {} if "kind" in given else attrs.asdict(scenario.workload, recurse=False)
     if "kind" in given and given["kind"] == "synthetic":
-        before = {"topic": max(scenario.communities, key=lambda topic: topic.level)}
+        before = {"topic": max(scenario.sizes, key=lambda topic: topic.level)}
     merged = before | given
     killing = scenario.kill if kill is None else kill
     if killing and merged.get("kind", "synthetic") == "synthetic" and merged.get("rate") is None:

@@ -20,10 +20,10 @@ def read_apart(scenario: Scenario, folder: OutputFolder) -> dict[float, Reading]
     the p_sel of an event, but a worker publishes its events in the order of the plan.
     """
     plan = Plan.of(scenario)
-    whole = Reading()
+    includes = scenario.super_topics.includes
+    whole = Reading(includes=includes)
     records = {
-        worker: list(records_of(folder.trace(worker), whole))
-        for worker in range(scenario.processes)
+        worker: list(records_of(folder.trace(worker), whole)) for worker in range(scenario.workers)
     }
     p_sel: dict[str, float] = {}
     for worker, its_records in records.items():
@@ -33,7 +33,7 @@ def read_apart(scenario: Scenario, folder: OutputFolder) -> dict[float, Reading]
             assert due_event.upward_probability is not None
             p_sel[event] = due_event.upward_probability
     apart = {
-        value: Reading(members=whole.members, table_changes=whole.table_changes)
+        value: Reading(members=whole.members, table_changes=whole.table_changes, includes=includes)
         for value in scenario.upward_probabilities
     }
     for its_records in records.values():

@@ -140,8 +140,8 @@ class _Run:
     timings: dict[str, float] = field(factory=dict)
     peers: dict[int, str] = field(factory=dict)
     killed_at: float | None = None
-    newcomers: dict[int, tuple[float, WorkerHandle]] = field(factory=dict)
-    """By node: when it was sent the command to join, and the worker that hosts it."""
+    newcomers: dict[messages.Place, tuple[float, WorkerHandle]] = field(factory=dict)
+    """By node and community: when it was sent the command to join, and the worker that hosts it."""
 
     async def carry_out(self) -> Outcome:
         interrupted = False
@@ -183,7 +183,7 @@ class _Run:
     async def _start(self, gateway: str) -> None:
         scenario = self.plan.scenario
         with self._phase("starting processes"):
-            for number in range(scenario.processes):
+            for number in range(scenario.workers):
                 worker = await self.workers.start(number, self.folder.log(number))
                 host, port = self.metrics or ("", 0)
                 worker.send(
@@ -213,23 +213,23 @@ class _Run:
             for wave in self.plan.waves():
                 present += len(wave)
                 for worker in self.workers.handles:
-                    mine = {
-                        node: self.plan.topics[node].name
-                        for node in wave
+                    mine = [
+                        (node, topic.name)
+                        for node, topic in wave
                         if self.plan.worker(node) == worker.number
-                    }
+                    ]
                     if mine:
                         worker.send(messages.Join(mine))
                 if not await self.workers.until(
                     partial(self._have_joined, present), self.plan.scenario.join_seconds
                 ):
                     raise ExperimentError(
-                        f"only {self._joined()} of {present} nodes have joined within"
+                        f"only {self._joined()} of {present} have joined a community within"
                         f" {self.plan.scenario.join_seconds:g} s"
                     )
 
-    def _have_joined(self, nodes: int) -> bool:
-        return self._joined() >= nodes
+    def _have_joined(self, places: int) -> bool:
+        return self._joined() >= places
 
     def _joined(self) -> int:
         return sum(len(worker.join_seconds) for worker in self.workers.handles)
@@ -257,6 +257,7 @@ class _Run:
                             messages.Publication(
                                 start + event.at,
                                 event.node,
+                                event.topic.name,
                                 event.payload,
                                 event.upward_probability,
                             )
@@ -288,24 +289,25 @@ class _Run:
         self.killed_at = loop.time()
         for node, peer in self.peers.items():
             if not self._survives(node):
-                Trace(bytes.fromhex(peer), crashes).record(
-                    self.killed_at, "crash", community=self.plan.topics[node].name
-                )
+                trace = Trace(bytes.fromhex(peer), crashes)
+                for topic in self.plan.topics[node]:
+                    trace.record(self.killed_at, "crash", community=topic.name)
         crashes.flush()  # for `camcast watch`
-        largest = max(self.plan.scenario.communities.items(), key=lambda item: item[1])[0]
+        largest = max(self.plan.scenario.sizes.items(), key=lambda item: item[1])[0]
         for after in (0.0, *VIEWS_AT_SECONDS):
             await self.workers.pause(self.killed_at + after - loop.time())
             self._add_newcomer(largest)
         await self.workers.until(
-            lambda: all(node in host.join_seconds for node, (_, host) in self.newcomers.items()),
+            lambda: all(place in host.join_seconds for place, (_, host) in self.newcomers.items()),
             self.plan.scenario.join_seconds,
         )
 
     def _add_newcomer(self, topic: Topic) -> None:
         node = len(self.plan.topics) + len(self.newcomers)
         host = self.workers.alive[len(self.newcomers) % len(self.workers.alive)]
-        self.newcomers[node] = (asyncio.get_running_loop().time(), host)
-        host.send(messages.Join({node: topic.name}))
+        place = node, topic.name
+        self.newcomers[place] = (asyncio.get_running_loop().time(), host)
+        host.send(messages.Join([place]))
 
     async def _quiet(self, seconds_max: float) -> None:
         """Wait until nothing has been delivered anywhere for a while."""
@@ -357,7 +359,7 @@ class _Run:
     def _outcome(self, interrupted: bool) -> Outcome:
         with self._phase("reading the traces"):
             scenario = self.plan.scenario
-            reading = read_traces(self.folder.traces())
+            reading = read_traces(self.folder.traces(), scenario.super_topics.includes)
         counters = Counter[str]()
         for worker in self.workers.handles:
             counters.update(worker.counters or {})
@@ -380,9 +382,9 @@ class _Run:
                 "newcomers": [
                     {
                         "seconds_after": round(when - killed_at, 3),
-                        "join_seconds": host.join_seconds.get(node),
+                        "join_seconds": host.join_seconds.get(place),
                     }
-                    for node, (when, host) in self.newcomers.items()
+                    for place, (when, host) in self.newcomers.items()
                 ],
             }
         outcome = Outcome(

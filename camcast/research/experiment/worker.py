@@ -42,6 +42,7 @@ from camcast.research.scenarios.schedule import Plan
 from camcast.research.scenarios.toml_file import TomlFile
 from camcast.research.systems.registry import find_system
 from camcast.vocabulary.streams import stream
+from camcast.vocabulary.topics import Topic
 
 DESCRIPTORS_MAX: Final = 2**16  # chosen: 20,000 peers; some machines allow a billion
 STATUS_SECONDS: Final = 0.1  # chosen: ten reports a second cost nothing and feel immediate
@@ -71,7 +72,9 @@ class Worker:
         self._managers: dict[int, CommunityManager] = {}
         self._named: dict[str, CommunityManager] = {}
         self._metrics = ExitStack()
-        self._communities: dict[int, Community] = {}
+        self._communities: dict[messages.Place, Community] = {}
+        self._plan = Plan.of(self._scenario)
+        self._sizes, self._kinds = self._scenario.sizes, self._scenario.kinds
         self._tasks: set[asyncio.Task[None]] = set()
         self._publishing: asyncio.Task[None] | None = None
         self._published = 0
@@ -81,8 +84,8 @@ class Worker:
 
     async def set_up(self) -> None:
         """Start all nodes, so that every address is known before the first node joins."""
-        for number, topic in Plan.of(self._scenario).nodes_of(self._setup.worker).items():
-            await self._start(number, topic)
+        for number in self._plan.nodes_of(self._setup.worker):
+            await self._start(number)
         if self._setup.metrics is not None:
             from camcast.ops.metrics import serve
 
@@ -94,8 +97,8 @@ class Worker:
     def carry_out(self, command: messages.Command) -> None:
         """Carry out a command, in the background if it takes time."""
         match command:
-            case messages.Join(nodes=nodes):
-                self._spawn(self._join(nodes))
+            case messages.Join(places=places):
+                self._spawn(self._join(places))
             case messages.Freeze():
                 gc.collect()
                 gc.freeze()
@@ -132,12 +135,12 @@ class Worker:
         if not task.cancelled() and (error := task.exception()) is not None:
             self._report(messages.Failed(f"{type(error).__name__}: {error}"))
 
-    async def _start(self, number: int, topic: str) -> None:
+    async def _start(self, number: int) -> None:
         scenario, folder = self._scenario, self._setup.control
         manager = manager_of(
             scenario.protocol,
             scenario.protocol_options,
-            scenario.communities,
+            self._sizes,
             membership=scenario.membership,
             gateways=[self._setup.gateway],
             options=scenario.options,
@@ -150,7 +153,6 @@ class Worker:
         )
         await manager.start()
         self._managers[number] = self._named[str(number)] = manager
-        self._communities[number] = manager.community(topic)
 
     def _links_of(self, number: int) -> dict[str, Any]:
         if self._setup.authority is None:
@@ -160,19 +162,26 @@ class Worker:
         identity = BriefAuthority(Path(self._setup.authority)).identity(str(number))
         return {"transport": self._scenario.transport, **identity}
 
-    async def _join(self, nodes: dict[int, str]) -> None:
-        async def join(number: int, topic: str) -> float:
+    async def _join(self, places: list[messages.Place]) -> None:
+        async def join(place: messages.Place) -> float:
             start = self._loop.time()
+            number, topic = place
             if number not in self._managers:
-                await self._start(number, topic)
-            community = self._communities[number]
+                await self._start(number)
+            community = self._community(number, Topic.parse(topic))
             await community.join(timeout=self._scenario.join_seconds, retry=True)
             seconds = self._loop.time() - start
+            self._communities[place] = community
             community.subscribe(self._count)
             return seconds
 
-        seconds = await asyncio.gather(*(join(n, topic) for n, topic in nodes.items()))
-        self._report(messages.Joined(dict(zip(nodes, seconds, strict=True))))
+        seconds = await asyncio.gather(*map(join, places))
+        self._report(messages.Joined(list(zip(places, seconds, strict=True))))
+
+    def _community(self, number: int, topic: Topic) -> Community:
+        """Return a node's community, with the super-topics that the scenario declares."""
+        declared = self._scenario.super_topics.declared.get(topic)
+        return self._managers[number].community(topic, super_topics=declared)
 
     async def _count(self, _received: Received) -> None:
         self._delivered += 1
@@ -183,7 +192,7 @@ class Worker:
             wait = publication.at - self._loop.time()
             if wait > 0:
                 await asyncio.sleep(wait)
-            await self._communities[publication.node].publish(
+            await self._communities[publication.node, publication.topic].publish(
                 publication.payload, upward_probability=publication.upward_probability
             )
             self._published += 1
@@ -194,11 +203,9 @@ class Worker:
             self._sink.flush()  # a killed worker loses no more of its trace than one period
             self._report(
                 messages.Status(
-                    joined=sum(c.state in ("member", "alone") for c in self._communities.values()),
+                    joined=self._count_nodes(lambda _place, c: c.state in ("member", "alone")),
                     # Not computed once publishing has begun, which it would slow down.
-                    settled=0
-                    if self._publishing
-                    else sum(map(self._settled, self._communities.values())),
+                    settled=0 if self._publishing else self._count_nodes(self._settled),
                     published=self._published,
                     delivered=self._delivered,
                     parasites=sum(m.counters.parasites for m in self._managers.values()),
@@ -209,13 +216,20 @@ class Worker:
             took = self._loop.time() - began
             await asyncio.sleep(max(STATUS_SECONDS, took / STATUS_SHARE))
 
-    def _settled(self, community: Community) -> bool:
+    def _count_nodes(self, holds: Callable[[messages.Place, Community], bool]) -> int:
+        """Count the nodes of which something holds in every community of theirs."""
+        held = Counter(
+            place[0] for place, community in self._communities.items() if holds(place, community)
+        )
+        wanted = self._plan.topics
+        return sum(
+            count >= (len(wanted[node]) if node < len(wanted) else 1)  # or it is a newcomer
+            for node, count in held.items()
+        )
+
+    def _settled(self, place: messages.Place, community: Community) -> bool:
         """Whether a node knows peers, the size of its community, and enough super-processes."""
-        sizes = self._scenario.communities
-        size = self._system.home_size(self._protocol, community.topic, sizes)
-        above = 0
-        if self._protocol.linked:
-            above = next((sizes[t] for t in community.topic.ancestors() if t in sizes), 0)
+        size = self._system.home_size(self._protocol, community.topic, self._kinds)
         links = sum(len(contacts) for _, contacts in community.links)
         # A protocol's own membership counts processes, and does not estimate how many there are.
         tolerance = 0.0 if self._protocol.membership else SIZE_TOLERANCE
@@ -223,8 +237,20 @@ class Worker:
             community.state in ("member", "alone")
             and len(community.peers) >= min(1, size - 1)
             and abs(community.size - size) <= tolerance * size
-            and links >= min(self._scenario.parameters.z, above)
+            and links >= self._links_wanted(place[0], community.topic)
         )
+
+    def _links_wanted(self, number: int, topic: Topic) -> int:
+        """Return how many other super-processes there are for a node's tables to hold."""
+        if not self._protocol.linked:
+            return 0
+        wanted, above = 0, self._scenario.super_topics
+        for way in above.of(topic):
+            nearest = above.nearest(way, self._sizes)
+            if nearest is not None:
+                others = self._sizes[nearest] - ((number, nearest.name) in self._communities)
+                wanted += min(self._scenario.parameters.z, others)
+        return wanted
 
 
 class _ReportPipe:

@@ -35,10 +35,17 @@ class SetUp(Command, frozen=True, tag="set-up"):
     """The folder that gets a control socket for each node."""
 
 
-class Join(Command, frozen=True, tag="join"):
-    """Let these nodes join; a node that is not there yet is started. Answered with `Joined`."""
+Place = tuple[int, str]
+"""A node, and a topic that it subscribes to."""
 
-    nodes: dict[int, str]
+
+class Join(Command, frozen=True, tag="join"):
+    """Let nodes join communities; a node that is not there yet is started.
+
+    Answered with `Joined`.
+    """
+
+    places: list[Place]
 
 
 class Freeze(Command, frozen=True, tag="freeze"):
@@ -46,10 +53,11 @@ class Freeze(Command, frozen=True, tag="freeze"):
 
 
 class Publication(msgspec.Struct, frozen=True, array_like=True):
-    """One event: when (seconds of the monotonic clock), by which node, its payload and p_sel."""
+    """One event: when (seconds of the monotonic clock), by which node where, payload and p_sel."""
 
     at: float
     node: int
+    topic: str
     payload: bytes
     upward_probability: float | None = None
 
@@ -79,13 +87,16 @@ class Ready(Report, frozen=True, tag="ready"):
 
 
 class Joined(Report, frozen=True, tag="joined"):
-    """These nodes have joined, after so many seconds each."""
+    """These nodes have joined these communities, after so many seconds each."""
 
-    seconds: dict[int, float]
+    seconds: list[tuple[Place, float]]
 
 
 class Status(Report, frozen=True, tag="status"):
-    """The progress of the worker's nodes; sent several times a second."""
+    """The progress of the worker's nodes; sent several times a second.
+
+    A node has `joined`, and is `settled`, when it is so in all its communities.
+    """
 
     joined: int
     settled: int

@@ -46,7 +46,7 @@ class WorkerHandle:
     log: Path
     peers: dict[int, str] = field(factory=dict)
     """Identities by node; empty until it is ready."""
-    join_seconds: dict[int, float] = field(factory=dict)
+    join_seconds: dict[messages.Place, float] = field(factory=dict)
     status: messages.Status = _NOTHING
     counters: dict[str, int] | None = None
     """The counts of its nodes; None until it has left politely."""

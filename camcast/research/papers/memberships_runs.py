@@ -239,7 +239,7 @@ def run_live(given: Given) -> JSON:
         seed=seed_of(given),
         parameters=parameters_of(given),
         workload=Workload(topic=_BOTTOM, events=given["events"] * len(values), rate=RATE),
-        processes=PROCESSES,
+        workers=PROCESSES,
         repair=False,
         join_seconds=JOIN_SECONDS_MAX,
         settle_seconds=SETTLE_SECONDS_MAX,
@@ -288,10 +288,10 @@ def _receptions(reading: Reading) -> Mapping[str, list[float]]:
     """Return by community which share of it got each event; nobody leaves before or crashes."""
     found: dict[str, list[float]] = {}
     for topic in {member.topic: None for member in reading.members.values()}:
-        members = [node for node, member in reading.members.items() if member.topic == topic]
+        members = [member.node for member in reading.members.values() if member.topic == topic]
         for event, publish in reading.published.items():
             expected = [node for node in members if node != publish.node]
-            got = sum(node in reading.deliveries[event] for node in expected)
+            got = sum(node in reading.deliveries[event][topic] for node in expected)
             found.setdefault(topic, []).append(got / max(1, len(expected)))
     return found
 

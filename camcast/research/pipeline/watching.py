@@ -9,19 +9,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
 import attrs
 import msgspec
-from attrs import define, field, frozen
+from attrs import Factory, define, field, frozen
 
 from camcast.observe.trace import TraceRecord
 from camcast.observe.trace_reading import Reading, take
 from camcast.research.pipeline.ingest.run_to_read import NoTraceError, read_run_folder
 from camcast.research.runs.run_folder import SUMMARY_FILE
-from camcast.research.runs.summary import levels, measured
+from camcast.research.runs.summary import measured
+from camcast.research.scenarios.super_topics import SuperTopics
 
 LOOK_SECONDS: Final = 2.0  # chosen: between two looks; workers write ten times a second
 _READ_SECONDS: Final = 2.0  # chosen: reading, until what is known by then is shown
@@ -58,7 +60,7 @@ def watch(path: Path, pause: Callable[[float], object], *, once: bool = False) -
             f"the trace of {path} is Parquet, which can be read when it is complete, and not"
             " followed; use camcast compare"
         )
-    growing = GrowingTraces(path)
+    growing = GrowingTraces(path, run.super_topics)
     finished = shown = False
     while not finished:
         began = monotonic()
@@ -83,7 +85,10 @@ class GrowingTraces:
     """
 
     folder: Path
-    reading: Reading = field(factory=Reading)
+    super_topics: SuperTopics = field(factory=SuperTopics)
+    reading: Reading = field(
+        default=Factory(lambda self: Reading(includes=self.super_topics.includes), takes_self=True)
+    )
     quarantined: int = 0
     _read: dict[str, int] = field(factory=dict)
     """How far each file is read, by its name."""
@@ -112,9 +117,10 @@ class GrowingTraces:
         """Measure what was read."""
         reading = self.reading
         reading.table_changes.sort(key=lambda change: change[0])
+        levels = cache(self.super_topics.names_above)
         events = Counter(name for one in reading.published.values() for name in levels(one.topic))
         found = {
             name: {"events": events[name], **metrics}
-            for name, metrics in measured(reading, communities).items()
+            for name, metrics in measured(reading, communities, levels).items()
         }
         return Update(run, reading.records, self.quarantined, finished, found)

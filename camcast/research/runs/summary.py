@@ -2,7 +2,8 @@
 
 An event of topic t is *destined* to the members of t and of every super-community of t. Its
 *expected receivers* are those who were members when it was published, other than its
-publisher, and who did not crash in the run. Then, for one community:
+publisher, and who did not crash in the run. A process in several communities is an expected
+receiver in each of them, and receives an event in each by itself. Then, for one community:
 
 * reception: the share of (event, expected receiver) pairs that ended in a delivery;
 * reliability: the share of events that all their expected receivers here received;
@@ -20,7 +21,7 @@ import math
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import cache, partial
 from typing import Any
 
 from attrs import define, field, frozen
@@ -105,16 +106,16 @@ class _Tally:
         reading: Reading,
         event: str,
         published: float,
-        receivers: Sequence[str],
+        receivers: Sequence[Member],
         delivered: Mapping[str, Delivery],
     ) -> None:
-        """Count an event that these nodes are to receive."""
+        """Count an event that these members are to receive."""
         lost = 0
-        for node in receivers:
-            delivery = delivered.get(node)
+        for member in receivers:
+            delivery = delivered.get(member.node)
             if delivery is None:
                 lost += 1
-                self.lost_told += reading.told_missed(node, event)
+                self.lost_told += reading.told_missed(member.node, member.topic, event)
             else:
                 self.hops += delivery.hops
                 self.latencies.append(1000 * (delivery.when - published))
@@ -133,14 +134,15 @@ def summarise(
     """
     protocol, system, law = _simulated(scenario)
     published = {e: p for e, p in reading.published.items() if p.when >= since}
-    topics = sorted(scenario.communities, key=lambda t: (t.level, t))
-    tallies = _tally(reading, published)
-    found = measured(reading, [topic.name for topic in topics], tallies)
+    levels = cache(scenario.super_topics.names_above)
+    topics = sorted(scenario.sizes, key=lambda t: (t.level, t))
+    tallies = _tally(reading, published, levels)
+    found = measured(reading, [topic.name for topic in topics], levels, tallies)
     views = reading.views(_end(reading))
     alive = [m for m in reading.members.values() if m.crashed == math.inf]
     dead = {m.node for m in reading.members.values() if m.crashed < math.inf}
     predictions = _predictions(published, scenario, law) if predicted and protocol.linked else {}
-    living = Counter(Topic.parse(member.topic) for member in alive)
+    living = _kinds(alive)
     communities = [
         CommunitySummary(
             topic=topic.name,
@@ -163,7 +165,7 @@ def summarise(
         told_missed=sum(len(told) for ranges in reading.missed.values() for told in ranges),
         parasites=sum(reading.parasites.values()),
         crashed=len(dead),
-        dead_entries=sum(len(views[member.node] & dead) for member in alive),
+        dead_entries=sum(len(views[member.node, member.topic] & dead) for member in alive),
         lines_torn=reading.lines_torn,
     )
 
@@ -175,20 +177,32 @@ def _simulated(scenario: BaseScenario) -> tuple[Protocol, System, Callable[[floa
     return protocol, find_system(scenario.protocol), partial(backend.expected_view, options)
 
 
+def _kinds(members: Iterable[Member]) -> dict[tuple[Topic, ...], int]:
+    """Count the nodes by the communities that they are in."""
+    topics: dict[str, list[Topic]] = defaultdict(list)
+    for member in members:
+        topics[member.node].append(Topic.parse(member.topic))
+    return dict(Counter(map(tuple, topics.values())))
+
+
 def measured(
-    reading: Reading, communities: Iterable[str], tallies: Mapping[str, _Tally] | None = None
+    reading: Reading,
+    communities: Iterable[str],
+    levels: Callable[[str], Iterable[str]],
+    tallies: Mapping[str, _Tally] | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Compute, by community, the fields of `CommunitySummary` that need nothing but the traces.
 
-    Without `tallies`, those of all events.
+    `levels` returns the communities that an event of a topic is for. Without `tallies`, those of
+    all events. Parasites count in the community that their receiver joined last.
     """
-    tallies = _tally(reading, reading.published) if tallies is None else tallies
+    tallies = _tally(reading, reading.published, levels) if tallies is None else tallies
     views = reading.views(_end(reading))
     alive = [m for m in reading.members.values() if m.crashed == math.inf]
     parasites: dict[str, int] = defaultdict(int)
+    homes = {m.node: m.topic for m in sorted(reading.members.values(), key=_joining)}
     for node, count in reading.parasites.items():
-        member = reading.members.get(node)
-        parasites[member.topic if member else ""] += count
+        parasites[homes.get(node, "")] += count
     found = {}
     for name in communities:
         here = [m.node for m in alive if m.topic == name]
@@ -197,7 +211,7 @@ def measured(
         latencies = sorted(tally.latencies)
         found[name] = {
             "processes": len(here),
-            "view_mean": _ratio(sum(len(views[node]) for node in here), len(here)),
+            "view_mean": _ratio(sum(len(views[node, name]) for node in here), len(here)),
             "reception": _ratio(tally.received, tally.expected),
             "reliability": _ratio(tally.complete, tally.events),
             "efficiency": _ratio(useful, useful + duplicates),
@@ -226,21 +240,23 @@ def views_over_time(
             if member.joined <= when < min(member.left, member.crashed):
                 here[member.topic].append(member)
         living = {member.node for members in here.values() for member in members}
-        sizes = {Topic.parse(topic): len(members) for topic, members in here.items()}
+        kinds = _kinds(member for members in here.values() for member in members)
         over_time[label] = [
             {
                 "topic": topic,
                 "processes": len(members),
-                "view_mean": sum(len(views[m.node]) for m in members) / len(members),
-                "view_law": law(system.home_size(protocol, Topic.parse(topic), sizes)),
-                "dead_entries": sum(len(views[m.node] - living) for m in members),
+                "view_mean": sum(len(views[m.node, topic]) for m in members) / len(members),
+                "view_law": law(system.home_size(protocol, Topic.parse(topic), kinds)),
+                "dead_entries": sum(len(views[m.node, topic] - living) for m in members),
             }
             for topic, members in sorted(here.items())
         ]
     return over_time
 
 
-def _tally(reading: Reading, published: dict[str, Published]) -> defaultdict[str, _Tally]:
+def _tally(
+    reading: Reading, published: dict[str, Published], levels: Callable[[str], Iterable[str]]
+) -> defaultdict[str, _Tally]:
     """Count, by community, who was to receive the events, and who did.
 
     An event is for the communities of its topic and of all topics above. In each of these it is
@@ -255,9 +271,10 @@ def _tally(reading: Reading, published: dict[str, Published]) -> defaultdict[str
         for topic in levels(publish.topic):
             joined, survivors = members.get(topic, ([], []))
             before = survivors[: bisect_right(joined, publish.when)]
-            receivers = [member.node for member in before if _is_for(publish, member)]
+            receivers = [member for member in before if _is_for(publish, member)]
             if receivers:
-                tallies[topic].add_event(reading, event, publish.when, receivers, delivered)
+                here = delivered.get(topic, {})
+                tallies[topic].add_event(reading, event, publish.when, receivers, here)
     return tallies
 
 
@@ -279,11 +296,8 @@ def _by_join(reading: Reading) -> dict[str, tuple[list[float], list[Member]]]:
     return {topic: ([m.joined for m in here], here) for topic, here in members.items()}
 
 
-@lru_cache(maxsize=4096)  # chosen: as vocabulary.topics; many events name a few topics
-def levels(topic: str) -> tuple[str, ...]:
-    """Return the communities that an event of a topic is for: its own, and those above."""
-    parsed = Topic.parse(topic)
-    return tuple(t.name for t in (parsed, *parsed.ancestors()))
+def _joining(member: Member) -> tuple[float, str]:
+    return member.joined, member.topic
 
 
 def _end(reading: Reading) -> float:
@@ -295,20 +309,34 @@ def _end(reading: Reading) -> float:
 def _predictions(
     published: dict[str, Published], scenario: BaseScenario, law: Callable[[float], float]
 ) -> dict[str, float]:
-    """Average the model's reception over the events that each community was to receive."""
-    events: dict[str, int] = defaultdict(int)
-    for publish in published.values():
-        events[publish.topic] += 1
+    """Average the model's reception over the events that each community was to receive.
+
+    The model is one of chains of communities without common processes. There is no prediction for a
+    community that is to receive events in another way.
+    """
+    events = Counter(publish.topic for publish in published.values())
     sums: dict[str, float] = defaultdict(float)
     weights: dict[str, int] = defaultdict(int)
+    sizes = scenario.sizes
     for name, count in events.items():
-        topics = list(scenario.levels(Topic.parse(name)))
-        sizes = [scenario.communities[topic] for topic in topics]
-        chain = [Level(size, law(size), scenario.parameters) for size in sizes]
-        for topic, reception in zip(topics, predict(chain), strict=True):
+        topics = [t for t in scenario.super_topics.levels(Topic.parse(name)) if t in sizes]
+        if _are_a_chain(topics, scenario):
+            chain = [Level(sizes[t], law(sizes[t]), scenario.parameters) for t in topics]
+            found = predict(chain)
+        else:
+            found = [math.nan] * len(topics)
+        for topic, reception in zip(topics, found, strict=True):
             sums[topic.name] += count * reception
             weights[topic.name] += count
-    return {topic: sums[topic] / weights[topic] for topic in sums}
+    means = {topic: sums[topic] / weights[topic] for topic in sums}
+    return {topic: mean for topic, mean in means.items() if not math.isnan(mean)}
+
+
+def _are_a_chain(topics: Sequence[Topic], scenario: BaseScenario) -> bool:
+    """Return whether communities have one super-community each, and no common processes."""
+    above = scenario.super_topics
+    single = all(len(above.of(topic)) < 2 for topic in above.levels(topics[0]))
+    return single and all(sum(one in topics for one in kind) < 2 for kind in scenario.kinds)
 
 
 def _ratio(part: float, whole: float) -> float | None:

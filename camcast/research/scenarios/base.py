@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
@@ -11,6 +12,7 @@ import attrs
 from attrs import field, frozen, validators
 
 from camcast.doors.plugs import find_protocol, membership_for
+from camcast.research.scenarios.super_topics import DeclaredTopic, SuperTopics
 from camcast.research.scenarios.toml_file import TomlFile
 from camcast.research.scenarios.workload import Workload
 from camcast.research.workloads import Publication
@@ -24,18 +26,30 @@ class ScenarioError(CamcastError, ValueError):
     """A scenario cannot be run; the message names what is wrong and what to do."""
 
 
-def _unchanging(sizes: Mapping[Topic, int]) -> Mapping[Topic, int]:
-    return MappingProxyType(dict(sizes))
+@frozen(kw_only=True)
+class Processes:
+    """A table ``[[processes]]``: processes that take part in all of several communities."""
+
+    topics: tuple[Topic, ...]
+    """The topics that each of them subscribes to."""
+    count: int = field(default=1, validator=validators.ge(1))
+    """How many processes there are of this kind."""
+
+    def __attrs_post_init__(self) -> None:
+        if not self.topics:
+            raise ScenarioError("topics is empty; name the communities that the processes are in")
+        if twice := next((one for one in self.topics if self.topics.count(one) > 1), None):
+            raise ScenarioError(f"topics names {twice} twice; a process is in a community once")
 
 
-def _check_sizes(scenario: BaseScenario, _field: object, sizes: Mapping[Topic, int]) -> None:
-    if not sizes:
-        raise ScenarioError("there are no communities; give at least one, like .soccer=10")
+def _unchanging(of: Mapping[Topic, Any]) -> Mapping[Topic, Any]:
+    return MappingProxyType(dict(of))
+
+
+def _check_sizes(_scenario: BaseScenario, _field: object, sizes: Mapping[Topic, int]) -> None:
     for topic, size in sizes.items():
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise ScenarioError(f"community {topic} has {size} processes; give 1 or more")
-    if (total := sum(sizes.values())) > scenario.NODES_MAX:
-        raise ScenarioError(scenario.TOO_MANY.format(nodes=total, communities=len(sizes)))
 
 
 @frozen(kw_only=True)
@@ -58,8 +72,14 @@ class BaseScenario:
         default=attrs.Factory(lambda self: self.UNNAMED, takes_self=True),
         validator=validators.min_len(1),
     )
-    communities: Mapping[Topic, int] = field(converter=_unchanging, validator=_check_sizes)
-    """The number of nodes by topic; each node is in one community."""
+    communities: Mapping[Topic, int] = field(
+        factory=dict, converter=_unchanging, validator=_check_sizes
+    )
+    """The number of nodes by topic that are in this community alone."""
+    processes: tuple[Processes, ...] = ()
+    """The nodes that are in several communities."""
+    topics: Mapping[Topic, DeclaredTopic] = field(factory=dict, converter=_unchanging)
+    """The super-topics of those topics whose names do not say them."""
     workload: Workload = field(factory=Workload)
     protocol: str = "camcast"
     protocol_options: Mapping[str, object] = field(factory=dict)
@@ -74,7 +94,17 @@ class BaseScenario:
     """The seed of all random streams."""
 
     def __attrs_post_init__(self) -> None:
+        if not self.nodes:
+            raise ScenarioError("there are no communities; give at least one, like .soccer=10")
+        if self.nodes > self.NODES_MAX:
+            raise ScenarioError(self.TOO_MANY.format(nodes=self.nodes, communities=len(self.sizes)))
         protocol = find_protocol(self.protocol, self.protocol_options)
+        declared = self.super_topics.declared  # raises for a circle
+        if declared and not protocol.linked:
+            raise ScenarioError(
+                f"the protocol {self.protocol} goes by the names of topics, and takes no declared"
+                f" super-topics, like those of {next(iter(declared))}"
+            )
         membership_for(protocol, self.membership, self.options)
         if self.parameters.spread == "tree" and not self.repair:
             raise ScenarioError(
@@ -98,28 +128,52 @@ class BaseScenario:
 
     @property
     def nodes(self) -> int:
-        """How many nodes the communities have."""
-        return sum(self.communities.values())
+        """How many nodes there are; one in several communities counts once."""
+        return sum(self.communities.values()) + sum(kind.count for kind in self.processes)
+
+    @property
+    def kinds(self) -> dict[tuple[Topic, ...], int]:
+        """How many nodes there are by their communities, in the order of the scenario."""
+        kinds: Counter[tuple[Topic, ...]] = Counter()
+        for topic, size in self.communities.items():
+            kinds[(topic,)] += size
+        for of_a_kind in self.processes:
+            kinds[of_a_kind.topics] += of_a_kind.count
+        return dict(kinds)
+
+    @property
+    def sizes(self) -> dict[Topic, int]:
+        """The number of members of each community; a node counts in each that it is in."""
+        sizes: Counter[Topic] = Counter()
+        for topics, count in self.kinds.items():
+            for topic in topics:
+                sizes[topic] += count
+        return dict(sizes)
+
+    @property
+    def super_topics(self) -> SuperTopics:
+        """The relation of the topics to those above."""
+        return SuperTopics({topic: given.below for topic, given in self.topics.items()})
+
+    @property
+    def overlapping(self) -> bool:
+        """Whether a node is in several communities."""
+        return any(len(topics) > 1 for topics in self.kinds)
 
     def publications(self) -> list[Publication]:
         """Load the workload; raises `WorkloadError`, and `ScenarioError` as `check_topic`."""
         publications = self.workload.load()
-        for publication in publications:
-            for topic in publication.topics:
-                self.check_topic(topic)
+        for topic in {topic: None for publication in publications for topic in publication.topics}:
+            self.check_topic(topic)
         return publications
 
     def check_topic(self, topic: Topic) -> None:
         """Raise `ScenarioError` if `topic`, on which the workload publishes, has no community."""
-        if topic not in self.communities:
+        if topic not in self.sizes:
             raise ScenarioError(
                 f"the workload publishes on {topic}, which has no community; add one, like"
                 f" {topic}=5"
             )
-
-    def levels(self, topic: Topic) -> Iterator[Topic]:
-        """Yield the communities that want an event of `topic`, its own first, the root last."""
-        return (t for t in (topic, *topic.ancestors()) if t in self.communities)
 
     def as_json(self) -> dict[str, Any]:
         """Return the scenario as a JSON object, with the keys of a scenario file."""

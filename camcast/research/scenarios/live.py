@@ -4,10 +4,13 @@ A scenario file has the fields of `Scenario` as keys; its tables have those of `
 `CommunitySettings`, the membership's options, and topics with their sizes::
 
     seed = 1
-    processes = 2
+    workers = 2
     [communities]
     "." = 7
     ".soccer" = 30
+    [[processes]]
+    topics = [".soccer", ".chess"]
+    count = 3
     [workload]
     topic = ".soccer"
     events = 200
@@ -35,7 +38,7 @@ from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import Topic
 
 EVENTS_MAX: Final = 1_000_000  # chosen: 1 GB, as all are made before the first is published
-PROCESSES_MAX: Final = 64  # chosen: 40 MB each; more than the cores of one machine add nothing
+WORKERS_MAX: Final = 64  # chosen: 40 MB each; more than the cores of one machine add nothing
 
 
 @frozen(kw_only=True)
@@ -49,8 +52,8 @@ class Scenario(BaseScenario):
         f" {NODES_MAX}; give smaller communities or fewer events"
     )
 
-    processes: int = field(
-        default=2, validator=[validators.ge(1), validators.le(PROCESSES_MAX)]
+    workers: int = field(
+        default=2, validator=[validators.ge(1), validators.le(WORKERS_MAX)]
     )  # chosen: as many as the smallest machine has cores
     """Operating system processes that share the nodes."""
     transport: str = field(
@@ -81,16 +84,16 @@ class Scenario(BaseScenario):
             raise ScenarioError(
                 f"the workload has {self.workload.events:,} events; give {EVENTS_MAX:,} or fewer"
             )
-        if self.kill and not 1 <= self.victims < self.processes:
+        if self.kill and not 1 <= self.victims < self.workers:
             raise ScenarioError(
-                f"kill={self.kill} of {self.processes} processes kills {self.victims} of them;"
+                f"kill={self.kill} of {self.workers} processes kills {self.victims} of them;"
                 " at least one has to die and one to survive: give more processes"
             )
 
     @property
     def victims(self) -> int:
         """How many operating system processes are killed."""
-        return round(self.kill * self.processes)
+        return round(self.kill * self.workers)
 
 
 def communities_for(

@@ -1,4 +1,4 @@
-"""The plan of an experiment, made from its seed: the worker, topic and events of each node."""
+"""The plan of an experiment, made from its seed: the worker, topics and events of each node."""
 
 from __future__ import annotations
 
@@ -21,45 +21,50 @@ class Plan:
     """The nodes of a scenario by number, and which worker hosts which."""
 
     scenario: Scenario
-    topics: tuple[Topic, ...]
-    """The community of each node."""
+    topics: tuple[tuple[Topic, ...], ...]
+    """The communities of each node."""
     victims: frozenset[int]
     """The workers that will be killed."""
 
     @classmethod
     def of(cls, scenario: Scenario) -> Plan:
-        """Make the plan: nodes are numbered by community, and assigned to the workers in turn."""
-        topics = tuple(topic for topic, size in scenario.communities.items() for _ in range(size))
+        """Make the plan: nodes are numbered by kind, and assigned to the workers in turn."""
+        topics = tuple(kind for kind, count in scenario.kinds.items() for _ in range(count))
         churn = stream(scenario.seed, "churn")
-        victims = frozenset(churn.sample(range(scenario.processes), scenario.victims))
+        victims = frozenset(churn.sample(range(scenario.workers), scenario.victims))
         return cls(scenario, topics, victims)
 
     def worker(self, node: int) -> int:
         """Return the worker that hosts a node."""
-        return node % self.scenario.processes
+        return node % self.scenario.workers
 
-    def nodes_of(self, worker: int) -> dict[int, str]:
-        """Return the nodes of a worker with their topics."""
-        return {n: t.name for n, t in enumerate(self.topics) if self.worker(n) == worker}
+    def nodes_of(self, worker: int) -> list[int]:
+        """Return the nodes of a worker."""
+        return [node for node in range(len(self.topics)) if self.worker(node) == worker]
 
     def members(self) -> dict[Topic, list[int]]:
         """Return the nodes of each community."""
         members: dict[Topic, list[int]] = {}
-        for node, topic in enumerate(self.topics):
-            members.setdefault(topic, []).append(node)
+        for node, topics in enumerate(self.topics):
+            for topic in topics:
+                members.setdefault(topic, []).append(node)
         return members
 
-    def waves(self) -> Iterator[list[int]]:
-        """Yield groups of nodes that join at the same time, from the root down.
+    def waves(self) -> Iterator[list[tuple[int, Topic]]]:
+        """Yield groups of nodes that join a community at the same time, from the root down.
 
         A wave at most doubles a community, and a community starts to join when its
         super-communities are complete.
         """
-        members = self.members()
-        for level in sorted({topic.level for topic in members}):
-            level_members = [nodes for topic, nodes in members.items() if topic.level == level]
+        members, depth = self.members(), self.scenario.super_topics.depth
+        for level in sorted({depth(topic) for topic in members}):
+            joining = [
+                [(node, topic) for node in nodes]
+                for topic, nodes in members.items()
+                if depth(topic) == level
+            ]
             start, end = 0, 1  # the founders come first
-            while wave := [node for nodes in level_members for node in nodes[start:end]]:
+            while wave := [one for community in joining for one in community[start:end]]:
                 yield wave
                 start, end = end, WAVE_GROWTH * end
 
@@ -71,6 +76,7 @@ class Due:
     at: float
     """Seconds after the start."""
     node: int
+    topic: Topic
     payload: bytes
     upward_probability: float | None = None
     """The p_sel of this event; None: that of the parameters."""
@@ -108,7 +114,9 @@ def due(plan: Plan) -> Sequence[Due]:
             )
             turn = scenario.upward_probabilities
             p_sel = turn[len(events) % len(turn)] if turn else None
-            events.append(Due(publication.at_seconds, nodes[number], publication.payload, p_sel))
+            events.append(
+                Due(publication.at_seconds, nodes[number], topic, publication.payload, p_sel)
+            )
     return events
 
 

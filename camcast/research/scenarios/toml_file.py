@@ -24,6 +24,8 @@ T = TypeVar("T")
 
 _HEADING = re.compile(r"\s*\[\[?([^\]]+)\]\]?\s*(?:#.*)?")
 
+_PART = re.compile(r"""\"[^"]*"|'[^']*'|[\w-]+""")
+
 _BARE = re.compile(r"[\w-]+")
 
 _ASSIGNMENT = re.compile(r"""\s*("[^"]*"|'[^']*'|[\w-]+)\s*=""")
@@ -123,10 +125,15 @@ class TomlFile:
             raise self._error(at, f"is a table, written as [{name}]; not {value!r}")
         if attrs.has(kind):
             return self._table(kind, value, at)
-        key_kind, _ = get_args(kind)  # a Mapping
-        if key_kind is Topic:
-            return {self._topic(key, (*at, key)): inner for key, inner in value.items()}
-        return value
+        key_kind, inner_kind = get_args(kind)  # a Mapping
+        if key_kind is not Topic:
+            return value
+        return {
+            self._topic(key, (*at, key)): (
+                self._value(inner_kind, inner, (*at, key)) if attrs.has(inner_kind) else inner
+            )
+            for key, inner in value.items()
+        }
 
     def _topic(self, value: object, at: tuple[str | int, ...]) -> Topic:
         try:
@@ -143,17 +150,15 @@ class TomlFile:
 
     def _line(self, at: Iterable[str | int]) -> int | None:
         """Return the line of a key, or else of the table that it is in, or None."""
-        first, *rest = [part for part in at if isinstance(part, str)] or [""]
+        at = tuple(at)
+        names = tuple(part for part in at if isinstance(part, str)) or ("",)
         number = next((part for part in at if isinstance(part, int)), 0)
-        within = [(first, number, rest[-1])] if rest else [("", 0, first)]
-        return next(
-            (
-                self._lines[k]
-                for k in (*within, (first, number, ""), ("", 0, first))
-                if k in self._lines
-            ),
-            None,
-        )
+        key = names[-1]
+        places = [(names, number, "")]
+        for depth in range(len(names) - 1, 0, -1):
+            places += [(names[:depth], number, key), (names[:depth], number, "")]
+        places.append(((), 0, names[0]))
+        return next((self._lines[place] for place in places if place in self._lines), None)
 
 
 def _as_float(value: float) -> float:
@@ -184,17 +189,18 @@ def _named(message: str, values: Mapping[str, Any]) -> tuple[str, ...]:
     return ()
 
 
-def _find_lines(text: str) -> dict[tuple[str, int, str], int]:
+def _find_lines(text: str) -> dict[tuple[tuple[str, ...], int, str], int]:
     """Return the line of each (table, number among tables of that name, key).
 
-    The line of a table itself has the key "". Dotted keys and inline tables are not found.
+    A table is the path of its heading; the line of a table itself has the key "". Dotted keys and
+    inline tables are not found.
     """
-    lines: dict[tuple[str, int, str], int] = {}
-    seen: dict[str, int] = {}
-    table = ""
+    lines: dict[tuple[tuple[str, ...], int, str], int] = {}
+    seen: dict[tuple[str, ...], int] = {}
+    table: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines(), 1):
         if heading := _HEADING.fullmatch(line):
-            table = heading[1].strip("\"' \t")
+            table = tuple(part.strip("\"'") for part in _PART.findall(heading[1]))
             seen[table] = seen.get(table, -1) + 1
             lines[table, seen[table], ""] = number
         elif assignment := _ASSIGNMENT.match(line):

@@ -10,6 +10,9 @@ options of the membership::
     [communities]
     "." = 10
     ".d" = 100
+    [[processes]]
+    topics = [".d", ".e"]
+    count = 20
     [links]
     latency = "matrix"
     file = "planetlab.csv"
@@ -138,7 +141,7 @@ class Partition:
     share: float | None = field(default=None, validator=validators.optional(PROBABILITY))
     """One side is this share of the processes, drawn at random."""
     communities: tuple[Topic, ...] = ()
-    """One side is these communities; give either them or a share."""
+    """One side is the members of these communities; give either them or a share."""
     other_share: float | None = field(default=None, validator=validators.optional(PROBABILITY))
     """The other side is this share of the processes, drawn from the rest; None: it is all others.
     A process on neither side reaches both."""
@@ -201,7 +204,7 @@ class Churn:
 
 @frozen(kw_only=True)
 class VirtualScenario(BaseScenario):
-    """One run in the virtual network. With churn, nodes choose communities in their proportion."""
+    """One run in the virtual network. With churn, nodes choose their kinds in their proportion."""
 
     UNNAMED: ClassVar[str] = "virtual"
     NODES_MAX: ClassVar[int] = 100_000  # chosen: some 6 GB; beyond that the population simulator
@@ -251,20 +254,21 @@ class VirtualScenario(BaseScenario):
             )
         if self.workload.kind == "synthetic":  # topics of a file are checked when it is loaded
             self.check_topic(self.workload.topic)
+        sizes = self.sizes
         for what, faults in (
             ("crashes", self.crashes),
             ("pauses", self.pauses),
             ("liars", self.liars),
         ):
             for fault in faults:
-                if fault.community is not None and fault.community not in self.communities:
+                if fault.community is not None and fault.community not in sizes:
                     raise ScenarioError(
                         f"{what} are to hit {fault.community}, which is no community here"
                     )
         if self.churn is not None and any(cut.from_seconds < 0 for cut in self.cuts):
             raise ScenarioError("cuts cannot begin before 0 s where nodes join by a churn trace")
         for topic in chain.from_iterable(cut.communities for cut in self.cuts):
-            if topic not in self.communities:
+            if topic not in sizes:
                 raise ScenarioError(f"cuts are to set {topic} apart, which is no community here")
 
     @property

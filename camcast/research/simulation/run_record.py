@@ -16,6 +16,7 @@ from attrs import frozen
 from camcast.observe.trace_reading import Delivery, Member, Published, Reading
 from camcast.research.runs.summary import Summary, quantile, summarise
 from camcast.research.scenarios.virtual import VirtualScenario
+from camcast.research.simulation.community_tally import CommunityTally
 from camcast.research.simulation.liars import FORGED
 from camcast.virtual.network import Process, VirtualNetwork
 from camcast.vocabulary.events import EventId
@@ -71,17 +72,26 @@ class VirtualOutcome:
 
 
 class RunRecord:
-    """Records what happens in one run; `topics` are the communities of the hosts, by number."""
+    """Records what happens in one run; `topics` are the communities of the hosts, by number.
+
+    `tally` counts the copies by community where hosts are in several.
+    """
 
     def __init__(
-        self, scenario: VirtualScenario, network: VirtualNetwork, topics: Mapping[int, Topic]
+        self,
+        scenario: VirtualScenario,
+        network: VirtualNetwork,
+        topics: Mapping[int, tuple[Topic, ...]],
+        tally: CommunityTally | None,
     ) -> None:
-        self.reading = Reading()
+        self.reading = Reading(includes=scenario.super_topics.includes)
         self.unpublished = 0
         """Events that were not published because no member was alive."""
         self._scenario = scenario
         self._network = network
         self._topics = topics
+        self._tally = tally
+        self._topic_names = {topic.group: topic.name for topic in scenario.sizes}
         self._deliveries = hashlib.sha256()
         self._unwanted: dict[EventId, Collection[str]] = {}
         self._filtered = self._forged = self._unverified = 0
@@ -97,14 +107,15 @@ class RunRecord:
     def joined(self, process: Process, topic: Topic) -> None:
         """Note that a process has become a member."""
         key = key_of(process)
-        self.reading.members[key] = Member(key, topic.name, self._network.now)
+        self.reading.members[key, topic.name] = Member(key, topic.name, self._network.now)
 
     def crashed(self, process: Process) -> None:
         """Note that a process is about to die."""
         self._count(process)
-        key = key_of(process)
-        if (member := self.reading.members.get(key)) is not None:
-            self.reading.members[key] = attrs.evolve(member, crashed=self._network.now)
+        for topic in self._topics[process.number]:
+            place = key_of(process), topic.name
+            if (member := self.reading.members.get(place)) is not None:
+                self.reading.members[place] = attrs.evolve(member, crashed=self._network.now)
 
     def published(self, event: EventId, published: Published) -> None:
         """Note an event, and the processes that do not want it."""
@@ -114,6 +125,7 @@ class RunRecord:
     def delivered(self, process: Process, delivery: Deliver) -> None:
         """Note the events that a process gets, except those that liars forged."""
         key, now = self._keys[process.me.peer], self._network.now
+        community = self._topic_names[delivery.group]
         for event in delivery.batch.events():
             if self._scenario.liars and event.payload.startswith(FORGED):
                 self._forged += 1
@@ -122,14 +134,16 @@ class RunRecord:
                 self._filtered += 1
                 continue
             name = self._name(event.id)
-            self.reading.deliveries[name][key] = Delivery(now, event.hops)
-            self._deliveries.update(f"{now!r} {key} {name} {event.hops}\n".encode())
+            self.reading.deliveries[name][community][key] = Delivery(now, event.hops)
+            where = f" {community}" if self._tally is not None else ""
+            self._deliveries.update(f"{now!r} {key} {name} {event.hops}{where}\n".encode())
 
     def missed(self, process: Process, tell: Tell) -> None:
         """Note the events that a process has missed for good."""
         stream, _, _ = self._name(EventId(tell.missed.stream, tell.missed.first)).rpartition("-")
         told = range(tell.missed.first, tell.missed.last + 1)
-        self.reading.missed[self._keys[process.me.peer], stream].append(told)
+        key, community = self._keys[process.me.peer], self._topic_names[tell.group]
+        self.reading.missed[key, community, stream].append(told)
 
     def outcome(self, *, signature_seconds: float) -> VirtualOutcome:
         """Return the outcome, at the end of the run."""
@@ -144,12 +158,18 @@ class RunRecord:
             members += 1
             for local_group in process.node.local_groups:
                 entries += len(local_group.membership.peers()) + local_group.live_links()
+                community = local_group.subscribed.name
                 for contact in local_group.membership.peers():
                     state.update(process.me.peer + contact.peer)
                     known = self._keys.get(contact.peer)
                     if known is not None:  # not a liar's invention
-                        reading.table_changes.append((network.now, key_of(process), known, True))
+                        change = network.now, key_of(process), community, known, True
+                        reading.table_changes.append(change)
             state.update(repr(process.node.counters).encode())
+        if self._tally is not None:
+            copies = self._tally.copies
+            reading.useful, reading.duplicates = copies["receive"], copies["duplicate"]
+            reading.upward = copies["upward"]
         latencies = self._latencies()
         numbers = (network.checksum, network.messages, network.queue.happened, network.now)
         state.update(repr((*numbers, network.undeliverable, network.weather.lost)).encode())
@@ -159,7 +179,7 @@ class RunRecord:
             summary=summarise(reading, self._scenario, predicted=self._scenario.calm),
             digest=state.hexdigest(),
             virtual_seconds=network.now,
-            joined=len(reading.members),
+            joined=len(dict.fromkeys(key for key, _ in reading.members)),
             records_sent=network.messages,
             bytes=network.bytes,
             datagrams=network.datagrams.sent,
@@ -187,10 +207,11 @@ class RunRecord:
     def _count(self, process: Process) -> None:
         """Add up what a process counted, at its death or at the end."""
         counters, reading = process.node.counters, self.reading
-        topic = self._topics[process.number].name
-        reading.useful[topic] += counters.events
-        reading.duplicates[topic] += counters.duplicates
-        reading.upward[topic] += counters.upward_sent
+        if self._tally is None:
+            (topic,) = self._topics[process.number]
+            reading.useful[topic.name] += counters.events
+            reading.duplicates[topic.name] += counters.duplicates
+            reading.upward[topic.name] += counters.upward_sent
         self._unverified += counters.unverified
         self._event_copies += counters.event_copies_sent + counters.upward_sent
         reading.parasites[key_of(process)] += counters.parasites
@@ -200,7 +221,8 @@ class RunRecord:
         return sorted(
             1000 * (delivery.when - published.when)
             for event, published in self.reading.published.items()
-            for key, delivery in self.reading.deliveries[event].items()
+            for delivered in self.reading.deliveries[event].values()
+            for key, delivery in delivered.items()
             if key != published.node
         )
 

@@ -8,7 +8,7 @@ alone: its digest is the same in every process, under every hash seed, with a tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterator
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from functools import partial
 from itertools import count, repeat
 from typing import Final, Literal
@@ -30,6 +30,7 @@ from camcast.research.scenarios.virtual import (
     Pauses,
     VirtualScenario,
 )
+from camcast.research.simulation.community_tally import CommunityTally
 from camcast.research.simulation.invariants import Invariants
 from camcast.research.simulation.liars import tell
 from camcast.research.simulation.run_context import collector_off, warnings_unheard
@@ -50,6 +51,10 @@ _SLICES: Final = 500  # chosen: calls of `on_progress` in a run
 # chosen: how often arcs are looked at within the time in which an arc may be one-sided. With
 # duplicates and reordering an arc may come and go, and be one-sided at two moments by chance.
 _LOOKS: Final = 7
+
+
+Topics = tuple[Topic, ...]
+"""The communities of one process."""
 
 
 class _Others:
@@ -78,10 +83,11 @@ def run_scenario(
 class _Run:
     def __init__(self, scenario: VirtualScenario, sink: Sink | None) -> None:
         self._scenario = scenario
-        self._topics: dict[int, Topic] = {}
-        """The community of each host."""
-        self._network = VirtualNetwork(scenario.seed, scenario.links.climate(), sink)
-        self._record = RunRecord(scenario, self._network, self._topics)
+        self._topics: dict[int, Topics] = {}
+        """The communities of each host."""
+        tally = CommunityTally(sink) if scenario.overlapping else None
+        self._network = VirtualNetwork(scenario.seed, scenario.links.climate(), tally or sink)
+        self._record = RunRecord(scenario, self._network, self._topics, tally)
         self._network.on_step = self._on_step
         self._network.on_delivery = self._on_delivery
         self._network.on_missed = self._record.missed
@@ -95,7 +101,8 @@ class _Run:
         self._directory = Census(stream(scenario.seed, "churn", "census"))
         self._members = Census(self._work)
         """The live members, of which publishers are drawn."""
-        self._joining: dict[int, Topic] = {}
+        self._joining: dict[int, dict[Topic, None]] = {}
+        """The communities that each life has not joined yet."""
         self._publishers: dict[tuple[str, Topic], Process] = {}
         self._constraints = [Interest.parse(c) if c else None for c in scenario.constraints]
         self._gateway: Process | None = None
@@ -106,8 +113,8 @@ class _Run:
         if scenario.profile == "signed":
             self._authority = StubAuthority(self._lying.randbytes(32))
         self._changes: tuple[Change, ...] = ()
-        self._community_of: dict[str, Topic] = {}
-        """The community of each node of a churn trace."""
+        self._topics_of: dict[str, Topics] = {}
+        """The communities of each node of a churn trace."""
         self._numbers: dict[str, int] = {}
         """The host of each node of a churn trace that has come up."""
         self._lives: dict[int, Process] = {}
@@ -126,7 +133,7 @@ class _Run:
             options=options,
             parameters=scenario.parameters,
             protocol=self._protocol,
-            topics=tuple(scenario.communities),
+            topics=tuple(scenario.sizes),
         )
         if ideal:
             return settings
@@ -160,7 +167,7 @@ class _Run:
         """Yield the calls by which the first processes join, in order."""
         scenario = self._scenario
         if scenario.churn is not None:
-            topics = sorted(scenario.communities, key=lambda topic: (topic.level, topic))
+            kinds = dict(self._kinds())
             window = scenario.churn.load().window(
                 scenario.churn.from_seconds,
                 scenario.duration_seconds,
@@ -168,23 +175,31 @@ class _Run:
                 random=self._churn,
             )
             self._changes = window.changes
-            weights = [scenario.communities[topic] for topic in topics]
             for node in window.nodes:
-                (self._community_of[node],) = self._churn.choices(topics, weights)
+                (drawn,) = self._churn.choices([*kinds], [*kinds.values()])
+                self._topics_of[node] = drawn
             for node in window.up:
                 yield partial(self._return, node, scenario.churn)
             return
-        for topic in self._first_topics():
-            yield partial(self._join, topic)
+        for topics in self._first_topics():
+            yield partial(self._join, topics)
 
-    def _first_topics(self) -> Iterator[Topic]:
-        """Yield the topics of the processes that join at first, in order."""
-        sizes = self._scenario.communities
-        for topic in sorted(sizes, key=lambda topic: (topic.level, topic)):
-            yield from repeat(topic, sizes[topic])
+    def _kinds(self) -> list[tuple[Topics, int]]:
+        """Return how many processes take part in which communities, those of the root first."""
+        above = self._scenario.super_topics
 
-    def _topics_at_first(self) -> dict[int, Topic]:
-        """Return the community of each host that joins at first, in the order of joining."""
+        def key(kind: tuple[Topics, int]) -> tuple[int, Topics]:
+            return min(above.depth(topic) for topic in kind[0]), kind[0]
+
+        return sorted(self._scenario.kinds.items(), key=key)
+
+    def _first_topics(self) -> Iterator[Topics]:
+        """Yield the topics of each of the processes that join at first, in order."""
+        for topics, number in self._kinds():
+            yield from repeat(topics, number)
+
+    def _topics_at_first(self) -> dict[int, Topics]:
+        """Return the communities of each host that joins at first, in the order of joining."""
         hosts = count(0 if self._scenario.discovery == "census" else 1)  # 0: the gateway
         return dict(zip(hosts, self._first_topics(), strict=False))
 
@@ -220,7 +235,7 @@ class _Run:
     # -- joining, dying, returning -------------------------------------------------------------
 
     def _join(
-        self, topic: Topic, number: int | None = None, same: Process | None = None
+        self, topics: Topics, number: int | None = None, same: Process | None = None
     ) -> Process:
         peer, parts = None if same is None else same.me.peer, self._parts
         if self._authority is not None:  # the identity is drawn as the network draws it
@@ -228,12 +243,14 @@ class _Run:
             signatures = StubSignatures(peer, self._authority)
             parts = attrs.evolve(parts, signatures=signatures)
         process = self._network.start(self._settings, number=number, peer=peer, parts=parts)
-        self._topics[process.number] = topic
+        self._topics[process.number] = topics
         self._lives[process.number] = process
         self._record.born(process)
         self._hosts[key_of(process)] = process.number
-        self._joining[process.life] = topic
-        self._network.do(process, partial(_join, topic, self._where_of(process)))
+        self._joining[process.life] = dict.fromkeys(topics)
+        declared, where = self._scenario.super_topics.declared, self._where_of(process)
+        for topic in topics:
+            self._network.do(process, partial(_join, topic, declared.get(topic), where))
         if self._scenario.stillborn and self._churn.random() < self._scenario.stillborn:
             self._bury(process)  # but leave it in the directory
         return process
@@ -244,11 +261,13 @@ class _Run:
         return constraints[process.number % len(constraints)] if constraints else None
 
     def _crash(self, process: Process) -> None:
-        self._directory.strike(self._topics[process.number], process.me)
+        for topic in self._topics[process.number]:
+            self._directory.strike(topic, process.me)
         self._bury(process)
 
     def _bury(self, process: Process) -> None:
-        self._members.strike(self._topics[process.number], process.me)
+        for topic in self._topics[process.number]:
+            self._members.strike(topic, process.me)
         self._joining.pop(process.life, None)
         self._record.crashed(process)
         self._network.crash(process)
@@ -258,7 +277,8 @@ class _Run:
         living = [
             process
             for process in self._network
-            if process.number in self._topics and community in (None, self._topics[process.number])
+            if process.number in self._topics
+            and (community is None or community in self._topics[process.number])
         ]
         return self._churn.sample(living, round(share * len(living)))
 
@@ -304,7 +324,7 @@ class _Run:
         if node in self._numbers:
             self._restart(self._numbers[node], churn.identity)
         else:
-            self._numbers[node] = self._join(self._community_of[node]).number
+            self._numbers[node] = self._join(self._topics_of[node]).number
 
     def _depart(self, node: str, _churn: Churn) -> None:
         process = self._lives[self._numbers[node]]
@@ -316,7 +336,8 @@ class _Run:
         if partition.share is not None:
             side = self._churn.sample(list(topics), round(partition.share * len(topics)))
         else:
-            side = [n for n, topic in topics.items() if topic in partition.communities]
+            apart = partition.communities
+            side = [n for n, mine in topics.items() if any(topic in apart for topic in mine)]
         one_side = dict.fromkeys(side)
         other_side: Container[int] = _Others(one_side)
         if partition.other_share is not None:
@@ -377,20 +398,25 @@ class _Run:
     def _on_step(self, process: Process) -> None:
         self._invariants.on_step(process)
         if process.life in self._joining:
-            topic = self._joining[process.life]
-            local_group = process.node.local_group(topic)
-            if local_group is not None and local_group.joined:
+            joining = self._joining[process.life]
+            for topic in [*joining]:
+                local_group = process.node.local_group(topic)
+                if local_group is not None and local_group.joined:
+                    del joining[topic]
+                    self._members.enter(topic, process.me)
+                    self._record.joined(process, topic)
+            if not joining:
                 del self._joining[process.life]
-                self._members.enter(topic, process.me)
-                self._record.joined(process, topic)
 
     def _on_delivery(self, process: Process, delivery: Deliver) -> None:
         self._invariants.on_delivery(process, delivery)
         self._record.delivered(process, delivery)
 
 
-def _join(topic: Topic, where: Interest | None, node: Node, now: float) -> None:
-    node.join(topic, now, where=where)
+def _join(
+    topic: Topic, supers: Sequence[Topic] | None, where: Interest | None, node: Node, now: float
+) -> None:
+    node.join(topic, now, super_topics=supers, where=where)
 
 
 def _publish(topic: Topic, payload: bytes, node: Node, now: float) -> EventId:

@@ -50,27 +50,32 @@ class Simulator:
     """
 
 
-def home_members(protocol: Protocol, interest: Topic, sizes: Mapping[Topic, int]) -> float:
+Kinds = Mapping[tuple[Topic, ...], int]
+"""How many processes are interested in exactly these topics."""
+
+
+def home_members(protocol: Protocol, interest: Topic, kinds: Kinds) -> float:
     """Return how many processes are in the home group of a process with this interest.
 
-    `sizes` says how many processes are interested in each topic. The groups are those of
-    `Protocol.groups` for one identity, so topics alone must determine them.
+    The groups are those of `Protocol.groups` for one identity, so topics alone must determine them.
     """
-    somebody, topics = PeerId(bytes(PEER_ID_BYTES)), tuple(sizes)
+    somebody = PeerId(bytes(PEER_ID_BYTES))
+    topics = tuple(dict.fromkeys(topic for kind in kinds for topic in kind))
     home = protocol.groups(interest, topics, somebody)[0].topic
+    there = [
+        topic
+        for topic in topics
+        if any(group.topic == home for group in protocol.groups(topic, topics, somebody))
+    ]
     return float(
-        sum(
-            size
-            for topic, size in sizes.items()
-            if any(group.topic == home for group in protocol.groups(topic, topics, somebody))
-        )
+        sum(count for kind, count in kinds.items() if any(topic in there for topic in kind))
     )
 
 
-def _cluster_members(protocol: Any, interest: Topic, sizes: Mapping[Topic, int]) -> float:
+def _cluster_members(protocol: Any, interest: Topic, kinds: Kinds) -> float:
     """Return a cluster's share of all processes, as identities divide them."""
     del interest
-    return sum(sizes.values()) / float(protocol.clusters)
+    return sum(kinds.values()) / float(protocol.clusters)
 
 
 @frozen(kw_only=True)
@@ -94,7 +99,7 @@ class System:
     """Options or parameters that make the system more reliable and more costly, the least first."""
     one_table: bool = True
     """Whether a process keeps a table of one group only, which the membership's law is about."""
-    home_size: Callable[[Protocol, Topic, Mapping[Topic, int]], float] = home_members
+    home_size: Callable[[Protocol, Topic, Kinds], float] = home_members
     """How many processes the home group of a process has, on average; see `home_members`."""
 
     def setting_of(self, chain: Setting, given: Mapping[str, object]) -> Any:

@@ -159,18 +159,24 @@ def judge(case: Case) -> Verdict:
     verdict = Verdict(case)
     for event, published in reading.published.items():
         when = published.when - start
-        delivered = reading.deliveries[event]
+        deliveries = reading.deliveries[event]
+        having_it = [
+            reading.members.get((node, community))
+            for community, delivered in deliveries.items()
+            for node in delivered
+        ]
         holders = [
             member
-            for member in map(reading.members.get, delivered)
+            for member in having_it
             if member is not None and member.crashed - start > case.spread_by(when)
         ]
         for member in receivers(reading, published):
             verdict.due += 1
             words = f"{event} of {published.topic} at {when:.1f} s: {member.node} in"
             words += f" {member.topic} since {member.joined - start:.1f} s; of"
-            words += f" {len(delivered)} who have it live on"
+            words += f" {len(having_it)} who have it live on"
             words += "".join(f" {one.node} in {one.topic}" for one in holders[:3])
+            delivered = deliveries.get(member.topic, {})
             if member.node in delivered:
                 over = delivered[member.node].when - start - case.deadline(when)
                 if over > 0:
@@ -178,7 +184,7 @@ def judge(case: Case) -> Verdict:
                     verdict.latest = max(verdict.latest, over)
                 continue
             having = [one for one in holders if _hands_on(one, member, published, reading)]
-            told = reading.told_missed(member.node, event)
+            told = reading.told_missed(member.node, member.topic, event)
             island = islands[member.node]
             if any(
                 islands.get(one.node) == island
@@ -192,8 +198,8 @@ def judge(case: Case) -> Verdict:
                 (verdict.cut_off if having else verdict.gone).append(words)
     verdict.told_wrongly += _not_theirs(reading)
     for process in run._network:
-        if process.life in run._joining:
-            topic, island = run._joining[process.life], with_all[key_of(process)]
+        for topic in run._joining.get(process.life, ()):
+            island = with_all[key_of(process)]
             could = acquaintances.gateway_lives or any(
                 member.topic == topic.name and with_all.get(member.node) == island
                 for member in reading.members.values()
@@ -235,8 +241,8 @@ def _hands_on(holder: Member, member: Member, published: Published, reading: Rea
 def _not_theirs(reading: Reading) -> list[str]:
     """Return what members were told to have missed though it was none of their business."""
     wrong = []
-    for (node, stream), ranges in reading.missed.items():
-        member = reading.members.get(node)
+    for (node, community, stream), ranges in reading.missed.items():
+        member = reading.members.get((node, community))
         for sequence in (number for told in ranges for number in told):
             published = reading.published.get(f"{stream}-{sequence}")
             if published is None or member is None:

@@ -59,7 +59,7 @@ def test_kill_minus_9_of_two_processes_of_five(
         workload=Workload(topic=TOPIC, events=520, rate=20),  # 13 s before and 13 s after
         parameters=Parameters(a=3, z=3),
         membership=membership,
-        processes=5,
+        workers=5,
         kill=0.4,
     )
     folder = OutputFolder(tmp_path_factory.mktemp("kill") / "out")

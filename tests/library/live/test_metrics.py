@@ -237,9 +237,7 @@ def test_each_process_of_a_run_serves_the_metrics_of_its_nodes(tmp_path: Path) -
         for port in range(20_000 + os.getpid() % 10_000, 40_000)
         if all(is_free(one) for one in (port, port + 1))
     )
-    scenario = Scenario(
-        communities=chain([4]), workload=Workload(topic=ROOT, events=5), processes=2
-    )
+    scenario = Scenario(communities=chain([4]), workload=Workload(topic=ROOT, events=5), workers=2)
     nodes: list[dict[str, str]] = []
 
     def look(progress: Progress) -> None:

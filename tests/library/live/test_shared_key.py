@@ -135,7 +135,7 @@ async def test_datagrams_are_sealed() -> None:
 
 
 def test_an_experiment_runs_encrypted(tmp_path: Path) -> None:
-    scenario = Scenario(communities={Topic(()): 5}, workload=Workload(events=20), processes=2)
+    scenario = Scenario(communities={Topic(()): 5}, workload=Workload(events=20), workers=2)
     folder = OutputFolder(tmp_path / "out")
     outcome = asyncio.run(run_experiment(scenario, folder, lambda _progress: None, OURS))
     assert outcome.summary.deliveries == 20 * 4
@@ -147,7 +147,7 @@ def test_an_experiment_runs_encrypted(tmp_path: Path) -> None:
 def test_an_experiment_runs_signed(transport: str, tmp_path: Path) -> None:
     """By an authority of its own, of which nothing is left afterwards."""
     scenario = Scenario(
-        communities={Topic(()): 5}, workload=Workload(events=20), processes=2, transport=transport
+        communities={Topic(()): 5}, workload=Workload(events=20), workers=2, transport=transport
     )
     folder = OutputFolder(tmp_path / "out")
     outcome = asyncio.run(run_experiment(scenario, folder, lambda _progress: None, signed=True))

@@ -52,7 +52,7 @@ def test_everybody_interested_receives_through_one_gateway(protocol: str, tmp_pa
     scenario = _scenario(
         protocol,
         {NEWS: 4, SPORT: 6, REST: 8},
-        processes=2,
+        workers=2,
         protocol_options=options,
         settle_seconds=PATIENCE_SECONDS,
     )
@@ -187,7 +187,7 @@ def test_a_hundred_live_processes_of_which_a_fifth_is_killed(protocol: str, tmp_
     reached, with a standard deviation of 2.9 % from one draw of the dead to the next
     [camcast.research.systems.hpmcast.tree_population, 400 runs]; 0.9 is 3.1 of them below."""
     scenario = _scenario(
-        protocol, {NEWS: 10, SPORT: 30, REST: 60}, processes=10, kill=0.2, settle_seconds=30.0
+        protocol, {NEWS: 10, SPORT: 30, REST: 60}, workers=10, kill=0.2, settle_seconds=30.0
     )
     outcome = _run(scenario, tmp_path)
     summary = outcome.summary

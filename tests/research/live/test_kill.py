@@ -20,7 +20,7 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
         communities={ROOT: 15, LOW: 40},
         workload=Workload(topic=LOW, events=440, rate=20),  # 11 s before and 11 s after
         parameters=Parameters(c=5, g=40, a=3, z=3),
-        processes=5,
+        workers=5,
         kill=0.4,
     )
     folder = OutputFolder(tmp_path_factory.mktemp("kill") / "out")

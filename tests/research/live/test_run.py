@@ -18,9 +18,12 @@ from camcast.research.cli import demo, experiment
 from camcast.research.experiment.progress import Progress
 from camcast.research.experiment.run import run_experiment
 from camcast.research.experiment.workers import ExperimentError
+from camcast.research.pipeline.ingest.run_to_read import read_run_folder
 from camcast.research.runs.run_folder import OutputFolder
 from camcast.research.runs.summary import summarise
+from camcast.research.scenarios.base import Processes
 from camcast.research.scenarios.live import Scenario, chain
+from camcast.research.scenarios.super_topics import DeclaredTopic
 from camcast.research.scenarios.workload import Workload
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
@@ -68,6 +71,34 @@ def test_everybody_receives_everything_and_nobody_else_does(tmp_path: Path) -> N
         OutputFolder(folder.path)
 
 
+def test_processes_in_several_communities_receive_in_each(tmp_path: Path) -> None:
+    """With a topic below two others; the scenario is a file, as people write one."""
+    left, right, both = map(Topic.parse, (".l", ".r", ".x"))
+    several = Scenario(
+        communities={Topic(()): 3, left: 3, right: 3, both: 4},
+        processes=(
+            Processes(topics=(left, both), count=2),
+            Processes(topics=(right, left), count=2),
+        ),
+        topics={both: DeclaredTopic(below=(left, right))},
+        workload=Workload(topic=both, events=40),
+        parameters=CERTAIN,
+    )
+    folder = OutputFolder(tmp_path / "out")
+    outcome = asyncio.run(run_experiment(several, folder, _ignore))
+    found = {c.topic: (c.processes, c.reception, c.predicted) for c in outcome.summary.communities}
+    assert found == {
+        ".": (3, 1, None),
+        ".l": (7, 1, None),
+        ".r": (5, 1, None),
+        ".x": (6, 1, None),
+    }
+    assert (outcome.parasites, outcome.summary.lost) == (0, 0)
+    run = read_run_folder(folder.path)
+    assert run.communities == {".": 3, ".l": 7, ".r": 5, ".x": 6}
+    assert run.super_topics == several.super_topics
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 0)])
 def test_a_dying_worker_is_noticed_and_takes_the_others_along(
     number: signal.Signals, code: int, tmp_path: Path
@@ -80,7 +111,7 @@ def test_a_dying_worker_is_noticed_and_takes_the_others_along(
             os.kill(workers[0], number)
 
     scenario = Scenario(
-        communities={Topic(()): 6}, workload=Workload(events=30_000, rate=100), processes=3
+        communities={Topic(()): 6}, workload=Workload(events=30_000, rate=100), workers=3
     )
     running = run_experiment(scenario, OutputFolder(tmp_path), strangle)
     with pytest.raises(ExperimentError, match=f"ended with code {code}$"):
@@ -109,7 +140,7 @@ def test_another_package_of_that_name_in_the_current_folder_is_not_taken(
     (tmp_path / "camcast" / "__init__.py").touch()
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PYTHONPATH", raising=False)
-    scenario = Scenario(communities={Topic(()): 3}, workload=Workload(events=3), processes=1)
+    scenario = Scenario(communities={Topic(()): 3}, workload=Workload(events=3), workers=1)
     outcome = asyncio.run(run_experiment(scenario, OutputFolder(tmp_path / "out"), _ignore))
     assert outcome.summary.deliveries == 3 * 2
 
@@ -163,7 +194,7 @@ def test_a_demo_leaves_nothing_behind_and_names_nothing_that_is_gone(
     few = Scenario(
         communities={Topic(()): 2},
         workload=Workload(events=1000 if interrupted else 2, rate=20),
-        processes=1,
+        workers=1,
     )
     monkeypatch.setattr(demo, "departures", lambda: few)
     monkeypatch.setattr(experiment, "run_experiment", watched)

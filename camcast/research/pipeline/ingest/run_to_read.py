@@ -5,6 +5,7 @@ The folder is `camcast.research.runs.run_folder.OutputFolder`'s, of a live run o
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +17,9 @@ from camcast.observe.trace import SCHEMA_VERSION
 from camcast.observe.trace_reading import RunEntryError, check_entries
 from camcast.research.pipeline.measured import Seed
 from camcast.research.runs.run_folder import SCENARIO_FILE
+from camcast.research.scenarios.super_topics import SuperTopicError, SuperTopics
 from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.topics import Topic, TopicError
 
 FORMS: Final = ("jsonl", "parquet")
 _TABLES: Final = ("workload", "links")
@@ -42,11 +45,22 @@ class SchemaVersionError(RunFolderError):
     """A trace is of a schema version that this camcast does not know."""
 
 
+class _Processes(msgspec.Struct, frozen=True):
+    topics: list[str]
+    count: int
+
+
+class _Topic(msgspec.Struct, frozen=True):
+    below: list[str]
+
+
 class _Scenario(msgspec.Struct, frozen=True):
     communities: dict[str, int]
     membership: str
     parameters: dict[str, Any]
     seed: Seed
+    processes: list[_Processes] = []
+    topics: dict[str, _Topic] = {}
     protocol: str = "camcast"  # the only one when it was not yet written down
     protocol_options: dict[str, Any] = {}
     options: dict[str, Any] = {}
@@ -97,6 +111,8 @@ class RunFolder:
     """None: p_sel = g/N_t, or a value for each event."""
     parameters: dict[str, str]
     communities: dict[str, int]
+    """The number of members of each community; a node counts in each that it is in."""
+    super_topics: SuperTopics
     version: str
     trace_version: int
     seed: int
@@ -142,12 +158,33 @@ def read_run_folder(path: Path) -> RunFolder:
         protocol=scenario.protocol,
         p_sel=None if p_sel is None or scenario.upward_probabilities else float(p_sel),
         parameters=_parameters(scenario),
-        communities=scenario.communities,
+        communities=_sizes(scenario),
+        super_topics=_super_topics(scenario, file),
         version=determined.versions.camcast,
         trace_version=version,
         seed=scenario.seed,
         started=determined.started,
     )
+
+
+def _sizes(scenario: _Scenario) -> dict[str, int]:
+    sizes = Counter(scenario.communities)
+    for kind in scenario.processes:
+        for topic in kind.topics:
+            sizes[topic] += kind.count
+    return dict(sizes)
+
+
+def _super_topics(scenario: _Scenario, file: Path) -> SuperTopics:
+    try:
+        return SuperTopics(
+            {
+                Topic.parse(name): tuple(map(Topic.parse, topic.below))
+                for name, topic in scenario.topics.items()
+            }
+        )
+    except (TopicError, SuperTopicError) as error:
+        raise ScenarioFileError(f"{file} does not say what was run: {error}") from None
 
 
 def _parameters(scenario: _Scenario) -> dict[str, str]:
@@ -164,6 +201,10 @@ def _parameters(scenario: _Scenario) -> dict[str, str]:
         given["liars"] = scenario.liars
     if scenario.profile != "open":
         given["profile"] = scenario.profile
+    if scenario.processes:
+        given["processes"] = scenario.processes
+    if scenario.topics:
+        given["topics"] = scenario.topics
     if scenario.upward_probabilities:
         given["p_sel"] = ",".join(map(_text, scenario.upward_probabilities))
     return {name: _text(value) for name, value in sorted(given.items())}

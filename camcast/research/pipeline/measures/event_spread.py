@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from attrs import frozen
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from camcast.research.pipeline.ingest.runs import local_table
 from camcast.research.pipeline.measures.members import Members
+from camcast.research.scenarios.super_topics import SuperTopics
 
 _EVENT: Final = ("run", "event", "community")
 _PLACE: Final = ("run", "community")
@@ -28,8 +31,13 @@ class Spread:
     """run, event, community (or "" for all), expected, received, hops, last_hop."""
 
 
-def spread_of(story: DataFrame, members: Members) -> Spread:
-    """Match what was published with who was there and who delivered it."""
+def spread_of(
+    story: DataFrame, members: Members, declared: Mapping[str, SuperTopics] | None = None
+) -> Spread:
+    """Match what was published with who was there and who delivered it.
+
+    `declared` has the super-topics of those runs that declare some.
+    """
     published = (
         story.where(F.col("kind") == "publish")
         .groupBy("run", "event")
@@ -42,7 +50,8 @@ def spread_of(story: DataFrame, members: Members) -> Spread:
         )
         .localCheckpoint()
     )
-    levels = published.withColumn("community", F.explode(levels_of(F.col("topic")))).drop("topic")
+    levels = with_levels(published, declared or {})
+    levels = levels.withColumn("community", F.explode("levels")).drop("topic", "levels")
     deliveries = _first_deliveries(story).localCheckpoint()
     # Events and members are few, beside the deliveries: those need not be sorted to meet them.
     levels = F.broadcast(levels)
@@ -117,6 +126,24 @@ def levels_of(topic: Column) -> Column:
     )
     root = F.array(F.lit("."))
     return F.when(topic == ".", root).otherwise(F.concat(below_root, root))
+
+
+def with_levels(frame: DataFrame, declared: Mapping[str, SuperTopics]) -> DataFrame:
+    """Add the column `levels` to rows with a run and a topic: the communities that want it."""
+    by_name = levels_of(F.col("topic"))
+    if not declared:
+        return frame.withColumn("levels", by_name)
+    named = frame.where(F.col("run").isin(*declared) & (F.col("topic") != ""))
+    rows = [
+        (row["run"], row["topic"], list(declared[row["run"]].names_above(row["topic"])))
+        for row in named.select("run", "topic").distinct().collect()
+    ]
+    known = local_table(frame.sparkSession, rows, "run string, topic string, above array<string>")
+    return (
+        frame.join(F.broadcast(known), ["run", "topic"], "left")
+        .withColumn("levels", F.coalesce("above", by_name))
+        .drop("above")
+    )
 
 
 def with_whole(frame: DataFrame) -> DataFrame:
@@ -197,14 +224,20 @@ def redundancy(spread: Spread, counted: DataFrame) -> DataFrame:
     )
 
 
-def parasites(story: DataFrame, members: Members) -> DataFrame:
+def parasites(
+    story: DataFrame, members: Members, declared: Mapping[str, SuperTopics] | None = None
+) -> DataFrame:
     """Count copies that arrived, and deliveries, for another community, by who got them."""
     community, topic = F.col("community"), F.col("topic")
-    included = (
-        (community == ".")
-        | (topic == community)
-        | topic.startswith(F.concat(community, F.lit(".")))
-    )
+    if declared:
+        story = with_levels(story.where(F.col("kind").isin("parasite", "deliver")), declared)
+        included = F.array_contains("levels", community)
+    else:
+        included = (
+            (community == ".")
+            | (topic == community)
+            | topic.startswith(F.concat(community, F.lit(".")))
+        )
     strange = (F.col("kind") == "parasite") | ((F.col("kind") == "deliver") & ~included)
     home = members.stints.groupBy("run", "node").agg(
         F.max_by("community", F.struct("joined", "community")).alias("home")

@@ -21,6 +21,7 @@ from camcast.research.pipeline.measures import event_spread as measures_spread
 from camcast.research.pipeline.measures import measure_tables as measures_tables
 from camcast.research.pipeline.measures.members import members_of
 from camcast.research.pipeline.spark.few import planned_for
+from camcast.research.scenarios.super_topics import SuperTopics
 
 COUNTS: Final = (
     *("processes", "events", "deliveries", "lost", "upward_messages", "duplicates", "parasites"),
@@ -55,11 +56,13 @@ def measures(runs: Runs) -> list[Measured]:
     kind = F.col("kind")
     story = runs.records.where(kind.isin(*STORY))
     copies = runs.records.where(~kind.isin(*STORY))
+    folders = [run.folder for run in runs.runs]
+    declared = {run.run: run.super_topics for run in folders if run.super_topics.declared}
     with planned_for(runs.records.sparkSession, sum(run.records for run in runs.runs)):
-        found = _measured(story, copies).where(F.col("value").isNotNull()).collect()
+        found = _measured(story, copies, declared).where(F.col("value").isNotNull()).collect()
     values = {(row["run"], row["community"], row["metric"]): row["value"] for row in found}
     measured = []
-    for run in (read.folder for read in runs.runs):
+    for run in folders:
         for community in ("", *sorted(run.communities)):
             for metric in METRICS:
                 value = values.get((run.run, community, metric), 0.0 if metric in COUNTS else None)
@@ -74,10 +77,12 @@ def measures(runs: Runs) -> list[Measured]:
     return measured
 
 
-def _measured(story: DataFrame, copies: DataFrame) -> DataFrame:
+def _measured(
+    story: DataFrame, copies: DataFrame, declared: Mapping[str, SuperTopics]
+) -> DataFrame:
     """Return run, community, metric, value; null or no row without anything to measure."""
     members = members_of(story)
-    spread = measures_spread.spread_of(story, members)
+    spread = measures_spread.spread_of(story, members, declared)
     tables = measures_tables.tables_of(story, members)
     waits = measures_tables.waits(tables, members).localCheckpoint()
     tallied = [
@@ -85,7 +90,7 @@ def _measured(story: DataFrame, copies: DataFrame) -> DataFrame:
         measures_spread.reception(spread),
         measures_spread.copies(copies),
         measures_spread.redundancy(spread, copies),
-        measures_spread.parasites(story, members),
+        measures_spread.parasites(story, members, declared),
         measures_tables.views(tables),
     ]
     in_vain = waits.where(F.col("seconds").isNull()).groupBy(*_PLACE, "sample").count()

@@ -7,7 +7,7 @@ from camcast.vocabulary.topics import ROOT
 
 
 def test_the_processes_and_the_share_that_is_killed_change_together() -> None:
-    scenario = Scenario(communities={ROOT: 4}, workload=Workload(topic=ROOT), processes=1)
+    scenario = Scenario(communities={ROOT: 4}, workload=Workload(topic=ROOT), workers=1)
     killing = ExperimentOptions(processes=4).over(scenario, kill=0.5)
-    assert (killing.processes, killing.victims) == (4, 2)
+    assert (killing.workers, killing.victims) == (4, 2)
     assert ExperimentOptions(processes=1).over(killing, kill=0.0).victims == 0

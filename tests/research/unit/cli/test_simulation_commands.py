@@ -5,9 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import attrs
 import pytest
 
 from camcast.observe.trace import SCHEMA_VERSION
+from camcast.research.scenarios.live import Scenario
+from camcast.research.scenarios.virtual import VirtualScenario
+from camcast.research.simulation.scenario_run import run_scenario
+from camcast.vocabulary.topics import Topic
 from tests.camcast_command import Capture, answer, camcast, camcast_alone, refusal
 
 MEASURES = ["size", "reception", "reliability", "rounds", "messages", "upward_messages"]
@@ -131,6 +136,22 @@ def test_a_scenario_runs_and_replays(tmp_path: Path, capfd: Capture) -> None:
     assert answer(capfd, "simulate", "virtual", path, "--seed", 4)["digest"] != first["digest"]
     assert camcast("simulate", "virtual", path) == 0
     assert first["digest"] in capfd.readouterr().out
+
+
+def test_the_example_of_several_communities_runs_in_both_worlds() -> None:
+    example = Path(__file__).parents[4] / "examples" / "several_communities.toml"
+    scenario = VirtualScenario.read(example)
+    short = attrs.evolve(
+        scenario,
+        workload=attrs.evolve(scenario.workload, events=10),
+        settle_seconds=6.0,
+        duration_seconds=3.0,
+    )
+    found = run_scenario(short).summary
+    members = {".": 3, ".news": 15, ".olympics": 5, ".sport": 10}
+    assert {community.topic: community.processes for community in found.communities} == members
+    assert (found.lost, found.parasites) == (0, 0)
+    assert Scenario.read(example).sizes == {Topic.parse(name): n for name, n in members.items()}
 
 
 @pytest.mark.parametrize(

@@ -34,9 +34,9 @@ async def test_the_last_word_has_what_came_after_the_last_report(
         setup = SetUp(0, scenario, gateway.gateway, str(tmp_path / "trace-0.jsonl"))
         host = Worker(setup, said.append)
         await host.set_up()
-        host.carry_out(Join({0: "."}))
+        host.carry_out(Join([(0, ".")]))
         await eventually(lambda: len(said) == 3)  # ready, one report, joined
-        host.carry_out(Publish([Publication(0.0, 0, b"x")]))
+        host.carry_out(Publish([Publication(0.0, 0, ".", b"x")]))
         await eventually(lambda: host._published == 1)
         await host.leave()
     bye = said[-1]

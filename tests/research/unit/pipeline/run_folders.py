@@ -13,6 +13,8 @@ import attrs
 from camcast.observe.trace import SCHEMA_VERSION, JsonLinesSink, TraceRecord
 from camcast.research.runs.run_folder import OutputFolder
 from camcast.research.runs.summary import Summary
+from camcast.research.scenarios.base import Processes
+from camcast.research.scenarios.super_topics import DeclaredTopic
 from camcast.research.scenarios.virtual import Crashes, Links, Partition, VirtualScenario
 from camcast.research.scenarios.workload import Workload
 from camcast.research.simulation.scenario_run import run_scenario
@@ -67,6 +69,26 @@ CALM = VirtualScenario(
     links=Links(loss=0.05),
     workload=Workload(topic=Topic.parse(".d"), events=10, rate=2),
 )
+
+SEVERAL = VirtualScenario(
+    name="several",
+    seed=7,
+    communities=dict.fromkeys(map(Topic.parse, (".", ".l", ".r", ".x")), 4),
+    processes=(
+        Processes(topics=(Topic.parse(".l"), Topic.parse(".x")), count=3),
+        Processes(topics=(Topic.parse(".r"), Topic.parse(".")), count=2),
+    ),
+    topics={
+        Topic.parse(".x"): DeclaredTopic(below=(Topic.parse(".l"), Topic.parse(".r"))),
+    },
+    parameters=Parameters(c=1, p_sel=0.5),
+    settle_seconds=4,
+    duration_seconds=15,
+    links=Links(loss=0.1),
+    workload=Workload(topic=Topic.parse(".x"), events=10, rate=1),
+    crashes=(Crashes(at_seconds=4.5, share=0.3, restart_seconds=4.0),),
+)
+"""Processes in several communities, and a topic with two super-topics."""
 
 
 def sink_of(trace: Path, rows_max: int | None = None) -> Any:

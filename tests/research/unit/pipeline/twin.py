@@ -52,7 +52,10 @@ class Twin:
         self.records = read_records(folder)
         said = json.loads((folder / "scenario.json").read_text())
         self.has_control = said["versions"]["trace"] >= 2
-        self.communities = ["", *said["scenario"]["communities"]]
+        scenario = said["scenario"]
+        several = [topic for kind in scenario.get("processes", []) for topic in kind["topics"]]
+        self.communities = ["", *dict.fromkeys([*scenario["communities"], *several])]
+        self.below = {name: one["below"] for name, one in scenario.get("topics", {}).items()}
         self.stints: list[Stint] = []
         self.crashes: list[tuple[str, str, float, float]] = []  # node, community, when, again
         self.find_stints()
@@ -128,7 +131,7 @@ class Twin:
         latencies: list[float] = []
         last_hops: list[int] = []
         for event, publication in published.items():
-            levels = set(levels_of(publication["topic"]))
+            levels = set(self.levels_of(publication["topic"]))
             receivers = {
                 (stint.node, stint.community)
                 for stint in self.stints
@@ -179,11 +182,20 @@ class Twin:
         self.put(community, "control_bytes", control if self.has_control else None)
         parasites = 0
         for record in self.of("parasite", "deliver"):
-            if record["kind"] == "deliver" and record["community"] in levels_of(record["topic"]):
+            levels = self.levels_of(record["topic"])
+            if record["kind"] == "deliver" and record["community"] in levels:
                 continue
             joins = [(s.joined, s.community) for s in self.stints if s.node == record["node"]]
             parasites += community in ("", max(joins)[1] if joins else "")
         self.put(community, "parasites", parasites)
+
+    def levels_of(self, topic: str) -> list[str]:
+        """Return the topic and all above; one may be there twice."""
+        above = [] if topic in ("", ".") else [topic[: topic.rindex(".")] or "."]
+        levels = [topic or "."]
+        for one in self.below.get(topic, above):
+            levels += self.levels_of(one)
+        return levels
 
     # -- the tables ------------------------------------------------------------------------
 
@@ -269,14 +281,6 @@ class Twin:
         for name, share in QUANTILES[sample].items():
             rank = max(1, math.ceil(share * len(ordered)))
             self.put(community, f"{sample}_{name}", ordered[rank - 1] if ordered else None)
-
-
-def levels_of(topic: str) -> list[str]:
-    levels = []
-    while topic not in ("", "."):
-        levels.append(topic)
-        topic = topic[: topic.rindex(".")]
-    return [*levels, "."]
 
 
 def ratio(part: int | Fraction, whole: int) -> float | None:

@@ -16,7 +16,7 @@ from camcast.research.scenarios.workload import Workload
 from camcast.vocabulary.happenings import TraceKind
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
-from tests.research.unit.pipeline.run_folders import simulate
+from tests.research.unit.pipeline.run_folders import SEVERAL, simulate
 from tests.research.unit.pipeline.twin import Twin
 
 LOW = Topic.parse(".low")
@@ -94,6 +94,12 @@ def as_the_twin_has_it(summary: Summary, folder: Path) -> None:
     for name in ("events", "deliveries", "lost", "parasites"):
         assert getattr(summary, name) == twin["", name], name
     assert compared == 13 * len(summary.communities)
+
+
+def test_processes_in_several_communities_count_in_each(tmp_path: Path) -> None:
+    summary = simulate(tmp_path / "run", SEVERAL)
+    assert 0 < summary.lost < summary.deliveries
+    as_the_twin_has_it(summary, tmp_path / "run")
 
 
 def _of(summary: Summary, topic: str) -> CommunitySummary:

@@ -13,7 +13,7 @@ from camcast.vocabulary.topics import ROOT, Topic
 
 GOOD = """
 seed = 7
-processes = 3
+workers = 3
 kill = 0.34
 [communities]
 "." = 4
@@ -39,7 +39,7 @@ def test_a_file_says_everything(tmp_path: Path) -> None:
     scenario = Scenario.read(_file(tmp_path, GOOD))
     assert scenario.name == "mine"
     assert scenario.communities == {ROOT: 4, Topic.parse(".soccer"): 9}
-    assert (scenario.seed, scenario.processes, scenario.victims) == (7, 3, 1)
+    assert (scenario.seed, scenario.workers, scenario.victims) == (7, 3, 1)
     assert scenario.parameters.p_sel == 0.5
     assert scenario.options == {"c": 1}
     assert len(scenario.publications()) == 20
@@ -58,7 +58,11 @@ def test_a_file_says_everything(tmp_path: Path) -> None:
         (GOOD.replace("kill = 0.34", "kill = 0.01"), ":4: kill: kill=0.01 of 3 processes kills 0"),
         (GOOD.replace('".soccer" = 9', '".soccer" = 99999'), ":5: communities: 100003 nodes in 2"),
         (GOOD.replace('topic = ".soccer"', 'kind = "usenet"'), ":8: workload: the workload usenet"),
-        ("seed = 1\n", ": the key 'communities' is missing"),
+        ("seed = 1\n", ": there are no communities"),
+        (
+            "processes = 2\n",
+            ":1: processes: takes an array of tables, written as [[processes]], not 2",
+        ),
     ],
 )
 def test_a_wrong_file_is_named_with_line_and_key(tmp_path: Path, content: str, named: str) -> None:
@@ -120,14 +124,14 @@ def test_pauses_are_cut() -> None:
 
 def test_waves_fill_each_level_from_the_root_down() -> None:
     plan = Plan.of(Scenario(communities=chain([5, 3, 2]), workload=Workload()))
-    waves = [[plan.topics[node].level for node in wave] for wave in plan.waves()]
+    waves = [[topic.level for _, topic in wave] for wave in plan.waves()]
     assert waves == [[0], [0], [1], [1], [1], [2], [2], [2, 2], [2]]
-    assert sorted(node for wave in plan.waves() for node in wave) == list(range(10))
+    assert sorted(node for wave in plan.waves() for node, _ in wave) == list(range(10))
 
 
 def test_after_the_middle_only_survivors_publish() -> None:
     scenario = Scenario(
-        communities={ROOT: 20}, workload=Workload(events=200, rate=10), processes=4, kill=0.5
+        communities={ROOT: 20}, workload=Workload(events=200, rate=10), workers=4, kill=0.5
     )
     plan = Plan.of(scenario)
     assert len(plan.victims) == 2

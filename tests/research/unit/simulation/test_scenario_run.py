@@ -20,6 +20,8 @@ from camcast.engine.liveness import SILENCE_UNITS
 from camcast.observe.trace import JsonLinesSink, ListSink, TraceRecord
 from camcast.observe.trace_reading import Reading, read_traces, take
 from camcast.research.runs.summary import CommunitySummary, summarise
+from camcast.research.scenarios.base import Processes
+from camcast.research.scenarios.super_topics import DeclaredTopic
 from camcast.research.scenarios.virtual import (
     Churn,
     Crashes,
@@ -88,6 +90,53 @@ def test_calm() -> None:
     assert of(outcome, A).upward_messages > 0
     assert of(outcome, ROOT).upward_messages == 0
     assert outcome.as_json()["summary"]["events"] == 20
+
+
+def test_who_is_in_several_communities_counts_in_each() -> None:
+    """A topic with two super-topics, and processes in both of two levels: by all the records."""
+    left, right, both = map(Topic.parse, (".l", ".r", ".x"))
+    several = scenario(
+        communities={ROOT: 4, left: 5, right: 5, both: 6},
+        processes=(
+            Processes(topics=(left, both), count=3),
+            Processes(topics=(ROOT, right), count=2),
+        ),
+        topics={both: DeclaredTopic(below=(left, right))},
+        workload=Workload(topic=both, events=10, rate=2),
+    )
+    sink = ListSink()
+    outcome = run_scenario(several, sink)
+    assert_all_received(outcome)
+    assert outcome.joined == 4 + 5 + 5 + 6 + 3 + 2
+    assert [community.processes for community in outcome.summary.communities] == [6, 8, 7, 9]
+    assert of(outcome, both).upward_messages > 0
+    assert of(outcome, both).predicted is None  # the model is one of chains
+    reading = Reading(includes=several.super_topics.includes)
+    for record in sink.records:
+        take(record, reading)
+    reading.table_changes.sort(key=lambda change: change[0])
+    assert summarise(reading, several) == outcome.summary
+    assert run_scenario(several).digest == outcome.digest
+
+
+@pytest.mark.parametrize("protocol", ["multicast", "percolation"])
+def test_protocols_that_share_groups_count_by_community_as_well(protocol: str) -> None:
+    left, right = map(Topic.parse, (".l", ".r"))
+    several = scenario(
+        communities={ROOT: 3, left: 4, right: 4},
+        processes=(Processes(topics=(left, right), count=3),),
+        workload=Workload(topic=right, events=5, rate=2),
+        protocol=protocol,
+    )
+    sink = ListSink()
+    outcome = run_scenario(several, sink)
+    found = [(c.topic, c.processes, c.reception) for c in outcome.summary.communities]
+    assert found == [(".", 3, 1.0), (".l", 7, None), (".r", 7, 1.0)]
+    reading = Reading()
+    for record in sink.records:
+        take(record, reading)
+    again = summarise(reading, several).communities
+    assert [(c.topic, c.processes, c.reception) for c in again] == found
 
 
 def test_reception_above_is_what_the_model_predicts() -> None:

@@ -9,9 +9,11 @@ import pytest
 
 from camcast.observe.trace import TraceRecord
 from tests.research.unit.pipeline.run_folders import (
+    SEVERAL,
     TOPICS,
     Tale,
     odd_records,
+    simulate,
     simulate_two,
     write_run,
 )
@@ -34,6 +36,7 @@ class Measured:
 
     def __init__(self, spark: SparkSession, path: Path) -> None:
         simulate_two(path)
+        simulate(path / "several", SEVERAL)
         for seed in range(ODD):
             form = "parquet" if seed % 3 == 0 else "jsonl"
             write_run(path / f"odd{seed}", odd_records(seed), form=form)
