@@ -23,7 +23,7 @@ The node has decided everything and done nothing. The runner drains the outbox: 
 output pipes (`camcast.live.wire.pipes`), and batches to the subscriptions (`camcast.inbox`). The
 virtual network (`camcast.virtual.network`) drains the same outbox in its own way, so that what is
 measured there is what ships. A published event begins at the *publisher*
-(`camcast.engine.publisher`) and goes on with the intake's `accept_own`.
+(`camcast.engine.publisher`) and goes on with the intake's `publish`.
 
 Control records, by which the parts of two processes talk to each other, take the way of the frame
 to the intake; from there a table in the node leads to the part that each kind is for.

@@ -24,6 +24,7 @@ from camcast.engine.guard.signing import Signing
 from camcast.engine.known_streams import KnownRanges
 from camcast.engine.liveness import Entry
 from camcast.engine.local_group import LocalGroup
+from camcast.engine.own_events import OwnEvents, Verdict
 from camcast.engine.process_context import ProcessContext
 from camcast.engine.remote_queries import RemoteQueries
 from camcast.vocabulary import wire
@@ -70,6 +71,7 @@ class Intake:
         self._signing = signing
         self._guard = process.guard
         self._admits = process.guard.admits
+        self._own_events = OwnEvents()
         self._current = groups.current  # saves a step in each frame
         # Plain bytes as keys: a `PeerId` would cost a call in each frame, for the type alone.
         self._watched = cast("Mapping[bytes, Entry]", liveness.entries)
@@ -161,7 +163,12 @@ class Intake:
             if self._together_in is not None:
                 self._spread_together(now)
 
-    def accept_own(self, local_group: LocalGroup, batch: Batch, now: float) -> Sent:
+    def publish(self, local_group: LocalGroup, batch: Batch, now: float) -> Sent:
+        """Accept a batch that this process publishes; return to how many processes it went."""
+        self._own_events.add(batch)
+        return self._accept_here(local_group, batch, now)
+
+    def _accept_here(self, local_group: LocalGroup, batch: Batch, now: float) -> Sent:
         """Accept a batch that did not arrive in a message; return to how many processes it went.
 
         This process publishes the batch, or another of its groups has received it.
@@ -209,7 +216,7 @@ class Intake:
         local_group = self._groups.joined(group.group)
         if local_group is None:
             return False
-        self.accept_own(local_group, batch, now)
+        self._accept_here(local_group, batch, now)
         return True
 
     # -- inside ----------------------------------------------------------------------------
@@ -230,8 +237,7 @@ class Intake:
         counters = self._counters
         if batch.count > 1 and not local_group.batched:
             raise MalformedError("several events in a batch of a group where each is by itself")
-        if batch.stream[:PEER_ID_BYTES] == self._me:  # this process knows its own events
-            counters.forged += batch.count
+        if batch.stream[:PEER_ID_BYTES] == self._me and self._is_false(batch):
             return
         if self._signing is not None and not self._signing.believes(
             local_group, batch, source, address, now
@@ -283,6 +289,23 @@ class Intake:
         else:
             local_group.dissemination.disseminate(batch, now, source)
         self._deliver(local_group, new, receivers, now)
+
+    def _is_false(self, batch: Batch) -> bool:
+        """Count a batch in this process's name that it has not published; say whether it is one.
+
+        Where events are signed, an earlier run of this process may have published what this one has
+        not, and its signature decides.
+        """
+        match self._own_events.judge(batch):
+            case Verdict.GENUINE:
+                return False
+            case Verdict.FORGED if self._signing is None:
+                self._counters.forged += batch.count
+                return True
+            case Verdict.FORGOTTEN if self._signing is None:
+                self._counters.late += batch.count
+                return True
+        return False
 
     def _spread_together(self, now: float) -> None:
         assert self._together_in is not None

@@ -175,5 +175,5 @@ class Publisher:
             batch = self._signing.sign(batch)
         if self._recorder.on_batch is not None:
             self._recorder.on_batch(now, "publish", batch, stream.topic.name, ())
-        sent = self._intake.accept_own(stream.local_group, batch, now)
+        sent = self._intake.publish(stream.local_group, batch, now)
         return sent.peers, sent.super_processes

@@ -66,7 +66,8 @@ class NodeCounters:
     """First copies of events that do not interest this process, in its groups; and every copy in
     a group that it never was in. With CAMCAST this must stay 0."""
     late: int = count("events_late", "Copies of events of communities that it has left")
-    """Event copies of groups that this process has left."""
+    """Event copies of groups that this process has left, and copies of events that it published so
+    long ago that it can no longer compare them (`camcast.engine.own_events`)."""
     controls: int = count("controls_received", "Control records that arrived")
     stray_controls: int = count(
         "controls_stray", "Control records that no part of the process takes"

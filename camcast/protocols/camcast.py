@@ -16,7 +16,8 @@ ancestors; the event goes to the nearest level known.
 Readings: the figures' loop sends one message more than "ln N_t + c_t"; the text is followed. The
 figure's ``RAND() >= p_sel`` is inverted against the text ("with probability p_sel"); the text is
 followed. A process that is itself a member of the super-community accepts the event there, which
-costs no message.
+costs no message, and is therefore certain unless the event has a p_sel of its own. An event whose
+p_sel is 0 stays in its community.
 """
 
 from __future__ import annotations
@@ -31,9 +32,9 @@ from typing_extensions import override
 from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
 from camcast.doors.protocol import Group, Protocol
 from camcast.protocols.tree import Tree
-from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.batches import NOT_UPWARD, Batch
 from camcast.vocabulary.events import EventId
-from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.vocabulary.topics import ROOT, Topic
 
 
@@ -56,6 +57,8 @@ class Upward:
 
     def climb(self, batch: Batch, now: float) -> int:
         """Send a batch to super-processes; return to how many."""
+        if batch.flags & NOT_UPWARD:
+            return 0
         context, rng = self._context, self._context.rng
         alone = context.groups.alone
         sent = 0
@@ -63,7 +66,7 @@ class Upward:
             topic, super_processes = table.nearest()
             if not alone:
                 nearest = topic if super_processes else ROOT
-                if self._accept_above(batch, ancestors, nearest, now):
+                if self._hand_over(batch, ancestors, nearest, now):
                     continue
             if not super_processes:
                 continue
@@ -80,24 +83,32 @@ class Upward:
 
     def accept_above(self, batch: Batch, now: float) -> None:
         """Accept a batch in this process's own super-communities; send it to no other process."""
-        if not self._context.groups.alone:
+        if not self._context.groups.alone and not batch.flags & NOT_UPWARD:
             for table, ancestors in self._ways:
                 topic, super_processes = table.nearest()
-                self._accept_above(batch, ancestors, topic if super_processes else ROOT, now)
+                self._hand_over(batch, ancestors, topic if super_processes else ROOT, now)
 
-    def _accept_above(
+    def _hand_over(
         self, batch: Batch, ancestors: Sequence[Topic], nearest: Topic, now: float
     ) -> bool:
         """Accept a batch in the nearest super-community that this process is a member of.
 
-        False if there is none at or below the level at which super-processes are known.
+        The batch is accepted surely, or with its own p_sel if it has one. False if that community
+        is farther than `nearest`, the level at which super-processes are known, or if there is
+        none. The batches of other processes come to a community that is farther by way of the
+        nearer ones; those that this process publishes are accepted there at once, for its own
+        subscribers shall not depend on the processes between.
         """
-        accept = self._context.groups.accept
+        groups, p_sel = self._context.groups, batch.upward_probability
+        own = batch.stream[:PEER_ID_BYTES] == self._context.me.peer
         for topic in ancestors:
-            if topic.level < nearest.level:
+            is_near = topic.level >= nearest.level
+            if not (is_near or own):
                 return False
-            if accept(batch, topic, now):
-                return True
+            if groups.membership(topic) is not None:
+                if p_sel is None or self._context.rng.random() < p_sel:
+                    groups.accept(batch, topic, now)
+                return is_near
         return False
 
     def _selection_probability(self) -> tuple[float, float]:
