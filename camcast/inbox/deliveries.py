@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import ceil
 from typing import Any, Final, Generic
 
@@ -27,6 +27,7 @@ from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import EventId, Missed
 from camcast.vocabulary.happenings import EventKind
+from camcast.vocabulary.hierarchy import Hierarchy
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.outbox import Deliver, Tell
 from camcast.vocabulary.topics import GroupId, Topic
@@ -75,6 +76,8 @@ class Inbox:
         """The peer id of this process, from the start of its runner; each start has a new one."""
         self.clock = Clock()
         """The wall clock, by the time of the loop; from then on."""
+        self.hierarchy = Hierarchy()
+        """The super-topics of topics, as this process knows them."""
         self.attributes = EventAttributes()
         """Reads the attributes of events, for the filters of all subscriptions."""
         self.note = note
@@ -178,21 +181,27 @@ class Deliveries(Generic[E]):
         if batch.typed:
             decode = typed.read_sent if self._decoder is None else self._decoder.decode
         received = received_of(batch, decode)
-        attributes: list[Mapping[str, object]] | None = None
+        above: Sequence[Topic] | None = None
+        read: list[tuple[Mapping[str, object], Sequence[Topic]]] | None = None
         for subscription in subscriptions:
             if not subscription.own and batch.stream.startswith(self._inbox.me):
                 continue
             where = subscription.where
-            wanted = True if where is None else matches_by_topic(where, batch.topic)
+            if above is None and where is not None:
+                above = self._above(batch.topic)
+            wanted = True if where is None else matches_by_topic(where, batch.topic, above or ())
             if wanted:
                 subscription.put(received)
-            elif wanted is False:
+            elif wanted is False and not batch.typed:
                 self._note("filtered", received)
             elif where is not None:
-                if attributes is None:  # read once for all subscriptions of the community
-                    of = self._inbox.attributes.of
-                    attributes = [of(event) for event in batch.events()]
-                matches = [where.matches(batch.topic, one) for one in attributes]
+                if read is None:  # once for all subscriptions of the community
+                    reader = self._inbox.attributes
+                    read = [
+                        (reader.of(event), (*(above or ()), *reader.topics_of(event)))
+                        for event in batch.events()
+                    ]
+                matches = [where.matches(batch.topic, *one) for one in read]
                 if all(matches):
                     subscription.put(received)
                 elif any(matches):
@@ -203,6 +212,16 @@ class Deliveries(Generic[E]):
                     self._note("filtered", received.part(filtered))
                 else:
                     self._note("filtered", received)
+
+    def _above(self, topic: Topic) -> Sequence[Topic]:
+        """Return the topics that include a topic of the events here, beside those of its name.
+
+        An event is in this community because the community's topic includes its own.
+        """
+        hierarchy = self._inbox.hierarchy
+        if hierarchy.is_plain and self.topic.includes(topic):
+            return ()
+        return (self.topic, *hierarchy.ancestors(self.topic), *hierarchy.ancestors(topic))
 
     def note_lagged(self, dropped: Received[E] | ReceivedBatch[E]) -> None:
         """Note what was dropped because the queue of a subscription was full."""

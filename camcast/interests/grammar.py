@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 
 from typing_extensions import override
 
-from camcast.interests.term import NAME, WORDS, Draft, Term, common
+from camcast.interests.term import NAME, TOPICS_MAX, WORDS, Draft, Term, common
 from camcast.interests.values import DIGITS_MAX, Literal, Values, compared, listed, plain
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.topics import ROOT, Topic, TopicError
@@ -90,7 +90,7 @@ def parse_terms(text: str, multiplied_max: int = TERMS_MAX) -> list[Term]:
     """
     if len(text) > TEXT_MAX:
         raise InterestError(text, TEXT_MAX + 1, f"an interest has at most {TEXT_MAX:,} characters")
-    return [Term(*draft) for draft in _Parser(text, multiplied_max).whole()]
+    return [Term.of(draft) for draft in _Parser(text, multiplied_max).whole()]
 
 
 class _Parser:
@@ -128,6 +128,8 @@ class _Parser:
             terms = [term for term in pairs if term is not None]
             if not terms:
                 raise self._error("no event can match both this and what stands before it", begin)
+            if any(len(topics) > TOPICS_MAX for topics, _ in terms):
+                raise self._error(f"an event is of at most {TOPICS_MAX} topics at a time", begin)
         return terms
 
     def _factor(self) -> list[Draft]:
@@ -143,12 +145,12 @@ class _Parser:
         if token.kind == "topic":
             self._advance()
             try:
-                return [(Topic.parse(token.text), {})]
+                return [((Topic.parse(token.text),), {})]
             except TopicError as error:
                 raise self._error(str(error), token) from error
         if token.kind == "name" and token.text not in WORDS:
             self._advance()
-            return [(ROOT, {token.text: self._comparison(token)})]
+            return [((ROOT,), {token.text: self._comparison(token)})]
         if token.text == "not":
             raise self._error("there is no not: write the opposite comparison, such as != for ==")
         if token.kind in ("number", "text"):

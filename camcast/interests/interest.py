@@ -18,7 +18,7 @@ each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 import attrs
@@ -85,9 +85,14 @@ class Interest:
         check_type("an interest", text, str, 'a text such as "mag >= 5"')
         return cls(parse_terms(text))
 
-    def matches(self, topic: Topic, attributes: Mapping[str, object]) -> bool:
-        """Say whether an event of this topic with these attributes is of interest."""
-        return any(term.matches(topic, attributes) for term in self.terms)
+    def matches(
+        self, topic: Topic, attributes: Mapping[str, object], above: Collection[Topic] = ()
+    ) -> bool:
+        """Say whether an event of this topic with these attributes is of interest.
+
+        `above` are topics that include the event's topic, beside those that its name says.
+        """
+        return any(term.matches(topic, attributes, above) for term in self.terms)
 
     def covers(self, other: Interest) -> bool:
         """Say whether this interest matches every event that `other` matches.

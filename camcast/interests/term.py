@@ -1,9 +1,15 @@
-"""Terms: a topic and comparisons of attributes, all of which an event must meet."""
+"""Terms: topics and comparisons of attributes, all of which an event must meet.
+
+A topic may have several super-topics (000, 3.6), so that an event may be of two topics of which
+neither includes the other by its name. A term therefore may name several. The topics that include
+the topic of an event are known by names; what else is known, as from the hierarchy of a process
+(`camcast.vocabulary.hierarchy`), is given to `matches` as `above`.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, TypeAlias
 
 from attrs import field, frozen
@@ -16,14 +22,17 @@ PIECES_MAX: Final = 4096
 """chosen: after so many pieces of a term, which take some 50 ms, the term counts as not covered;
 ten other terms of three attributes leave at most a hundred pieces."""
 
+TOPICS_MAX: Final = 8
+"""chosen: topics of a term; more than one event is of, and a bound, as peers send terms."""
+
 NAME: Final = r"[^\W\d]\w*"
 """An attribute's name, as a regular expression: like one in Python."""
 WORDS: Final = ("and", "or", "in", "not")
 """Words that cannot name an attribute, because the grammar uses them."""
 _NAME: Final = re.compile(NAME)
 
-Draft: TypeAlias = tuple[Topic, Mapping[str, Values]]
-"""A term in the making: its topic and its attributes, not yet in order or checked."""
+Draft: TypeAlias = tuple[tuple[Topic, ...], Mapping[str, Values]]
+"""A term in the making: its topics and its attributes, not yet in order or checked."""
 _Box = dict[str, Values]
 
 
@@ -45,7 +54,7 @@ def _checked(wanted: Mapping[str, Values]) -> tuple[tuple[str, Values], ...]:
 
 @frozen
 class Term:
-    """A conjunction: a topic, which covers its subtopics, and comparisons of attributes.
+    """A conjunction: topics, each of which covers its subtopics, and comparisons of attributes.
 
     Raises `ValueError`, which names the attribute, for a term that could not be read back from
     its text: the grammar does not have that name, or no comparison leaves those values.
@@ -54,22 +63,50 @@ class Term:
     topic: Topic = ROOT
     wanted: tuple[tuple[str, Values], ...] = field(default={}, converter=_checked)
     """The values that each attribute may have; attributes not named may have any, or be missing."""
+    also: tuple[Topic, ...] = ()
+    """Further topics that the event must be of. None of all topics includes another by its name,
+    and they are in order."""
 
-    def matches(self, topic: Topic, attributes: Mapping[str, object]) -> bool:
+    @classmethod
+    def of(cls, draft: Draft) -> Term:
+        """Return the term of a draft, whose topics are as `common` leaves them."""
+        (topic, *also), wanted = draft
+        return cls(topic, wanted, tuple(also))
+
+    @property
+    def topics(self) -> tuple[Topic, ...]:
+        """The topics that the event must be of, at least one."""
+        return (self.topic, *self.also)
+
+    def takes(self, topic: Topic, above: Collection[Topic] = ()) -> bool:
+        """Say whether an event of a topic may match, whatever its attributes are.
+
+        `above` are topics that include the event's topic, beside those that its name says.
+        """
+        if not above:
+            return self.topic.includes(topic) and all(one.includes(topic) for one in self.also)
+        return all(
+            wanted.includes(topic) or any(wanted.includes(one) for one in above)
+            for wanted in self.topics
+        )
+
+    def matches(
+        self, topic: Topic, attributes: Mapping[str, object], above: Collection[Topic] = ()
+    ) -> bool:
         """Say whether an event of this topic with these attributes is of interest."""
-        return self.topic.includes(topic) and all(
+        return self.takes(topic, above) and all(
             values.has(attributes.get(name)) for name, values in self.wanted
         )
 
     def both(self, other: Term) -> Term | None:
         """Return the term that matches what both match; None if no event could."""
-        found = common((self.topic, dict(self.wanted)), (other.topic, dict(other.wanted)))
-        return None if found is None else Term(*found)
+        found = common((self.topics, dict(self.wanted)), (other.topics, dict(other.wanted)))
+        return None if found is None else Term.of(found)
 
     def within(self, other: Term) -> bool:
         """Say whether another term, by itself, matches each event that this one matches."""
         mine = dict(self.wanted)
-        return other.topic.includes(self.topic) and all(
+        return other._covers_topics(self) and all(
             mine.get(name, ANYTHING).minus(wanted).empty for name, wanted in other.wanted
         )
 
@@ -79,14 +116,14 @@ class Term:
         A yes is always right. A no is wrong where the numbers left over contain no float or
         integer, and where the answer would take more than `pieces_max` pieces.
 
-        Only terms whose topic includes the topic of this term can match an event of that very
-        topic, and they match events of its subtopics as well. Only these terms count, and the
-        question that remains is one of attributes: whether boxes cover a box.
+        Only terms whose topics include topics of this term match every event that is of these
+        topics and no others. Only these terms count, and the question that remains is one of
+        attributes: whether boxes cover a box.
         """
         pieces: list[_Box] = [dict(self.wanted)]
         looked_at = 0
         for other in others:
-            if other.topic.includes(self.topic):
+            if other._covers_topics(self):
                 looked_at += len(pieces)
                 if looked_at > pieces_max:
                     return False
@@ -95,23 +132,33 @@ class Term:
                     return True
         return False
 
+    def _covers_topics(self, other: Term) -> bool:
+        """Say whether every event of all topics of the other term is of all topics of this one."""
+        if not self.also and not other.also:
+            return self.topic.includes(other.topic)
+        return all(any(one.includes(low) for low in other.topics) for one in self.topics)
+
     @override
     def __str__(self) -> str:
         comparisons = [line for name, values in self.wanted for line in values.comparisons(name)]
-        topic = [] if comparisons and self.topic == ROOT else [self.topic.name]
-        return " and ".join(topic + comparisons)
+        topics = [] if comparisons and self.topic == ROOT else [one.name for one in self.topics]
+        return " and ".join(topics + comparisons)
 
 
 def common(one: Draft, other: Draft) -> Draft | None:
-    """Return what matches what both match; None if no event could."""
-    low, high = sorted((one[0], other[0]), key=lambda topic: topic.level)
+    """Return what matches what both match; None if no event could.
+
+    Topics alone never exclude each other: there may be a topic below both.
+    """
     wanted = dict(one[1])
     for name, values in other[1].items():
         mine = wanted.get(name)
         wanted[name] = found = values if mine is None else mine.both(values)
         if found.empty:
             return None
-    return (high, wanted) if low.includes(high) else None
+    topics = sorted(dict.fromkeys((*one[0], *other[0])))
+    lowest = [low for low in topics if not any(low != t and low.includes(t) for t in topics)]
+    return tuple(lowest), wanted
 
 
 def _minus(piece: _Box, other: Term) -> list[_Box]:

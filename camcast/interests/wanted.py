@@ -53,4 +53,5 @@ def _of(topic: Topic, where: Interest | None) -> list[Interest]:
     if where is None:
         return [Interest([Term(topic)])]
     inside = (Term(topic).both(term) for term in where.terms)
-    return [Interest([term]) for term in inside if term is not None]
+    # Protocols that go by this know topics by their names alone: none is below two unrelated ones.
+    return [Interest([term]) for term in inside if term is not None and not term.also]

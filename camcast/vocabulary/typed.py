@@ -4,6 +4,10 @@ An event class is an attrs class, a dataclass or a msgspec Struct. It is a topic
 are its super-topics: with ``class Soccer`` and ``class Italy(Soccer)``, Italy is the topic
 ``.Soccer.Italy``. The path follows the first base; further bases are further super-topics (3.6),
 and then need ``attrs.frozen(slots=False)``, for Python gives a class one base with slots at most.
+*Interfaces* are topics, too, as in the paper: abstract base classes and ``typing.Protocol`` classes
+of the application. No event is an instance of an interface alone; its subscribers receive the
+instances of all event classes that derive from it.
+
 A class that declares its topic with `topic` stands there, whatever its bases and its name are::
 
     @camcast.topic(".plant.reading", version=2)
@@ -25,6 +29,8 @@ only that one.
 from __future__ import annotations
 
 import dataclasses
+import sys
+from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Generic
 
@@ -103,7 +109,7 @@ def topic(name: str, *, version: int | None = None) -> Callable[[_Class], _Class
         declared = declared.child(f"v{version}")
 
     def declare(cls: _Class) -> _Class:
-        if not is_event_class(cls):
+        if not is_topic_class(cls):
             raise _no_topic(cls)
         setattr(cls, _DECLARED, declared)
         return cls
@@ -112,7 +118,7 @@ def topic(name: str, *, version: int | None = None) -> Callable[[_Class], _Class
 
 
 def is_event_class(cls: object) -> bool:
-    """Say whether a class is a topic: an attrs class, a dataclass or a msgspec Struct."""
+    """Say whether a class has events: an attrs class, a dataclass or a msgspec Struct."""
     return isinstance(cls, type) and (
         attrs.has(cls)
         or dataclasses.is_dataclass(cls)
@@ -120,20 +126,29 @@ def is_event_class(cls: object) -> bool:
     )
 
 
+def is_topic_class(cls: object) -> bool:
+    """Say whether a class is a topic: an event class, or an interface of the application."""
+    if is_event_class(cls):
+        return True
+    # Python has abstract classes of its own, such as ABC and Protocol: none is a topic.
+    package = cls.__module__.partition(".")[0] if isinstance(cls, ABCMeta) else "abc"
+    return package not in sys.stdlib_module_names and package != "typing_extensions"
+
+
 def _bases(cls: type) -> tuple[type, ...]:
     """Return the bases that are topics; others (object, ABC) are not."""
-    return tuple(filter(is_event_class, cls.__bases__))
+    return tuple(filter(is_topic_class, cls.__bases__))
 
 
 def topic_of(cls: type) -> Topic:
-    """Return the topic of an event class; `TypedEventError` for any other class.
+    """Return the topic of an event class or interface; `TypedEventError` for any other class.
 
     Example:
         ::
 
             assert topic_of(Quake) == Topic.parse(".quakes")
     """
-    if not is_event_class(cls):
+    if not is_topic_class(cls):
         raise _no_topic(cls)
     declared = vars(cls).get(_DECLARED)
     if isinstance(declared, Topic):
@@ -148,7 +163,8 @@ def topic_of(cls: type) -> Topic:
 
 def _no_topic(cls: object) -> TypedEventError:
     return TypedEventError(
-        f"{cls!r} is no topic: make it an attrs class, a dataclass or a msgspec Struct"
+        f"{cls!r} is no topic: make it an attrs class, a dataclass or a msgspec Struct, or an"
+        " abstract base class of such classes"
     )
 
 
@@ -165,6 +181,15 @@ def super_topics_of(cls: type) -> tuple[Topic, ...]:
     return tuple(dict.fromkeys(supers))
 
 
+def hierarchy_of(cls: type) -> dict[Topic, tuple[Topic, ...]]:
+    """Return the super-topics of a class's topic and of all topics above it.
+
+    These are the topics of its method resolution order. Raises `TypedEventError` as `topic_of`.
+    """
+    above = [base for base in cls.__mro__ if base is cls or is_topic_class(base)]
+    return {topic_of(one): super_topics_of(one) for one in above}
+
+
 def encode_event(event: object) -> bytes:
     """Encode an instance of an event class, or a `Sent`.
 
@@ -173,7 +198,7 @@ def encode_event(event: object) -> bytes:
     if isinstance(event, Sent):
         return _encode("event of class " + event.classes[0], event.classes, event.fields)
     cls: Any = type(event)
-    names = [topic_of(base).name for base in cls.__mro__ if is_event_class(base)]
+    names = [topic_of(base).name for base in cls.__mro__ if is_topic_class(base)]
     return _encode(cls.__name__, names, _fields_of(event))
 
 
@@ -230,7 +255,8 @@ class EventDecoder(Generic[E]):
     def __init__(self, cls: type[E]) -> None:
         """Raise `TypedEventError` for a class of which no event could ever be made here."""
         try:
-            msgspec.msgpack.Decoder(cls)  # looks at the types of all fields
+            if is_event_class(cls):  # and no interface, which has no fields
+                msgspec.msgpack.Decoder(cls)  # looks at the types of all fields
         except (TypeError, NameError) as error:
             raise TypedEventError(
                 f"events of class {cls.__name__} cannot be received: {error}"
@@ -267,8 +293,10 @@ class EventDecoder(Generic[E]):
 
 
 def _family(cls: type[E]) -> Iterator[type[E]]:
+    """Yield a class and all that derive from it, as far as they have events."""
     if is_event_class(cls):
         yield cls
+    if is_topic_class(cls):
         subclasses: list[type[E]] = cls.__subclasses__()
         for subclass in subclasses:
             yield from _family(subclass)

@@ -11,6 +11,7 @@ from camcast import CommunityManager, Received, Subscription
 from camcast.app import blocking
 from camcast.interests.interest import Interest, InterestError
 from camcast.research.experiment.node import manager_of
+from camcast.vocabulary.typed import Sent
 from tests.camcast_command import Capture, refusal
 from tests.patience import live
 
@@ -135,6 +136,21 @@ async def test_a_filter_may_name_a_subtopic_and_works_at_the_other_end() -> None
             if len(values) == 2:
                 break
         assert values == [5.1, 7.8]
+
+
+@live
+async def test_a_filter_knows_declared_subtopics_and_the_classes_of_events() -> None:
+    async with CommunityManager() as above, CommunityManager(gateways=[above.address]) as below:
+        community = await above.join(".r")
+        every = community.subscribe()
+        filters = (".r", ".l and .r", ".l", ".other", ".r and mag > 1", ".thing")
+        subscriptions = [community.subscribe(where=where) for where in filters]
+        subtopic = await below.join(".l.x", super_topics=[".l", ".r"])
+        await subtopic.ready(0, min_links=1)
+        await subtopic.publish(b'{"mag": 2}')
+        await subtopic.publish(Sent((".l.x", ".thing"), {"mag": 0}))
+        assert [await anext(every), await anext(every)]
+        assert [len(await rest(one)) for one in subscriptions] == [2, 2, 2, 0, 1, 1]
 
 
 @live

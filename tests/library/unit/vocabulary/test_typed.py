@@ -1,7 +1,8 @@
 """Topics and events from classes (paper 000, 5.1)."""
 
 import dataclasses
-from typing import Any
+from abc import ABC
+from typing import Any, Protocol
 
 import attrs
 import msgspec
@@ -14,6 +15,7 @@ from camcast.vocabulary.typed import (
     Sent,
     TypedEventError,
     encode_event,
+    hierarchy_of,
     read_sent,
     super_topics_of,
     topic_of,
@@ -54,6 +56,44 @@ def test_the_path_follows_the_first_base_and_all_bases_are_super_topics() -> Non
     assert super_topics_of(Sport) == (ROOT,)
     assert topic_of(Golf) == Topic.parse(".Sport.Golf")
     assert super_topics_of(Golf) == (Topic.parse(".Sport"), Topic.parse(".Outdoors"))
+
+
+class Played(ABC):  # noqa: B024  # an interface need not have methods
+    pass
+
+
+class Priced(Protocol):
+    price: float
+
+
+@attrs.frozen(slots=False)
+class Match(Played):
+    price: float = 0.0
+
+
+@attrs.frozen(slots=False)
+class Final(Match, Priced):
+    pass
+
+
+def test_interfaces_are_topics_and_their_subscribers_get_what_derives_from_them() -> None:
+    """ABC and Protocol themselves are none."""
+    played, match, final = (
+        Topic.parse(f".Played{rest}") for rest in ("", ".Match", ".Match.Final")
+    )
+    priced = Topic.parse(".Priced")
+    assert hierarchy_of(Final) == {
+        final: (match, priced),
+        match: (played,),
+        played: (ROOT,),
+        priced: (ROOT,),
+    }
+    event = Final(3.0)
+    for interface in (Played, Priced, Match):
+        assert EventDecoder[Any](interface).decode(encode_event(event)) == event
+    unknown = Sent((".Played.Match.Semi", ".Played.Match", ".Played"), {"price": 1.0})
+    assert EventDecoder[Any](Priced).decode(encode_event(unknown)) == unknown
+    assert EventDecoder[Any](Played).decode(encode_event(unknown)) == Match(1.0)
 
 
 def test_bases_that_are_no_event_classes_are_no_topics() -> None:
