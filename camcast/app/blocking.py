@@ -44,6 +44,7 @@ from camcast.observe.stats import SubscriptionStats
 from camcast.vocabulary.arguments import check_type
 from camcast.vocabulary.happenings import Change
 from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.typed import E
 
@@ -227,6 +228,11 @@ class Community(_Face[communities.Community[E]], Generic[E]):
         """The super-topics that this community is linked to; none for the root."""
         return self._inner.super_topics
 
+    @property
+    def parameters(self) -> CommunitySettings:
+        """The settings of the community in this process; `tune` changes them."""
+        return self._inner.parameters
+
     def unsubscribe(self, subscription: Subscription[E]) -> None:
         """End one subscription; after the last one, a process that does not publish leaves."""
         check_type("subscription", subscription, Subscription, "what `subscribe` has returned")
@@ -235,6 +241,9 @@ class Community(_Face[communities.Community[E]], Generic[E]):
     join = _waits(communities.Community[E].join)
     ready = _waits(communities.Community[E].ready)
     leave = _waits(communities.Community[E].leave)
+    tune = _calls(communities.Community[E].tune)
+    link = _calls(communities.Community[E].link)
+    unlink = _calls(communities.Community[E].unlink)
     publish = _waits(communities.Community[E].publish)
     subscribe = _into(Subscription[E], _calls(communities.Community[E].subscribe))
     changes = _into(Changes, _calls(communities.Community[E].changes))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Final, Generic, Literal
+from collections.abc import Iterable
+from typing import Final, Generic, Literal, Unpack
 
 import attrs
 from typing_extensions import override
@@ -42,7 +43,7 @@ from camcast.vocabulary.arguments import (
 from camcast.vocabulary.events import Receipt
 from camcast.vocabulary.happenings import Change
 from camcast.vocabulary.identity import Contact
-from camcast.vocabulary.parameters import CommunitySettings
+from camcast.vocabulary.parameters import CommunitySettings, ParameterChanges
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.typed import E, Sent
 
@@ -50,6 +51,8 @@ JOIN_SECONDS: Final = 10.0  # chosen: several rounds of asking gateways and cont
 _BURST: Final = 256  # chosen: publishes in one loop turn, a whole batch, before others get theirs
 
 State = Literal["new", "joining", "alone", "member", "left"]
+TopicLike = str | Topic | type
+"""A topic, its name, or an event class."""
 
 
 class Community(Generic[E]):
@@ -80,9 +83,10 @@ class Community(Generic[E]):
         self.topic = deliveries.topic
         self.super_topics = super_topics
         """The super-topics that this community is linked to; none for the root."""
+        self.parameters = parameters
+        """The settings of the community in this process; `tune` changes them."""
         self._lifetime = lifetime
         self._deliveries = deliveries
-        self._parameters = parameters
         self._changes: list[Changes] = []
         self._group: GroupId | None = None
         """The group in which the process takes, or took, part for the topic."""
@@ -189,6 +193,77 @@ class Community(Generic[E]):
             self._lifetime.check_loop()
         self._leave()
         self._told_to_leave = True
+
+    # -- changes while the process takes part ------------------------------------------------
+
+    def tune(self, /, **changes: Unpack[ParameterChanges]) -> None:
+        """Change some of the paper's parameters, for this process's part in the community (4.5.1).
+
+        A member goes by the new values from the next event on; it neither leaves nor joins. Other
+        processes keep theirs. τ follows z unless it was set apart. In a community that the process
+        is not in, or has left, the change counts from the next `join`. `manager.community` sets
+        what this call does not change, such as the retention, before the process joins.
+
+        Raises `TypeError` for a name that is no parameter, `TypeError` or `ValueError` for a value,
+        naming it, and `CommunityError` in another event loop. Nothing is changed then.
+
+        Args:
+            changes: The new values of c, g, a, z, tau, p_sel and as_printed, by name
+                (`camcast.Parameters`).
+
+        Example:
+            ::
+
+                community.tune(g=20, z=5)
+        """
+        settings = self.parameters.with_changes(changes)
+        if self._local_group is not None:
+            self._lifetime.open().tune(self.topic, settings)
+        self.parameters = settings
+
+    def link(self, super_topic: TopicLike) -> None:
+        """Link the community to one more super-topic, whose subscribers get later events (3.6).
+
+        A member starts to look for super-processes at once, and neither leaves nor joins (3.2.2:
+        "dynamic changes of the topic hierarchy"). It is enough if some members of the community
+        link it, as long as repair is on. In a community that the process is not in, the link counts
+        from the next `join`. Nothing happens if the community is linked to the topic already.
+
+        Raises `CommunityError` for the topic itself, for a topic below it, and in another event
+        loop; `TopicError` for what is no topic.
+
+        Args:
+            super_topic: The topic, its name, or an event class.
+
+        Example:
+            ::
+
+                community.link(".alarms")
+        """
+        topic = topic_of(super_topic)
+        if topic in self.super_topics:
+            return
+        check_super_topics(self.topic, (topic,))
+        if self._local_group is not None:
+            self._lifetime.open().link(self.topic, topic)
+        self.super_topics = (*self.super_topics, topic)
+
+    def unlink(self, super_topic: TopicLike) -> None:
+        """End a link of the community to a super-topic: this process sends no more events there.
+
+        Other members that are linked to the topic still do. Raises `CommunityError` if the
+        community is not linked to the topic, and in another event loop.
+
+        Args:
+            super_topic: The topic, its name, or an event class.
+        """
+        topic = topic_of(super_topic)
+        if topic not in self.super_topics:
+            linked = ", ".join(map(str, self.super_topics)) or "no topic"
+            raise CommunityError(f"{self.topic} is not linked to {topic}, but to {linked}")
+        if self._local_group is not None:
+            self._lifetime.open().unlink(self.topic, topic)
+        self.super_topics = tuple(one for one in self.super_topics if one != topic)
 
     # -- subscribing -------------------------------------------------------------------------
 
@@ -415,10 +490,22 @@ class Community(Generic[E]):
         runner = self._lifetime.runner
         return None if runner is None else runner.node.local_group(self.topic)
 
+    def _settle(self, name: Literal["parameters", "super_topics"], value: object) -> None:
+        """Set what counts from the next join on; refused while the process takes part."""
+        if value == getattr(self, name):
+            return
+        if self._local_group is not None:
+            words, verb = name.replace("_", "-"), "tune" if name == "parameters" else "link"
+            raise CommunityError(
+                f"{self.topic} exists already, with other {words}: change them with"
+                f" `Community.{verb}`, or leave first"
+            )
+        setattr(self, name, value)
+
     def _take_part(self, where: Interest | None = None) -> LocalGroup:
         runner, local_group = self._lifetime.open(), self._local_group
         if local_group is None:
-            local_group = runner.join(self.topic, self._parameters, self.super_topics, where)
+            local_group = runner.join(self.topic, self.parameters, self.super_topics, where)
             self._group = local_group.topic.group
             self._told_to_leave = False
         return local_group
@@ -476,3 +563,19 @@ class Community(Generic[E]):
     def _check_not_left(self, local_group: LocalGroup) -> None:
         if local_group is not self._local_group:
             raise CommunityError(f"{self.topic} was left in the meantime")
+
+
+def topic_of(given: TopicLike) -> Topic:
+    """Return the topic that an application names. Raises `TopicError` and `TypedEventError`."""
+    if isinstance(given, Topic):
+        return given
+    return Topic.parse(given) if isinstance(given, str) else typed.topic_of(given)
+
+
+def check_super_topics(topic: Topic, super_topics: Iterable[Topic]) -> None:
+    """Raise `CommunityError` if one of these is the topic itself, or below it."""
+    for super_topic in super_topics:
+        if topic == super_topic:
+            raise CommunityError(f"{topic} cannot be its own super-topic")
+        if topic.includes(super_topic):
+            raise CommunityError(f"{super_topic} is below {topic}, and cannot be its super-topic")

@@ -18,7 +18,13 @@ from weakref import WeakKeyDictionary
 import attrs
 from typing_extensions import override
 
-from camcast.app.community import JOIN_SECONDS, Community
+from camcast.app.community import (
+    JOIN_SECONDS,
+    Community,
+    TopicLike,
+    check_super_topics,
+    topic_of,
+)
 from camcast.app.community_errors import CommunityError
 from camcast.app.lifetime import Lifetime
 from camcast.app.settings import ProcessSettings, check_closed, is_closed
@@ -42,7 +48,7 @@ from camcast.observe.stats import FirstContactStats, PeerStats, Stats
 from camcast.observe.trace import Sink, flush_sink
 from camcast.security.passphrase import check_passphrase, group_key
 from camcast.vocabulary import typed
-from camcast.vocabulary.arguments import check_list, check_optional, check_timeout
+from camcast.vocabulary.arguments import check_list, check_optional, check_timeout, check_type
 from camcast.vocabulary.events import parse_event_id
 from camcast.vocabulary.happenings import Change
 from camcast.vocabulary.identity import Contact
@@ -57,8 +63,6 @@ ASK_SECONDS: Final = 5.0  # chosen: gateways have 2 s to answer; an overlay need
 CAMCAST: Final = "camcast"
 """The protocol of a manager's process."""
 LEAVE_SECONDS: Final = 1.0  # chosen: how long a polite leave may take to get onto the wire
-
-TopicLike = str | Topic | type
 
 
 class CommunityManager:
@@ -229,6 +233,7 @@ class CommunityManager:
             "status": lambda _: self.stats().as_dict(),
             "peers": lambda _: self.peers(),
             "trace": self._trace_event,
+            "tune": self._tune,
         }
         control = given.control
         self._recent = None if control is None else Recent()
@@ -403,31 +408,32 @@ class CommunityManager:
 
         `topic` is a name, a `Topic` or an event class (`camcast.vocabulary.typed`). `super_topics`
         replaces the super-topic that the name implies, or the bases of the class; several are
-        allowed (3.6). A second call returns the same object, and raises `CommunityError` for other
-        settings.
+        allowed (3.6). A second call returns the same object. Other settings count from the next
+        `join` on; while the process takes part in the community, they raise `CommunityError`
+        (`Community.tune` and `Community.link` change what can be changed then).
         """
         check_optional("parameters", parameters, Parameters, "Parameters(…)")
         if super_topics is not None:
             check_list("super_topics", super_topics, "topics")
         cls = topic if isinstance(topic, type) else None
-        resolved = _topic(topic)
-        supers = None if super_topics is None else tuple(_topic(t) for t in super_topics)
+        resolved = topic_of(topic)
+        supers = None if super_topics is None else tuple(map(topic_of, super_topics))
+        if supers is not None:
+            check_super_topics(resolved, supers)
         community = self._communities.get(resolved.group)
         settings = self._settings.parameters
         if parameters is not None:
             settings = settings.with_parameters(parameters)
         if community is not None:
-            if parameters is not None and settings != community._parameters:
-                raise CommunityError(f"{resolved} exists already, with other parameters")
-            if supers is not None and supers != community.super_topics:
-                raise CommunityError(f"{resolved} exists already, with other super-topics")
+            if parameters is not None:
+                community._settle("parameters", settings)
+            if supers is not None:
+                community._settle("super_topics", supers)
         else:
             if supers is None and cls is not None:
                 supers = typed.super_topics_of(cls)
             elif supers is None:
                 supers = () if resolved.super_topic is None else (resolved.super_topic,)
-            if resolved in supers:
-                raise CommunityError(f"{resolved} cannot be its own super-topic")
             community = self._communities[resolved.group] = Community(
                 self._lifetime,
                 self._inbox.deliveries(resolved),
@@ -572,6 +578,24 @@ class CommunityManager:
         runner.flush()  # it may have been published in this very turn of the loop
         return account_of_event(event, runner, self._recent, self._inbox.communities.values())
 
+    def _tune(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Do what `camcast tune` asks for; return the parameters of the topic from then on."""
+        topic = Topic.parse(str(question.get("topic")))
+        community = self._communities.get(topic.group)
+        if community is None or community.state in ("new", "left"):
+            known = (one for one in self._communities.values() if one.state not in ("new", "left"))
+            names = ", ".join(one.topic.name for one in known) or "none"
+            raise ValueError(f"the process is not in {topic}; its communities: {names}")
+        changes = question.get("changes")
+        try:
+            check_type("changes", changes, Mapping, "a mapping of parameters")
+            assert isinstance(changes, Mapping)
+            community.tune(**changes)
+        except (TypeError, CommunityError) as error:
+            raise ValueError(str(error)) from error
+        values = attrs.asdict(community.parameters)
+        return {name: values[name] for name in attrs.fields_dict(Parameters)}
+
 
 def make_manager(
     settings: ProcessSettings,
@@ -609,9 +633,3 @@ async def _end(callbacks: set[asyncio.Future[None]]) -> None:
             _, callbacks = await asyncio.wait(callbacks, timeout=LEAVE_SECONDS)
         for callback in callbacks:
             callback.cancel()
-
-
-def _topic(given: TopicLike) -> Topic:
-    if isinstance(given, Topic):
-        return given
-    return Topic.parse(given) if isinstance(given, str) else typed.topic_of(given)

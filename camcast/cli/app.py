@@ -24,6 +24,7 @@ from camcast.cli.publish import publish
 from camcast.cli.revoke import revoke
 from camcast.cli.subscribe import subscribe
 from camcast.cli.trace import trace
+from camcast.cli.tune import tune
 
 app = typer.Typer(
     cls=CommandGroup,
@@ -79,6 +80,7 @@ _COMMANDS: Final[dict[Callable[..., None] | typer.Typer, str]] = {
     status: "status /run/user/1000/camcast.sock",
     peers: "peers /run/user/1000/camcast.sock",
     topics: "topics /run/user/1000/camcast.sock",
+    tune: "tune /run/user/1000/camcast.sock .soccer g=20",
     doctor: "doctor --gateway tcp://192.0.2.1:7000",
     trace: "trace 2f0c8f5e19a3b6d72f0c8f5e19a3b6d7-1795351636-3 a.sock b.sock",
     dashboard: "dashboard /run/user/1000/camcast.sock",

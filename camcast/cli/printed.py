@@ -94,6 +94,19 @@ class TopicRow(TypedDict):
     queued_events: int
 
 
+class TunedCommunity(TypedDict):
+    """The parameters of a community in a process after ``tune`` (`camcast.Parameters`)."""
+
+    topic: str
+    c: float
+    g: float
+    a: float
+    z: int
+    tau: int
+    p_sel: float | None
+    as_printed: bool
+
+
 class NewKey(TypedDict):
     """A key that was made, and its files."""
 

@@ -20,7 +20,7 @@ from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder
 from camcast.vocabulary.outbox import ControlOutlet
-from camcast.vocabulary.parameters import CommunitySettings
+from camcast.vocabulary.parameters import CommunitySettings, Tuning
 from camcast.vocabulary.topics import Topic
 
 
@@ -107,8 +107,10 @@ class DisseminationContext:
     """Reads the attributes of events; each event is read once a process."""
     membership: Membership
     super_tables: Sequence[SuperTable]
-    """One table for each super-topic; none in a group that is linked to no other."""
-    parameters: CommunitySettings
+    """One table for each super-topic; none in a group that is linked to no other. Tables come and
+    go while the process is in the group, as it links the community and unlinks it."""
+    tuning: Tuning
+    """The settings of the group, which may change while the process is in it."""
     events: EventOutlet
     outlet: ControlOutlet
     """Takes timers, and messages to the same dissemination at other members of the group."""
@@ -118,6 +120,11 @@ class DisseminationContext:
     """Watches the peers that the dissemination itself keeps, if it keeps any."""
     repair: Repairs | None = None
     """The repair of this group; None if its events are not repaired."""
+
+    @property
+    def parameters(self) -> CommunitySettings:
+        """The settings of the group as they are now."""
+        return self.tuning.settings
 
 
 class Sent(msgspec.Struct, frozen=True, gc=False):  # a Struct, for one is made for every event

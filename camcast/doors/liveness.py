@@ -107,6 +107,12 @@ class Liveness(Protocol):
     def unwatch(self, peer: PeerId) -> None:
         """End `watch` and `listen` of a peer; nothing happens if the peer is not watched."""
 
+    def close(self) -> None:
+        """End `watch` and `listen` of every peer, for good: the part ends before its group does.
+
+        The part learns nothing more of any peer.
+        """
+
     def tell(self, peer: PeerId) -> None:
         """Call `Watcher.heartbeat` for the next heartbeat or answer to a peer.
 

@@ -261,9 +261,17 @@ class LivenessService:
         self._left = {one: when for one, when in self._left.items() if now - when <= LEFT_SECONDS}
         self._left[group] = now
         for part in self._parts.pop(group, ()):
-            part.closed = True
-            for peer in list(self.entries):
-                self.remove(part, peer)
+            self._end(part)
+
+    def close_part(self, part: PartLiveness) -> None:
+        """Stop watching for one part of a group that is not left."""
+        self._parts[part.group].remove(part)
+        self._end(part)
+
+    def _end(self, part: PartLiveness) -> None:
+        part.closed = True
+        for peer in list(self.entries):
+            self.remove(part, peer)
 
     # -- what others read ------------------------------------------------------------------
 
@@ -682,6 +690,11 @@ class PartLiveness(Liveness):
     @override
     def unwatch(self, peer: PeerId) -> None:
         self._service.remove(self, peer)
+
+    @override
+    def close(self) -> None:
+        if not self.closed:
+            self._service.close_part(self)
 
     @override
     def tell(self, peer: PeerId) -> None:

@@ -13,6 +13,7 @@ from camcast.engine.repair.repair import Repair
 from camcast.engine.super_topic_table import SuperTopicTable
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import Finding
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import Topic
 
 RETRY_SECONDS: Final = 1.0  # chosen: a restarted gateway is found again within seconds
@@ -56,6 +57,8 @@ class LocalGroup:
     retry_seconds: float = RETRY_SECONDS
     retries: int = 0
     """How often the discovery could not answer; only the latest timer for a retry counts."""
+    tables_made: int = 0
+    """How many super-topic tables were made, those that were closed included."""
 
     @property
     def topic(self) -> Topic:
@@ -76,6 +79,17 @@ class LocalGroup:
     def joined(self) -> bool:
         """Whether the process is a member by now."""
         return self.context.membership.joined and not self.leaving
+
+    def tune(self, settings: CommunitySettings, now: float) -> None:
+        """Go by other settings from now on.
+
+        What is settled as a group is joined stays: its spread, and whether events are repaired.
+        """
+        before, self.context.tuning.settings = self.context.parameters, settings
+        self.batch_events_max = settings.batch_events_max if self.batched else 1
+        if settings.z != before.z:
+            for link in self.links:
+                link.fit(now)
 
     def copies_now(self) -> tuple[int, int]:
         """Return how many peers an event published now is sent to, and the live links."""

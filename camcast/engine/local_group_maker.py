@@ -29,7 +29,7 @@ from camcast.vocabulary.events import EventId, Missed
 from camcast.vocabulary.happenings import Happening
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import Tell
-from camcast.vocabulary.parameters import CommunitySettings
+from camcast.vocabulary.parameters import CommunitySettings, Tuning
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind
 
@@ -80,19 +80,8 @@ def make_local_group(
         ),
         settings.options or backend.options(),
     )
-    links = [
-        SuperTopicTable(
-            super_topic,
-            parameters,
-            process.outlet(Kind.LINKS, topic.group, serial, number),
-            liveness.part(Kind.LINKS, topic.group),
-            rng,
-            membership,
-            around.queries,
-            around.asked,
-        )
-        for number, super_topic in enumerate(super_topics)
-    ]
+    links: list[SuperTopicTable] = []
+    tuning = Tuning(parameters)
     events = GroupEventOutlet(process, topic, interest, around.signing)
     context = DisseminationContext(
         me=me,
@@ -101,7 +90,7 @@ def make_local_group(
         attributes=around.attributes,
         membership=membership,
         super_tables=links,
-        parameters=parameters,
+        tuning=tuning,
         events=events,
         outlet=process.outlet(Kind.PROTOCOL, topic.group, serial),
         groups=around.own_groups,
@@ -124,7 +113,7 @@ def make_local_group(
         repair = Repair(repairing, around.nonces, events.send_again, tell_missed)
         context = evolve(context, repair=repair)
     dissemination, traced = group.dissemination(context), process.recorder.trace is not None
-    return LocalGroup(
+    local_group = LocalGroup(
         context=context,
         dissemination=dissemination,
         links=links,
@@ -139,6 +128,31 @@ def make_local_group(
         streams=streams,
         repair=repair,
     )
+    for super_topic in super_topics:
+        add_table(process, around, local_group, super_topic)
+    return local_group
+
+
+def add_table(
+    process: ProcessContext, around: Surroundings, local_group: LocalGroup, super_topic: Topic
+) -> SuperTopicTable:
+    """Give a local group a table for one more super-topic; it is to be started."""
+    context, group = local_group.context, local_group.topic.group
+    number = local_group.tables_made
+    local_group.tables_made += 1
+    table = SuperTopicTable(
+        super_topic,
+        context.tuning,
+        process.outlet(Kind.LINKS, group, local_group.serial, number),
+        process.liveness.part(Kind.LINKS, group),
+        process.rng,
+        context.membership,
+        around.queries,
+        around.asked,
+        number,
+    )
+    local_group.links.append(table)
+    return table
 
 
 def _tell_missed(process: ProcessContext, group: GroupId, missed: Missed) -> None:

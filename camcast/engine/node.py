@@ -11,6 +11,8 @@ input                 goes to                         leaves in the outbox
 ====================  ==============================  ==============================================
 `join`                discovery, a new local group    sends, wakes; later ``joined`` happens
 `leave`               repair, membership, discovery   goodbyes; ``left`` happens
+`tune`                super-topic tables              questions to super-processes
+`link`, `unlink`      super-topic tables              a search; ``linked``, ``unlinked`` happen
 `publish`, `flush`    publisher, then intake          copies of the event; a delivery of its own
 `history`             repair                          questions; later deliveries of history
 `seek`                discovery                       sends; later findings, which `Node` takes
@@ -61,7 +63,7 @@ from camcast.engine.guard.signing import Signing
 from camcast.engine.intake import Intake
 from camcast.engine.liveness import LivenessService
 from camcast.engine.local_group import RETRY_SECONDS, LocalGroup
-from camcast.engine.local_group_maker import Surroundings, make_local_group
+from camcast.engine.local_group_maker import Surroundings, add_table, make_local_group
 from camcast.engine.open_guard import Guard
 from camcast.engine.process_context import ProcessContext
 from camcast.engine.publisher import Publisher
@@ -295,6 +297,40 @@ class Node:
                 interest.drop(topic)
         self._settle(now)
         self.recorder.record_control(now)
+
+    def tune(self, topic: Topic, settings: CommunitySettings, now: float) -> None:
+        """Go by other settings in a community that the process is in, without a leave or a join.
+
+        Raises `KeyError` without a local group.
+        """
+        self.outbox.now = now
+        self._homes[topic.group].tune(settings, now)
+        self._settle(now)
+
+    def link(self, topic: Topic, super_topic: Topic, now: float) -> None:
+        """Link a community that the process is in to one more super-topic (3.2.2, 3.6).
+
+        Raises `KeyError` without a local group, and `ValueError` for a protocol without links.
+        """
+        self.outbox.now = now
+        home = self._homes[topic.group]
+        if not self._settings.protocol.linked:
+            raise ValueError(f"the protocol {self._settings.protocol.name} links no communities")
+        table = add_table(self._process, self._around, home, super_topic)
+        if home not in self._joining:
+            table.start(now)
+        self._settle(now)
+
+    def unlink(self, topic: Topic, super_topic: Topic, now: float) -> None:
+        """Let events of a community no longer climb to a super-topic.
+
+        Raises `KeyError` without a local group.
+        """
+        self.outbox.now = now
+        links = self._homes[topic.group].links
+        for link in [one for one in links if one.super_topic == super_topic]:
+            links.remove(link)
+            link.close()
 
     def publish(
         self,
@@ -568,8 +604,9 @@ class Node:
             local_group.repair.wake(name, now)
         elif kind is Kind.LINKS:
             number, *rest = name
-            assert isinstance(number, int)
-            local_group.links[number].wake(tuple(rest), now)
+            for link in local_group.links:  # none has the number of one that was closed
+                if link.number == number:
+                    link.wake(tuple(rest), now)
         elif not local_group.joined and name == (local_group.retries,):
             # The node's own: nobody had answered.
             self.discovery.seek(local_group.topic, CONTACTS_WANTED, now)

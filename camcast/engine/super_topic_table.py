@@ -82,7 +82,7 @@ from camcast.vocabulary.happenings import HappeningKind
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message, read_topic
 from camcast.vocabulary.outbox import ControlOutlet
-from camcast.vocabulary.parameters import CommunitySettings
+from camcast.vocabulary.parameters import CommunitySettings, Tuning
 from camcast.vocabulary.topics import GroupId, Topic
 
 # chosen: a super-process that has not answered for so long has failed: six times the 95 %
@@ -128,18 +128,24 @@ class SuperTopicTable(Watcher):
     def __init__(
         self,
         super_topic: Topic,
-        parameters: CommunitySettings,
+        tuning: Tuning,
         outlet: ControlOutlet,
         liveness: Liveness,
         rng: Random,
         membership: Membership,
         process: KnownProcesses,
         asked: AskedLately,
+        number: int = 0,
     ) -> None:
-        """`membership` keeps the topic table; all tables of the process share one `asked`."""
+        """`membership` keeps the topic table; all tables of the process share one `asked`.
+
+        Timers of the table come back by its `number`, which no other table of the community has
+        had.
+        """
         self.super_topic = super_topic
+        self.number = number
         self._me = outlet.me
-        self._parameters = parameters
+        self._tuning = tuning
         self._outlet = outlet
         self._liveness = liveness
         self._liveness.report_to(self, inf, inf)
@@ -156,7 +162,7 @@ class SuperTopicTable(Watcher):
         """How many super-processes have failed, or left their topic, so far."""
         self._failed: dict[PeerId, float] = {}  # peer -> until when it counts as failed
         self._scope: list[Topic] = []
-        self._pause = parameters.search_seconds
+        self._pause = tuning.settings.search_seconds
         self._search_number = 0
         self._waited = 0.0  # the pause between the last two steps of the search
         self._nearest: tuple[Topic, list[Contact]] = (super_topic, [])
@@ -194,12 +200,33 @@ class SuperTopicTable(Watcher):
         """How many super-processes beside those in the table could be asked."""
         return len(self._cold)
 
+    @property
+    def _parameters(self) -> CommunitySettings:
+        return self._tuning.settings
+
     # -- inputs --------------------------------------------------------------------------
 
     def start(self, now: float) -> None:
         """Begin to search and to keep up the table."""
         self._start_search(now)
         self._outlet.wake(self._check_pause(), "check")
+
+    def fit(self, now: float) -> None:
+        """Fit the table to a z that has changed: shelve entries, or ask cold ones to come in."""
+        while len(self._table) > self._parameters.z:
+            level = min(entry.topic.level for entry in self._table.values())
+            farthest = [entry for entry in self._table.values() if entry.topic.level == level]
+            self._shelve(self._rng.choice(farthest), now, now)
+        self._renew_nearest()
+        self._warm(now)
+
+    def close(self) -> None:
+        """Let go of all super-processes: the community is no longer linked to the super-topic."""
+        linked, self._scope = bool(self._table), []
+        self._liveness.close()
+        self._table.clear()
+        if linked:
+            self._outlet.report("unlinked", self.super_topic)
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """Take a timer: a step of the search, a check, or the verdict on a check."""

@@ -1,10 +1,11 @@
-"""The control socket: a running process answers questions about itself, on this machine only.
+"""The control socket: a running process answers questions, on this machine only.
 
 It is a unix socket that its owner alone may use (mode 0600), and there is none unless it is asked
 for. A question is a line of JSON, ``{"ask": "status"}`` with its arguments, and so is the answer:
 ``{"answer": …}`` or ``{"error": "a sentence"}``. No question stops the process: there are bounds
 for the length of a line, the number of connections, the silence of a connection, and the time that
-an answer waits for its reader. Nothing can be changed through the socket.
+an answer waits for its reader. ``tune`` alone changes something: the parameters
+of a community.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from camcast.vocabulary.errors import CamcastError
 
 _log = logging.getLogger(__name__)
 
-QUESTION_BYTES_MAX: Final = 4096  # chosen: the id of an event, and some more
+QUESTION_BYTES_MAX: Final = 4096  # chosen: the id of an event, or parameters
 CONNECTIONS_MAX: Final = 16  # chosen: a person, a script and a monitor, several times over
 SILENT_SECONDS: Final = 10.0  # chosen: a command asks at once, but a person may type
 ANSWER_BYTES_MAX: Final = 1 << 26  # chosen: 64 MiB; 10,000 peers take 3 MB

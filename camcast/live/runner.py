@@ -138,6 +138,23 @@ class Runner:
         self._drain()
         return local_group
 
+    def tune(self, topic: Topic, settings: CommunitySettings) -> None:
+        """See `Node.tune`; what was published before leaves by the settings of before."""
+        self.flush()
+        self.node.tune(topic, settings, self._loop.time())
+        self._drain()
+
+    def link(self, topic: Topic, super_topic: Topic) -> None:
+        """See `Node.link`."""
+        self.node.link(topic, super_topic, self._loop.time())
+        self._drain()
+
+    def unlink(self, topic: Topic, super_topic: Topic) -> None:
+        """See `Node.unlink`; what was published before leaves first."""
+        self.flush()
+        self.node.unlink(topic, super_topic, self._loop.time())
+        self._drain()
+
     def leave(self, topic: Topic) -> None:
         """See `Node.leave`; what was published before leaves first."""
         self.flush()

@@ -35,6 +35,7 @@ from camcast.protocols.tree import Tree
 from camcast.vocabulary.batches import NOT_UPWARD, Batch
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import ROOT, Topic
 
 
@@ -43,17 +44,16 @@ class Upward:
 
     def __init__(self, context: DisseminationContext) -> None:
         self._context = context
-        self._ways = [
-            (table, (table.super_topic, *table.super_topic.ancestors()))
-            for table in context.super_tables
-        ]
-        self._size = 0.0  # the estimate of N_t that p_sel was computed for
+        self._ancestors: dict[Topic, tuple[Topic, ...]] = {}
+        """Each super-topic with its ancestors."""
+        self._settings: CommunitySettings | None = None  # that p_sel was computed from
+        self._size = 0.0  # the estimate of N_t that it was computed for
         self._p_sel = 0.0
 
     @property
     def leads_somewhere(self) -> bool:
         """Whether the community is linked to another, so that `climb` may do something."""
-        return bool(self._ways)
+        return bool(self._context.super_tables)
 
     def climb(self, batch: Batch, now: float) -> int:
         """Send a batch to super-processes; return to how many."""
@@ -62,11 +62,11 @@ class Upward:
         context, rng = self._context, self._context.rng
         alone = context.groups.alone
         sent = 0
-        for table, ancestors in self._ways:
+        for table in context.super_tables:
             topic, super_processes = table.nearest()
             if not alone:
                 nearest = topic if super_processes else ROOT
-                if self._hand_over(batch, ancestors, nearest, now):
+                if self._hand_over(batch, table.super_topic, nearest, now):
                     continue
             if not super_processes:
                 continue
@@ -84,13 +84,12 @@ class Upward:
     def accept_above(self, batch: Batch, now: float) -> None:
         """Accept a batch in this process's own super-communities; send it to no other process."""
         if not self._context.groups.alone and not batch.flags & NOT_UPWARD:
-            for table, ancestors in self._ways:
+            for table in self._context.super_tables:
                 topic, super_processes = table.nearest()
-                self._hand_over(batch, ancestors, topic if super_processes else ROOT, now)
+                nearest = topic if super_processes else ROOT
+                self._hand_over(batch, table.super_topic, nearest, now)
 
-    def _hand_over(
-        self, batch: Batch, ancestors: Sequence[Topic], nearest: Topic, now: float
-    ) -> bool:
+    def _hand_over(self, batch: Batch, super_topic: Topic, nearest: Topic, now: float) -> bool:
         """Accept a batch in the nearest super-community that this process is a member of.
 
         The batch is accepted surely, or with its own p_sel if it has one. False if that community
@@ -99,6 +98,9 @@ class Upward:
         nearer ones; those that this process publishes are accepted there at once, for its own
         subscribers shall not depend on the processes between.
         """
+        ancestors = self._ancestors.get(super_topic)
+        if ancestors is None:
+            ancestors = self._ancestors[super_topic] = (super_topic, *super_topic.ancestors())
         groups, p_sel = self._context.groups, batch.upward_probability
         own = batch.stream[:PEER_ID_BYTES] == self._context.me.peer
         for topic in ancestors:
@@ -113,9 +115,10 @@ class Upward:
 
     def _selection_probability(self) -> tuple[float, float]:
         """Return p_sel, and the N_t that it is for."""
-        size = self._context.membership.size()
-        if size != self._size:
-            self._size, self._p_sel = size, self._context.parameters.selection_probability(size)
+        size, settings = self._context.membership.size(), self._context.tuning.settings
+        if size != self._size or settings is not self._settings:
+            self._size, self._settings = size, settings
+            self._p_sel = settings.selection_probability(size)
         return self._p_sel, size
 
 
@@ -124,7 +127,8 @@ class Gossip(Dissemination):
 
     def __init__(self, context: DisseminationContext) -> None:
         self._context = context
-        self._size = 0.0  # the estimate of N that the fan-out was computed for
+        self._settings: CommunitySettings | None = None  # that the fan-out was computed from
+        self._size = 0.0  # the estimate of N that it was computed for
         self._fan_out = 0
 
     @override
@@ -148,9 +152,10 @@ class Gossip(Dissemination):
         return min(known, self._current_fan_out())
 
     def _current_fan_out(self) -> int:
-        size = self._context.membership.size()
-        if size != self._size:
-            self._size, self._fan_out = size, self._context.parameters.fan_out(size)
+        size, settings = self._context.membership.size(), self._context.tuning.settings
+        if size != self._size or settings is not self._settings:
+            self._size, self._settings = size, settings
+            self._fan_out = settings.fan_out(size)
         return self._fan_out
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from math import ceil, floor, log
 from numbers import Integral, Real
 from types import NoneType
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self, TypedDict
 
-from attrs import Attribute, asdict, evolve, field, frozen, validators
+from attrs import Attribute, asdict, define, evolve, field, fields_dict, frozen, validators
 
 from camcast.vocabulary.arguments import check_finite, check_type
 from camcast.vocabulary.batches import EVENTS_MAX
@@ -139,6 +139,32 @@ class Parameters:
         scarcity = 1.0 if self.p_sel is not None else max(1.0, self.g / max(size, 1.0))
         return min(1.0, self.a * scarcity / max(links, 1))
 
+    def with_changes(self, changes: Mapping[str, Any]) -> Self:
+        """Return these parameters with some of them changed, by name; the rest stays.
+
+        τ follows z while it is z - 1, as it is by default. Raises `TypeError` for a name that is no
+        parameter of the paper, and as `Parameters` for a value.
+        """
+        known = fields_dict(Parameters)
+        if unknown := [name for name in changes if name not in known]:
+            raise TypeError(f"there is no parameter {unknown[0]!r}; there is: {', '.join(known)}")
+        changed = dict(changes)
+        if "z" in changes and "tau" not in changes and self.tau == self.z - 1:
+            changed["tau"] = Parameters(z=changes["z"]).tau
+        return evolve(self, **changed)
+
+
+class ParameterChanges(TypedDict, total=False):
+    """Some of the fields of `Parameters`, by name."""
+
+    c: float
+    g: float
+    a: float
+    z: int
+    tau: int
+    p_sel: float | None
+    as_printed: bool
+
 
 @frozen(kw_only=True, field_transformer=_typed)
 class CommunitySettings(Parameters):
@@ -213,6 +239,17 @@ class CommunitySettings(Parameters):
         if isinstance(parameters, CommunitySettings):
             return parameters
         return evolve(self, **asdict(parameters))
+
+
+@define(eq=False)
+class Tuning:
+    """The settings of one community of a process, which may change while the process is in it.
+
+    All parts of the community share the object, and read `settings` each time they need them. A
+    part that keeps what it has computed from settings compares them by identity.
+    """
+
+    settings: CommunitySettings
 
 
 def settings_of(parameters: Parameters) -> CommunitySettings:

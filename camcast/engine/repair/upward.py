@@ -31,8 +31,9 @@ from collections.abc import Sequence
 from math import ceil, inf
 from typing import Final
 
-from attrs import define
+from attrs import define, field
 
+from camcast.doors.dissemination import SuperTable
 from camcast.engine.known_streams import KnownRanges
 from camcast.engine.repair.told import (
     CLIMBING_SECONDS,
@@ -67,6 +68,8 @@ class _Above:
     """The topic of their community: that which is nearest."""
     failures: int = 0
     """How many had failed by then."""
+    unheard: dict[int, Unheard] = field(factory=dict)
+    """The pages to be told again, by the number that a `Heard` gives."""
 
     def follow(self, topic: Topic, above: Sequence[Contact], failures: int) -> dict[PeerId, None]:
         """Return `told` for the super-processes of now.
@@ -93,17 +96,14 @@ class Upward:
     def __init__(self, context: RepairContext, haves: Haves) -> None:
         self._context = context
         self._haves = haves
-        tables = context.community.super_tables
-        self._above = [_Above() for _ in tables]
-        self._unheard: list[dict[int, Unheard]] = [{} for _ in tables]
-        """For each super-topic table, the pages to be told again, by the number that a `Heard`
-        gives."""
+        self._above: dict[SuperTable, _Above] = {}
+        """The state of each super-topic table that there is, or was at the last news."""
         self._climbing: dict[StreamId, None] = {}  # what came in here, and is untold above
 
     @property
     def waits(self) -> bool:
         """Whether something is to be told until a super-process has heard it."""
-        return any(self._unheard)
+        return any(state.unheard for state in self._above.values())
 
     def add_brought(self, stream: StreamId, history: float) -> None:
         """Add a stream of which this process has brought something into the community.
@@ -124,10 +124,10 @@ class Upward:
 
     def on_heard(self, peer: PeerId, number: int) -> None:
         """Forget the page of this number, which a super-process has received."""
-        for unheard in self._unheard:
-            page = unheard.get(number)
+        for state in self._above.values():
+            page = state.unheard.get(number)
             if page is not None and page.peer == peer:
-                del unheard[number]
+                del state.unheard[number]
 
     def tell_elder(self, source: Contact, elder: Contact, now: float) -> bool:
         """Tell an older member above, to which `source` refers, what may have been lost there.
@@ -158,8 +158,11 @@ class Upward:
         community = self._context.community
         parameters = community.parameters
         size, brought = community.membership.size(), self._context.changes.brought
-        tables = zip(community.super_tables, self._above, self._unheard, strict=True)
-        for table, state, unheard in tables:
+        self._above = {
+            table: self._above.get(table) or _Above() for table in community.super_tables
+        }
+        for table, state in self._above.items():
+            unheard = state.unheard
             topic, above = table.nearest()
             told_all = state.follow(topic, above, table.failures)
             if not above or community.groups.membership(topic) is not None:

@@ -376,15 +376,20 @@ async def test_starting_and_closing_wait_for_one_another() -> None:
 
 
 @live
-async def test_a_process_that_could_not_join_may_try_again_in_the_same_words() -> None:
+async def test_a_process_that_could_not_join_may_try_again_in_the_same_words_or_others() -> None:
     same: dict[str, Any] = {"parameters": Parameters(c=3.0), "super_topics": [".b"]}
     async with CommunityManager(gateways=[free_address()]) as manager:
         for _ in range(2):
             with pytest.raises(NotReady):
                 await manager.join(".a", timeout=0.01, retry=True, **same)
-        for other in ({"parameters": Parameters()}, {"super_topics": [".c"]}):
+        other: dict[str, Any] = {"parameters": Parameters(), "super_topics": [".c"]}
+        joining = asyncio.create_task(manager.join(".a", retry=True, **other))
+        await asyncio.sleep(0)
+        for name, value in same.items():
             with pytest.raises(CommunityError, match=r"\.a exists already, with other "):
-                manager.community(".a", **other)
+                manager.community(".a", **{name: value})
+        joining.cancel()
+        await asyncio.wait([joining])
 
 
 @live

@@ -39,7 +39,7 @@ from camcast.testing.world import World
 from camcast.vocabulary import messages, wire
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message
-from camcast.vocabulary.parameters import CommunitySettings
+from camcast.vocabulary.parameters import CommunitySettings, Tuning
 from camcast.vocabulary.topics import ROOT, GroupId, Topic
 from camcast.vocabulary.wire import Kind
 from tests.event_frames import batch_of, frame_of
@@ -89,10 +89,11 @@ class Bench(LoneProcess):
         super().__init__(ME, DECODER)
         self.now = 0.0
         self.parameters = CommunitySettings(**{"refresh_probability": 0.0, **parameters})
+        self.tuning = Tuning(self.parameters)
         self.liveness = self.answered_liveness(ABCD.group)
         self.links = SuperTopicTable(
             super_topic,
-            self.parameters,
+            self.tuning,
             self.outlet(Kind.LINKS, ABCD.group),
             self.liveness.part(Kind.LINKS, ABCD.group),
             Random(1),

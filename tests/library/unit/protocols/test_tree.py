@@ -38,7 +38,7 @@ from camcast.testing.lone_process import LoneProcess, contact
 from camcast.vocabulary.batches import Batch, make_batch
 from camcast.vocabulary.events import EventId, StreamId, stream_id
 from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.parameters import CommunitySettings, Parameters
+from camcast.vocabulary.parameters import CommunitySettings, Parameters, Tuning
 from camcast.vocabulary.peers import PeerTable
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import REPAIRED, Kind
@@ -104,7 +104,7 @@ class Stand(LoneProcess):
             attributes=EventAttributes(),
             membership=cast(Membership, self.membership),
             super_tables=[],
-            parameters=CommunitySettings(c=2, spread="tree"),
+            tuning=Tuning(CommunitySettings(c=2, spread="tree")),
             events=cast(Any, self),
             outlet=self.outlet(Kind.PROTOCOL, A.group),
             groups=cast(Any, self),

@@ -21,8 +21,9 @@ from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.introductions import Introduction
 from camcast.vocabulary.messages import Arrival, Message, encode
 from camcast.vocabulary.outbox import Finding, Token
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.refusal import TAKEN
-from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.wire import FRAME_HEADER, Kind, control_head, encode_control
 from membership.scamp.messages import Welcome
 
@@ -93,6 +94,9 @@ INPUTS: Final[dict[str, Callable[[Node, float], object]]] = {
     "join": lambda node, now: node.join(AB, now),
     "leave": lambda node, now: node.leave(A, now),
     "publish": lambda node, now: node.publish(A, b"event", now),
+    "tune": lambda node, now: node.tune(A, CommunitySettings(z=5), now),
+    "link": lambda node, now: node.link(A, Topic.parse(".r"), now),
+    "unlink": lambda node, now: node.unlink(A, ROOT, now),
     "flush": lambda node, now: node.flush(now),
     "history": history,
     "receive": lambda node, now: node.receive(said(Kind.LINKS, AB, Ping(A.name)), now, ADA.peer),

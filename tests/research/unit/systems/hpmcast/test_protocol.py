@@ -26,7 +26,7 @@ from camcast.testing.lone_process import LoneProcess, contact
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import Contact
-from camcast.vocabulary.parameters import CommunitySettings
+from camcast.vocabulary.parameters import CommunitySettings, Tuning
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.wire import Kind
 from tests.event_frames import batch_of
@@ -78,7 +78,7 @@ class Engine(LoneProcess):
             attributes=EventAttributes(),
             membership=cast(Membership, self.views),
             super_tables=[],
-            parameters=CommunitySettings(),
+            tuning=Tuning(CommunitySettings()),
             events=cast(Any, self),
             groups=cast(Any, self),
             outlet=self.outlet(Kind.PROTOCOL, ROOT.group),
