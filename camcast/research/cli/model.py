@@ -115,7 +115,8 @@ def _alternatives(chosen: Setting, clusters: int | None) -> list[dict[str, Any]]
     supers = [*sizes[1:], sizes[-1]]  # the root's is not looked at
     z = [float(community.links(int(n))) for community, n in zip(communities, supers, strict=True)]
     p_a = [community.p_a(int(n)) for community, n in zip(communities, supers, strict=True)]
-    p_succ = chosen.success * (1 - chosen.crash)
+    # Of upward copies, by community (4.3.1).
+    p_succ = [chosen.arrival_up(at) * (1 - chosen.stillborn) for at in range(len(communities))]
     pit = reliability.climb_probability(sizes, p_sel, p_a, z, p_succ)
     n = sum(sizes)
     if clusters is not None and clusters > n:

@@ -29,6 +29,7 @@ from camcast.research.systems.camcast.setting import Setting
 from camcast.research.systems.setting_base import SettingError
 from camcast.virtual.climate import Climate, Constant
 from camcast.virtual.network import Process, VirtualNetwork, address_of
+from camcast.virtual.weather import Cut, Obstacle
 from camcast.vocabulary.identity import Contact, new_peer_id
 from camcast.vocabulary.outbox import Deliver, Finding
 from camcast.vocabulary.parameters import settings_of
@@ -76,9 +77,11 @@ class DealtNetwork:
     """A setting's processes, started, with their tables dealt; nothing is published yet."""
 
     def __init__(self, setting: Setting, dice: Random) -> None:
+        said = [(one.success, one.success_up) for one in setting.communities]
+        weak = any(one != (None, None) for one in said)
         self.network = VirtualNetwork(
             dice.getrandbits(63),
-            Climate(latency=Constant(_ROUND_SECONDS), loss=1 - setting.arrival),
+            Climate(latency=Constant(_ROUND_SECONDS), loss=0.0 if weak else 1 - setting.arrival),
         )
         self.topics = [Topic((f"c{index}",)) for index in range(len(setting.communities))]
         self._setting, self._dice = setting, dice
@@ -88,6 +91,8 @@ class DealtNetwork:
         everybody = [
             Contact(new_peer_id(dice.randbytes), address_of(n)) for n in range(setting.processes)
         ]
+        if weak:
+            self.network.weather.cuts += self._weak_links()
         self._members = [everybody[begin:end] for begin, end in pairwise(self._first)]
         """Everybody, dead or alive, by community."""
         backend = dealt_tables(dict(zip(self.topics, sizes, strict=True)))
@@ -95,6 +100,19 @@ class DealtNetwork:
         """By community, the living by their index within it."""
         for index in range(len(sizes)):
             self._deal(index)
+
+    def _weak_links(self) -> list[Obstacle]:
+        """Return the losses of each community's copies, within it and upward (000, 4.3.1)."""
+        setting, numbers = self._setting, [range(*pair) for pair in pairwise(self._first)]
+        found: list[Obstacle] = []
+        for at, community in enumerate(setting.communities):
+            within, up = setting.arrival_within(at), setting.arrival_up(at)
+            found.append(Cut(numbers[at], numbers[at], loss=1 - within))
+            found += (
+                Cut(numbers[at], numbers[above], one_way=True, loss=1 - up)
+                for above in dict.fromkeys(community.supers)
+            )
+        return found
 
     def _start(self, index: int, backend: Backend) -> dict[int, Process]:
         """Start who is alive of a community, the publisher among them."""

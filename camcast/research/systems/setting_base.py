@@ -64,7 +64,11 @@ class Weather:
     @property
     def arrival(self) -> float:
         """The probability that a copy to a process that is not stillborn takes effect."""
-        return self.success * (1 - self.crash) if self.weak else self.success
+        return self.effect(self.success)
+
+    def effect(self, success: float) -> float:
+        """Return the probability of `arrival` for copies that arrive with another `success`."""
+        return success * (1 - self.crash) if self.weak else success
 
     @property
     def stillborn(self) -> float:

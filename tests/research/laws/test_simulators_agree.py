@@ -30,7 +30,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from camcast.research.population.outcome import Outcome
@@ -334,17 +334,19 @@ def twin(setting: Setting, runs: int, seed: int) -> Outcome:
                 one = communities[at]
                 rounds[at] = round_number
                 messages[at] += len(tables[at][process])
-                copies += [(at, target) for target in tables[at][process]]
+                copies += [(at, at, target) for target in tables[at][process]]
                 for above in one.supers:
                     size = communities[above].size
                     table = rng.sample(range(size), one.links(size))
                     if rng.random() < one.p_sel:
-                        up = [(above, to) for to in table if rng.random() < link_of(one, size)]
+                        p_a = link_of(one, size)
+                        up = [(at, above, to) for to in table if rng.random() < p_a]
                         upward[at] += len(up)
                         copies += up
             senders = []
-            for copy in copies:
-                lost = rng.random() >= setting.success
+            for origin, *receiver in copies:
+                copy = (receiver[0], receiver[1])
+                lost = rng.random() >= success_of(setting, origin, copy[0])
                 crashed = setting.weak and rng.random() < setting.crash
                 if not (lost or crashed or copy in dead or copy in has):
                     has.add(copy)
@@ -354,6 +356,13 @@ def twin(setting: Setting, runs: int, seed: int) -> Outcome:
         received = [sum(place == at for place, _ in has) for at in where]
         counts.append([alive, received, rounds, messages, upward])
     return Outcome(tuple(one.size for one in communities), *np.array(counts).transpose(1, 0, 2))
+
+
+def success_of(setting: Setting, origin: int, at: int) -> float:
+    """Return p_succ of a copy from a process of one community to one of another (4.3.1)."""
+    of = setting.communities[origin]
+    said = (of.success,) if at == origin else (of.success_up, of.success)
+    return next((one for one in said if one is not None), setting.success)
 
 
 def copies_of(one: Community) -> int:
@@ -380,6 +389,18 @@ def diamond(c: float) -> tuple[Community, ...]:
     )
 
 
+def weakly_linked(
+    communities: Sequence[Community],
+    within: Sequence[float | None],
+    upward: Sequence[float | None],
+) -> tuple[Community, ...]:
+    """Return communities whose copies arrive with probabilities of their own."""
+    return tuple(
+        evolve(one, success=inside, success_up=up)
+        for one, inside, up in zip(communities, within, upward, strict=True)
+    )
+
+
 PRINTED = Parameters(**PRESETS["paper"], c=2, g=5, a=1, z=3)
 SETTINGS = {
     "as printed": Setting(communities=chain([40, 4, 3, 2, 1], PRINTED), success=0.85),
@@ -389,6 +410,11 @@ SETTINGS = {
     "weak": Setting(communities=chain([60, 30, 10]), success=0.85, crash=0.3, weak=True),
     "few copies": Setting(communities=chain([40, 20, 5], Parameters(c=-2)), success=0.9),
     "diamond": Setting(communities=diamond(0.0), success=0.8, crash=0.2),
+    "weak links": Setting(
+        communities=weakly_linked(chain([40, 25, 8]), (0.9, 0.6, None), (0.4, None, None)),
+        success=0.8,
+        crash=0.2,
+    ),
     "large tables": Setting(
         communities=chain([20, 20], Parameters(c=-1, g=20, a=12, z=15)), success=0.7
     ),

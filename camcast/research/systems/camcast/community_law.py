@@ -30,6 +30,8 @@ class Climb:
     p_a: float
     links: int
     """How many entries a link's super-topic table has."""
+    arrival: float
+    """The probability that a copy to a process that is not stillborn takes effect."""
 
 
 @frozen(eq=False)

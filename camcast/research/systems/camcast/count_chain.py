@@ -91,7 +91,7 @@ class _Run:
 
     def counts(self) -> list[list[int]]:
         """Return alive, received, rounds, messages and upward messages, by community."""
-        communities, arrival = self._setting.communities, self._setting.arrival
+        communities = self._setting.communities
         number = len(communities)
         unreached = list(self._alive)
         rounds, messages, upward_messages = [0] * number, [0] * number, [0] * number
@@ -107,9 +107,11 @@ class _Run:
                 rounds[at] = round_number
                 messages[at] += senders[at] * community.fan_out
                 groups = [(senders[at], community.fan_out)]
+                arrival = self._setting.arrival_within(at)
                 new = _reached(self._rng, unreached[at], community.size - 1, groups, arrival)
                 unreached[at] -= new
                 successors[at] += new
+                arrival = self._setting.arrival_up(at)
                 for above in community.supers:
                     groups = self._links(at, above, senders[at])
                     upward_messages[at] += sum(links * copies for links, copies in groups)

@@ -57,7 +57,8 @@ def last_rounds(setting: Setting, arrivals: Sequence[float]) -> list[float | Non
             alive = max(1.0, community.size * (1 - setting.stillborn))
             weights, seeds, hit = _entries(setting, index, timelines, arrivals)
             seeds = np.minimum(seeds, alive)
-        fronts, quiet = _gossip_rounds(community, setting, alive, seeds, hit)
+        arrival = setting.arrival_within(index)
+        fronts, quiet = _gossip_rounds(community, arrival, alive, seeds, hit)
         timelines[index] = _Timeline(weights, fronts)
         # the round of entry, and each later round with the probability that somebody sends in it
         mean = np.arange(1, len(weights) + 1) + (1 - quiet).sum(axis=1)
@@ -82,12 +83,13 @@ def _entries(
         if index not in below.supers:
             continue
         links, p_a = below.links(community.size), below.p_a(community.size)
-        success = below.p_sel * (1 - (1 - p_a * setting.arrival * living) ** links)
+        arrival = setting.arrival_up(child)
+        success = below.p_sel * (1 - (1 - p_a * arrival * living) ** links)
         climbed = 1 - timeline.silence(log1p(-min(success, 1 - 1e-15)))
         climbed = np.pad(climbed, (0, rounds - len(climbed)), mode="edge")
         silence *= 1 - arrivals[child] * climbed
         front = np.pad(timeline.front, (0, rounds - timeline.fronts.shape[1]))
-        copies += arrivals[child] * front * below.p_sel * p_a * links * setting.arrival
+        copies += arrivals[child] * front * below.p_sel * p_a * links * arrival
     entered = -np.diff(silence, prepend=1.0)
     # the receiver of a copy sends in the round after the copy was sent
     weights = np.concatenate([[0.0], entered / max(float(entered.sum()), 1e-300)])
@@ -97,10 +99,10 @@ def _entries(
 
 
 def _gossip_rounds(
-    community: Community, setting: Setting, alive: float, seeds: Values, hit: Values
+    community: Community, arrival: float, alive: float, seeds: Values, hit: Values
 ) -> tuple[Values, Values]:
     """Return the expected senders and P(nobody sends), by round of entry (rows) and round."""
-    reached = community.fan_out * setting.arrival / max(community.size - 1, 1)
+    reached = community.fan_out * arrival / max(community.size - 1, 1)
     log_p = log1p(-min(reached, 1 - 1e-15))
     log_unhit = np.log1p(-np.minimum(hit, 1 - 1e-15))
     entry = np.arange(len(seeds))

@@ -10,7 +10,7 @@ who has the event in the end.
 
 *The climb.* Each of the M members that have the event is a link with probability p_sel. A link
 draws L entries, sends to each with probability p_a, and a copy takes effect with probability
-`arrival` if its receiver is alive. D living members of the super-community have the event at
+`arrival_up` if its receiver is alive. D living members of the super-community have the event at
 first.
 
 *The spread.* The number of members that have the event in the end comes from the exact chain in a
@@ -49,7 +49,7 @@ from camcast.research.systems.camcast.large_community import (
     silence,
 )
 from camcast.research.systems.camcast.last_rounds import last_rounds
-from camcast.research.systems.camcast.setting import Community, Setting
+from camcast.research.systems.camcast.setting import Setting
 from camcast.research.systems.camcast.small_community import (
     alive_at_most,
     alive_exactly,
@@ -137,7 +137,7 @@ def predict_outcomes(setting: Setting) -> list[Outcome]:
         for above in dict.fromkeys(community.supers):
             below[above].append(index)
     size, fan_out = communities[0].size, communities[0].fan_out
-    first = _published(size, fan_out, setting.arrival, setting.stillborn)
+    first = _published(size, fan_out, setting.arrival_within(0), setting.stillborn)
     outcomes = [first]
     # pattern of communities that have the event -> its probability; see "Several paths"
     joint: dict[tuple[int, ...], float] = {(0,): first.arrival, (): 1 - first.arrival}
@@ -152,6 +152,7 @@ def predict_outcomes(setting: Setting) -> list[Outcome]:
                 communities[child].p_sel,
                 communities[child].p_a(communities[index].size),
                 communities[child].links(communities[index].size),
+                setting.arrival_up(child),
             )
             for child in below[index]
             if outcomes[child].arrival > 0
@@ -162,9 +163,7 @@ def predict_outcomes(setting: Setting) -> list[Outcome]:
         for pattern, weight in merged.items():
             entry = tuple(child for child in pattern if child in climbs)
             if entry and entry not in givens:
-                givens[entry] = _entered(
-                    communities[index], setting, [climbs[child] for child in entry]
-                )
+                givens[entry] = _entered(setting, index, [climbs[child] for child in entry])
             weights[entry] = weights.get(entry, 0.0) + weight
             reached = weight * givens[entry].arrival if entry else 0.0
             following[(*pattern, index)] = reached
@@ -210,22 +209,23 @@ def _published(size: int, fan_out: int, arrival: float, stillborn: float) -> Out
     return _combine([(1.0, given)])
 
 
-def _entered(community: Community, setting: Setting, climbs: Sequence[Climb]) -> Given:
+def _entered(setting: Setting, index: int, climbs: Sequence[Climb]) -> Given:
     """Return the outcome in a community if the event climbs from those of `climbs` only."""
-    size, fan_out, arrival = community.size, community.fan_out, setting.arrival
+    community, arrival = setting.communities[index], setting.arrival_within(index)
+    size, fan_out = community.size, community.fan_out
     if alive_at_most(size, setting.stillborn) <= EXACT_SIZE:
         alive, chances = alive_exactly(size, setting.stillborn)
         law = np.zeros((len(alive), int(alive[-1]) + 1))
         law[np.arange(len(alive)), alive] = 1.0
         for climb in climbs:
-            law = enter_exactly(law, climb, size, arrival)
+            law = enter_exactly(law, climb, size)
         return spread_exactly(law, alive, chances, size, fan_out, arrival)
     living, chances = alive_roughly(size, setting.stillborn)
     eta = extinction(living, size, fan_out, arrival)
     nobody, lost, missed = np.ones_like(living), np.ones_like(living), 1.0
     for climb in climbs:
-        p_copy = climb.p_a * arrival * living / size
+        p_copy = climb.p_a * climb.arrival * living / size
         nobody = nobody * silence(climb, p_copy)
         lost = lost * silence(climb, p_copy * (1 - eta))
-        missed *= passed_over(climb, climb.p_a * arrival * climb.links / size)
+        missed *= passed_over(climb, climb.p_a * climb.arrival * climb.links / size)
     return in_the_mean(living, chances, size, fan_out, arrival, 1 - nobody, lost, 1 - missed)

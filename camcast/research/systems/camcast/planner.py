@@ -269,7 +269,7 @@ class _Search:
         if halvings is None:
             return surest
         members = size * (1 - self.setting.stillborn)
-        arrival = self.setting.arrival * (1 - self.setting.stillborn)
+        arrival = self.setting.arrival_up(index) * (1 - self.setting.stillborn)
         if members * arrival == 0:
             return surest
         needed = -expm1(-halvings * log(2) / members)  # of each member: 1 - 2^(-t/M)

@@ -76,7 +76,7 @@ for _bit in range(_WORD):
 
 
 class _Plan(NamedTuple):
-    """A setting as arrays: by community, and `above`, `links` and `p_a` by super-topic table."""
+    """A setting as arrays: by community, and `above` to `arrival` by super-topic table."""
 
     sizes: _Words
     first_word: _Words
@@ -90,7 +90,7 @@ class _Plan(NamedTuple):
     above: _Words
     links: _Words
     p_a: NDArray[np.float64]
-    arrival: float
+    arrival: NDArray[np.float64]
     stillborn: float
 
 
@@ -138,6 +138,7 @@ def simulate(setting: Setting, runs: int, seed: int, first_run: int = 0) -> Outc
 def _plan(setting: Setting) -> _Plan:
     communities = setting.communities
     tables = [(below, above) for below in communities for above in below.supers]
+    numbered = list(enumerate(communities))
     words = (-(-community.size // _WORD) for community in communities)
     supers = (len(community.supers) for community in communities)
     table_sizes = [(below, communities[above].size) for below, above in tables]
@@ -146,13 +147,13 @@ def _plan(setting: Setting) -> _Plan:
         sizes=_words(community.size for community in communities),
         first_word=_words(accumulate(words, initial=0)),
         fan_out=_words(community.fan_out for community in communities),
-        arrivals=_floats(_arrivals(one, setting.arrival, most) for one in communities),
+        arrivals=_floats(_arrivals(one, setting.arrival_within(at), most) for at, one in numbered),
         p_sel=_floats(community.p_sel for community in communities),
         first_table=_words(accumulate(supers, initial=0)),
         above=_words(above for _, above in tables),
         links=_words(below.links(size) for below, size in table_sizes),
         p_a=_floats(below.p_a(size) for below, size in table_sizes),
-        arrival=float(setting.arrival),
+        arrival=_floats(setting.arrival_up(at) for at, one in numbered for _ in one.supers),
         stillborn=float(setting.stillborn),
     )
 
@@ -307,7 +308,7 @@ def _spread(plan: _Plan, scratch: _Scratch, state: State, counts: NDArray[np.int
                         if chance >= plan.p_sel[at]:
                             continue
                         sent, arriving, state = _copies(
-                            state, plan.links[table], plan.p_a[table], plan.arrival
+                            state, plan.links[table], plan.p_a[table], plan.arrival[table]
                         )
                         counts[at, _UPWARD] += sent
                         above, end = plan.above[table], waiting + arriving

@@ -3,7 +3,8 @@
 One event is published in the first community, by a process that is alive. Tables are static,
 uniform and independent: a topic table of min(N-1, ceil(ln N + c)) processes, a super-topic table of
 min(z, N_super). Crashed processes in them are not replaced. Every copy arrives with probability
-`success`.
+`success`, which a community may have for itself, and for its upward copies apart ("weakly
+interconnected communities", 4.3.1).
 
 Crashes are *stillborn* (each process is dead from the beginning with probability `crash`,
 Figures 13 to 16) or *weak* (each copy meets its receiver crashed with that probability, while
@@ -17,10 +18,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from attrs import field, frozen
+from attrs import field, frozen, validators
 
 from camcast.doors.options import build_options
 from camcast.research.systems.setting_base import SettingError, Weather
+from camcast.vocabulary.arguments import PROBABILITY
 from camcast.vocabulary.parameters import Parameters
 
 if TYPE_CHECKING:
@@ -31,11 +33,18 @@ SIZE_MAX: Final = 10**15  # chosen: counts of messages stay exact in 64 bits
 
 @frozen(kw_only=True)
 class Community:
-    """A community of `size` processes; `supers` are the indices of its super-communities."""
+    """A community of `size` processes; `supers` are the indices of its super-communities.
+
+    Raises `SettingError` for a size out of range, and `ValueError` for no probability.
+    """
 
     size: int
     supers: tuple[int, ...] = ()
     parameters: Parameters = field(factory=Parameters)
+    success: float | None = field(default=None, validator=validators.optional(PROBABILITY))
+    """Probability that a copy within the community arrives; None: that of the setting."""
+    success_up: float | None = field(default=None, validator=validators.optional(PROBABILITY))
+    """Probability that a copy to a super-community arrives, p_succ of 4.3.1; None: `success`."""
 
     def __attrs_post_init__(self) -> None:
         if not 1 <= self.size <= SIZE_MAX:
@@ -91,6 +100,16 @@ class Setting(Weather):
         """How many processes there are in all communities."""
         return sum(community.size for community in self.communities)
 
+    def arrival_within(self, index: int) -> float:
+        """Return `arrival` of the copies that a community's processes send to each other."""
+        own = self.communities[index].success
+        return self.arrival if own is None else self.effect(own)
+
+    def arrival_up(self, index: int) -> float:
+        """Return `arrival` of the copies that a community sends to its super-communities."""
+        own = self.communities[index].success_up
+        return self.arrival_within(index) if own is None else self.effect(own)
+
     @classmethod
     def of(cls, protocol: Protocol, chain: Setting, given: Mapping[str, object]) -> Setting:
         """Return the chain itself, which describes CAMCAST; it has no options (`Group.of`)."""
@@ -105,6 +124,8 @@ class Setting(Weather):
                 size=community["size"],
                 supers=tuple(community["supers"]),
                 parameters=Parameters(**community["parameters"]),
+                success=community.get("success"),
+                success_up=community.get("success_up"),
             )
             for community in plain["communities"]
         )

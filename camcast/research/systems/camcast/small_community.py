@@ -41,12 +41,12 @@ def alive_exactly(size: int, stillborn: float) -> tuple[NDArray[np.int64], Value
     return alive, weights[alive] / weights[alive].sum()
 
 
-def enter_exactly(law: Values, climb: Climb, size: int, arrival: float) -> Values:
+def enter_exactly(law: Values, climb: Climb, size: int) -> Values:
     """Let the links of a community below send their copies.
 
     Each row of `law`, and of the result, is a law of the members that do not have the event.
     """
-    step = sending(size, climb.links, climb.p_a * arrival, law.shape[1])
+    step = sending(size, climb.links, climb.p_a * climb.arrival, law.shape[1])
     number = _links(climb)
     bundle = ceil((len(number) - 1) / _LINKS_MAX)
     if bundle > 1:
