@@ -70,7 +70,16 @@ def _comparing(terms: Iterable[Term]) -> int:
 
 
 def _by_topic(topics: Iterable[Topic]) -> Interest:
-    """Return the interest in topics, cut to as many levels as keep it small enough."""
+    """Return the interest in topics, weakened until it is small enough to travel."""
+    return Interest([Term(topic) for topic in covering_topics(topics)])
+
+
+def covering_topics(topics: Iterable[Topic]) -> list[Topic]:
+    """Return topics that include all of these, within `TERMS_MAX` and `BYTES_MAX`, in order.
+
+    Topics that another one includes are left out. If too many are left, all are cut to as many
+    levels as make them few enough, so that the answer includes every topic that was given.
+    """
     kept: dict[_Path, None] = {}
     depth = LEVELS_MAX
     paths = dict.fromkeys(topic.levels for topic in topics)
@@ -82,7 +91,7 @@ def _by_topic(topics: Iterable[Topic]) -> Interest:
             kept = dict.fromkeys(cut)
     while _too_large(cut := _cut(kept, depth)):
         depth -= 1
-    return Interest([Term(Topic(path)) for path in cut])
+    return [Topic(path) for path in cut]
 
 
 def _cut(paths: Iterable[_Path], depth: int) -> Sequence[_Path]:

@@ -81,9 +81,9 @@ def herald(**changed: Any) -> Herald:
 
 
 WRONG = [
-    ("percolation", Subscriptions(("no topic",))),
-    ("percolation", Subscriptions((".a..b",) * 2000)),
-    ("percolation", Subscriptions((".a" * 500,))),
+    ("percolation", Subscriptions(("no topic",), linked=True, asks=True)),
+    ("percolation", Subscriptions((".a..b",) * 2000, linked=True, asks=True)),
+    ("percolation", Subscriptions((".a" * 500,), linked=False, asks=True)),
     ("hpmcast", herald(share=float("nan"))),
     ("hpmcast", herald(share=-1.0)),
     ("hpmcast", herald(share=1e308)),

@@ -5,37 +5,45 @@ neighbour whose subscriptions match the event, and to every other neighbour with
 never back, once an event, and for at most `ttl` hops. An event percolates through the overlay,
 and more easily where subscribers are.
 
-Readings: the overlay is the membership's. The neighbours of a process are the peers in its table
-and, if the membership knows them, the peers that have the process in theirs: links have two ends
-then, as in the paper. A process sends all its subscriptions to each new neighbour, to every
-neighbour when they change (Algorithm 1 sends each change by itself, which a lost message would
-undo), and again every `ticks_of_a_refresh`.
+Readings: the overlay is made from the membership's neighbours. Its links have two ends, as in the
+paper, also where the tables of the membership are one-way; see
+`camcast.research.systems.percolation.links`. A process sends all its subscriptions over each new
+link, over every link when they change (Algorithm 1 sends each change by itself, which a lost
+message would undo), over a link whose other end has not told its own yet, and again every
+`ticks_of_a_refresh`. Very many subscriptions are told as topics that include them
+(`camcast.interests.bounded`), so that a bound on messages costs parasites and no event.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import partial
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from attrs import field, frozen, validators
 from typing_extensions import override
 
 from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
 from camcast.doors.protocol import Group, Protocol
+from camcast.interests.bounded import TERMS_MAX, covering_topics
+from camcast.research.systems.percolation.links import Links
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message, read_topic
 from camcast.vocabulary.topics import ROOT, Topic
-
-CACHE_MAX: Final = 1024  # chosen: neighbours whose subscriptions are known; views are far smaller
-TOPICS_MAX: Final = 256  # chosen: subscriptions of one neighbour that are believed
+from camcast.vocabulary.wire import MalformedError
 
 
 class Subscriptions(Message, tag=1, frozen=True):
-    """These are all my subscriptions (Algorithm 1, lines 4 and 10)."""
+    """All subscriptions of the sender (Algorithm 1, lines 4 and 10)."""
 
     topics: tuple[str, ...]
+    """At most `TERMS_MAX` topics, which include all topics that the sender subscribes to. None if
+    the sender leaves."""
+    linked: bool
+    """Whether the sender has opened a link to the receiver; if not, it answers or closes one."""
+    asks: bool
+    """Whether the sender does not know what the receiver subscribes to."""
 
 
 class _Percolation(Dissemination):
@@ -46,47 +54,67 @@ class _Percolation(Dissemination):
     def __init__(self, options: Percolation, context: DisseminationContext) -> None:
         self._options = options
         self._context = context
-        self._cache: dict[PeerId, tuple[Topic, ...]] = {}
-        self._told: dict[PeerId, None] = {}  # neighbours that have this process's subscriptions
-        self._last_told: tuple[str, ...] = ()  # the subscriptions that they have
+        self._links = Links(options.ticks_of_a_refresh)
+        self._subscribed: tuple[Topic, ...] = ()
+        self._topics: tuple[str, ...] = ()
+        """What neighbours are told of the topics subscribed to."""
         self._ticks = 0
 
     # -- Algorithm 1 -----------------------------------------------------------------------
 
     @override
     def start(self, now: float) -> None:
-        self._tell()
+        self._tick()
 
     @override
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
-        """Tell neighbours this process's subscriptions, if they do not have them."""
-        self._tell()
+        """Follow the membership, and tell neighbours what they do not know."""
+        self._tick()
+
+    @override
+    def leave(self, now: float) -> None:
+        """Close all links."""
+        neighbours = [link.contact for link in self._links.all()]
+        self._context.outlet.send(neighbours, Subscriptions((), linked=False, asks=False))
 
     @override
     def receive(self, source: Contact, message: Subscriptions, now: float) -> None:
-        """Note a neighbour's subscriptions (lines 15 to 20)."""
-        if source.peer in self._cache or len(self._cache) < CACHE_MAX:
-            topics = message.topics[:TOPICS_MAX]
-            self._cache[source.peer] = tuple(read_topic(name) for name in topics)
+        """Note a neighbour's subscriptions (lines 15 to 20), and answer it if it asks."""
+        if len(message.topics) > TERMS_MAX:
+            raise MalformedError(f"{len(message.topics)} subscriptions; {TERMS_MAX} are announced")
+        if not message.topics:
+            self._links.remove(source.peer)
+            return
+        topics = tuple(read_topic(name) for name in message.topics)
+        link = self._links.on_subscriptions(source, topics, message.linked, self._ticks)
+        if message.asks:
+            linked = link is not None and link.opened
+            self._announce([source], linked=linked, asks=False)
+            if link is not None:
+                link.announced = self._topics, linked
 
-    def _tell(self) -> None:
-        options = self._options
-        subscribed = tuple(topic.name for topic in self._context.interest.topics)
+    def _tick(self) -> None:
+        options, links = self._options, self._links
         self._ticks += 1
-        if subscribed != self._last_told or self._ticks % options.ticks_of_a_refresh == 0:
-            self._last_told = subscribed
-            self._told.clear()
-        neighbours = self._neighbours()
-        new = [contact for peer, contact in neighbours.items() if peer not in self._told]
-        self._told = dict.fromkeys(neighbours)
-        self._cache = {peer: its for peer, its in self._cache.items() if peer in neighbours}
-        self._context.outlet.send(new, Subscriptions(subscribed))
-        self._context.outlet.wake(options.tick_seconds, "tell")
+        subscribed = tuple(self._context.interest.topics)
+        if subscribed != self._subscribed:
+            self._subscribed = subscribed
+            self._topics = tuple(topic.name for topic in covering_topics(subscribed))
+        closed = links.follow(self._context.membership.neighbours(), self._ticks)
+        self._announce(closed, linked=False, asks=False)
+        refresh = self._ticks % options.ticks_of_a_refresh == 0
+        ends: dict[tuple[bool, bool], list[Contact]] = {}
+        for link in links.all():
+            asks, announcement = link.topics is None, (self._topics, link.opened)
+            if refresh or asks or link.announced != announcement:
+                link.announced = announcement
+                ends.setdefault((link.opened, asks), []).append(link.contact)
+        for (linked, asks), contacts in ends.items():
+            self._announce(contacts, linked=linked, asks=asks)
+        self._context.outlet.wake(options.tick_seconds, "tick")
 
-    def _neighbours(self) -> dict[PeerId, Contact]:
-        membership = self._context.membership
-        known = [*membership.peers(), *(membership.in_view() or ())]
-        return {contact.peer: contact for contact in known}
+    def _announce(self, contacts: Sequence[Contact], *, linked: bool, asks: bool) -> None:
+        self._context.outlet.send(contacts, Subscriptions(self._topics, linked, asks))
 
     # -- Algorithm 2 -----------------------------------------------------------------------
 
@@ -96,11 +124,11 @@ class _Percolation(Dissemination):
             return Sent()
         context, gamma = self._context, self._options.gamma
         chosen = [
-            contact
-            for peer, contact in self._neighbours().items()
-            if peer != source
+            link.contact
+            for link in self._links.all()
+            if link.contact.peer != source
             and (
-                any(topic.includes(batch.topic) for topic in self._cache.get(peer, ()))
+                any(topic.includes(batch.topic) for topic in link.topics or ())
                 or context.rng.random() < gamma
             )
         ]
@@ -121,9 +149,10 @@ class Percolation(Protocol):
     ttl: int = field(default=32, validator=validators.ge(1))
     """chosen: several times the diameter of a random graph of a million processes"""
     tick_seconds: float = field(default=0.5, validator=validators.gt(0))
-    """How soon a new neighbour is told. chosen: half a heartbeat of SCAMP"""
+    """How often the neighbours of the membership are read. chosen: half a heartbeat of SCAMP"""
     ticks_of_a_refresh: int = field(default=20, validator=validators.ge(1))
-    """chosen: ten seconds bound how long a lost message is missed"""
+    """How often all neighbours are told, and how long a link outlasts its entry in the membership's
+    table. chosen: ten seconds bound how long a lost message is missed"""
 
     @override
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:

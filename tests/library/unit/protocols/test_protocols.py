@@ -9,14 +9,11 @@ import pytest
 
 from camcast.doors.plugs import find_protocol, membership_for
 from camcast.engine.node import Node
+from camcast.interests.bounded import TERMS_MAX
 from camcast.research.systems.baselines.hierarchical import Hierarchical, cluster_of
 from camcast.research.systems.baselines.multicast import Multicast
-from camcast.research.systems.percolation.protocol import (
-    CACHE_MAX,
-    TOPICS_MAX,
-    Percolation,
-    Subscriptions,
-)
+from camcast.research.systems.percolation.links import LINKS_MAX, Link
+from camcast.research.systems.percolation.protocol import Percolation, Subscriptions
 from camcast.research.systems.rfpbcast.protocol import BUFFERED_MAX
 from camcast.testing.world import World
 from camcast.vocabulary import messages, wire
@@ -35,9 +32,16 @@ def stranger(number: int) -> PeerId:
     return PeerId(number.to_bytes(16, "big"))
 
 
-def subscriptions(source: PeerId, *topics: str, address: str = "tcp://10.9.9.9:1") -> bytes:
+def subscriptions(
+    source: PeerId,
+    *topics: str,
+    address: str = "tcp://10.9.9.9:1",
+    linked: bool = True,
+    asks: bool = False,
+) -> bytes:
     head = wire.control_head(Kind.PROTOCOL, ROOT.group, source, address)
-    return FRAME_HEADER + wire.encode_control(head, messages.encode(Subscriptions(topics)))
+    message = Subscriptions(topics, linked=linked, asks=asks)
+    return FRAME_HEADER + wire.encode_control(head, messages.encode(message))
 
 
 def event(number: int, topic: Topic = A, hops: int = 1) -> bytes:
@@ -51,11 +55,17 @@ def protocol_wakes(node: Node) -> list[Wake]:
 # -- percolation: who subscribes to what (003, Algorithm 1) --------------------------------------
 
 
+def links(node: Node) -> dict[PeerId, Link]:
+    """Return the links of a process, by the other end."""
+    [local_group] = node.local_groups
+    found = local_group.dissemination._links  # type: ignore[attr-defined]  # what is tested
+    return {link.contact.peer: link for link in found.all()}
+
+
 def cached(group: World, at: int, of: int) -> tuple[Topic, ...] | None:
     """Return what a process of the fleet believes that another subscribes to."""
-    [local_group] = group.nodes[at].local_groups
-    cache: dict[PeerId, tuple[Topic, ...]] = local_group.dissemination._cache  # type: ignore[attr-defined]  # the cache is what is tested
-    return cache.get(group.nodes[of].me.peer)
+    link = links(group.nodes[at]).get(group.nodes[of].me.peer)
+    return link.topics if link else None
 
 
 def pair(**options: object) -> World:
@@ -73,7 +83,7 @@ def test_a_change_is_told_within_a_tick() -> None:
     changing = group.nodes[1]
     group.do(changing, lambda node, now: node.join(A, now))
     group.run(0.6)
-    assert cached(group, 0, of=1) == (X, A)
+    assert cached(group, 0, of=1) == (A, X)
     group.leave(changing, X)
     group.run(0.6)
     assert cached(group, 0, of=1) == (A,)
@@ -84,7 +94,7 @@ def test_a_change_is_told_within_a_tick() -> None:
 def test_a_lost_message_is_made_good_by_the_next_refresh() -> None:
     """Ticks of 0.5 s, and all is told again every 8th: a change that is lost is known 4 s later
     at most, and never without a refresh."""
-    for ticks, known in ((8, (X, A)), (10**6, (X,))):
+    for ticks, known in ((8, (A, X)), (10**6, (X,))):
         group = pair(tick_seconds=0.5, ticks_of_a_refresh=ticks)
         group.cut(lambda source, target: False)
         group.do(group.nodes[1], lambda node, now: node.join(A, now))
@@ -102,17 +112,57 @@ def test_who_is_a_neighbour_no_more_is_forgotten() -> None:
     assert cached(group, 0, of=1) is None
 
 
-def test_a_cache_holds_so_many_strangers_and_so_many_topics() -> None:
-    """What is full keeps whom it knows, and goes on to hear of them."""
+def test_many_subscriptions_are_announced_as_topics_that_include_them() -> None:
+    """300 topics of two levels: their super-topic is announced, and no event of any is missed."""
+    topics = [Topic.parse(f".t.n{number:03}") for number in range(300)]
+    world = World(protocol="percolation", protocol_options={"gamma": 0.0}, topics=topics)
+    many = world.join(*topics, gap=1)
+    one = world.join(X, gap=5)
+    assert links(one)[many.me.peer].topics == (Topic.parse(".t"),)
+    for topic in (topics[5], topics[290]):
+        world.do(one, lambda node, now, topic=topic: node.join(topic, now))  # type: ignore[misc]  # mypy does not infer it
+        world.publish(one, topic)
+    assert world.delivered_to(many) == Counter([(topics[5], b"!"), (topics[290], b"!")])
+
+
+def test_more_subscriptions_than_are_announced_are_malformed() -> None:
+    group = pair()
+    node, _ = group.nodes
+    for number, counted in ((TERMS_MAX, 0), (TERMS_MAX + 1, 1)):
+        node.receive(subscriptions(stranger(5), *(f".t{n}" for n in range(number))), group.now)
+        assert node.counters.malformed == counted
+    topics = links(node)[stranger(5)].topics
+    assert topics is not None
+    assert len(topics) == TERMS_MAX
+
+
+def test_links_beyond_the_bound_have_one_end_and_their_question_is_answered() -> None:
+    """The process that opens the link too many learns what this one subscribes to."""
     group = pair(tick_seconds=10**6)
-    [node, _] = group.nodes
-    [local_group] = node.local_groups
-    cache = local_group.dissemination._cache  # type: ignore[attr-defined]  # is what is tested
-    for number in range(CACHE_MAX + 10):
+    node, _ = group.nodes
+    for number in range(LINKS_MAX + 10):
         node.receive(subscriptions(stranger(number), ".a"), group.now)
-    node.receive(subscriptions(stranger(5), *(f".t{n}" for n in range(1000))), group.now)
-    assert len(cache) == CACHE_MAX
-    assert len(cache[stranger(5)]) == TOPICS_MAX
+    assert len(links(node)) == LINKS_MAX
+    node.receive(subscriptions(stranger(5), ".b"), group.now)
+    assert links(node)[stranger(5)].topics == (Topic.parse(".b"),)
+    node.outbox.sends.clear()
+    node.receive(subscriptions(stranger(LINKS_MAX + 5), ".a", asks=True), group.now)
+    [answer] = node.outbox.sends
+    assert [contact.peer for contact in answer.contacts] == [stranger(LINKS_MAX + 5)]
+
+
+def test_a_link_that_another_process_opens_lasts_until_it_is_closed_or_not_confirmed() -> None:
+    """A tick of 0.5 s, confirmed every 4 ticks: three times as long is waited for the next."""
+    group = pair(tick_seconds=0.5, ticks_of_a_refresh=4)
+    node, _ = group.nodes
+    node.receive(subscriptions(stranger(5), ".a"), group.now)
+    group.run(5.9)
+    assert links(node)[stranger(5)].topics == (A,)
+    group.run(1.0)
+    assert stranger(5) not in links(node)
+    node.receive(subscriptions(stranger(5), ".a"), group.now)
+    node.receive(subscriptions(stranger(5), ".a", linked=False), group.now)
+    assert stranger(5) not in links(node)
 
 
 def test_a_wrong_topic_leaves_what_was_known() -> None:
