@@ -41,6 +41,7 @@ from camcast.research.systems.percolation.graph_population import (
     simulate_network,
 )
 from camcast.research.systems.percolation.graphs import Graph, Overlay, Poisson, PowerLaw
+from camcast.research.systems.percolation.link_use import link_use
 
 SIGMA: Final = "\N{GREEK SMALL LETTER SIGMA}"
 GAMMA: Final = "\N{GREEK SMALL LETTER GAMMA}"
@@ -80,6 +81,7 @@ _STRAIGHT: Final = -0.95  # chosen: the correlation of logarithms that are "almo
 _COUNTED: Final = 5  # chosen: nodes of a degree from which on their number is not mere chance
 _MISSES_MAX: Final = 3  # of 24 intervals of 95 %, more than three miss in one case of 30
 _FEW: Final = 0.1  # chosen: duplicates a receiver, as "limiting the possibility"
+_LINK_EVENTS: Final = 5  # chosen: of a network; the share of its links hardly varies by event
 _STEPS: Final = 150  # chosen: of a curve of Figures 1 and 2, from 0 up to its transition
 _RECEIVERS_MAX: Final = 20.0  # chosen: where a curve of Figures 1 and 2 ends; the bend is seen
 _SUBSCRIBERS: Final = f"{SIGMA}, share of subscribers"
@@ -564,6 +566,45 @@ def _copies(results: Found, setting: Setting) -> float:
     return (corpus.interval("duplicates").mean or 0.0) / receivers
 
 
+def _link_shares(given: Given) -> JSON:
+    """Return the share of the links that carry an event in both directions, by network."""
+    overlay = tuple(given["overlay"])
+    gossip = Gossip(sigma=given["sigma"], gamma=given["gamma"])
+    shares = []
+    for network in range(given["runs"]):
+        graph = _graph(overlay, given["seed"], network)
+        found = link_use(graph, gossip, given["events"], given["seed"], network)
+        used = sum(use.used for use in found)
+        shares.append(sum(use.twice for use in found) / used if used else 0.0)
+    return shares
+
+
+def _twice_on_a_link(results: Found) -> Shown:
+    shares, listed = [], []
+    for setting in (
+        Setting(power_law(1.0), *ALMOST_ALL),
+        Setting(poisson(), 0.5, HELD),
+        Setting(power_law(1.0), HELD, HELD),
+    ):
+        given = attrs.asdict(setting) | {"overlay": list(setting.overlay)}
+        events = min(results.plan.events, _LINK_EVENTS)
+        found = np.array(results.of("links", **given, events=events))
+        share = mean_interval(found, 0.0, 1.0)
+        shares.append(share)
+        listed.append(
+            f"{share.mean or 0.0:.0%} ({overlay_name(setting.overlay)}, {SIGMA} ="
+            f" {setting.sigma:g}, {GAMMA} = {setting.gamma:g})"
+        )
+    yield _statement(
+        "VI, links",
+        "Hence, no duplicate transmissions occur on a link.",
+        [not share.mean for share in shares],
+        "A node does not send an event back to the neighbour that it came from, but two neighbours"
+        " that have it by other ways send it to each other. Of the links that carry an event,"
+        f" {'; '.join(listed)} carry it in both directions.",
+    )
+
+
 def _within(number: float, interval: Interval) -> bool:
     low, high = interval.low, interval.high
     return low is not None and high is not None and low <= number <= high
@@ -603,9 +644,12 @@ _SETTINGS: Final = (
 
 _PARTS: Final[Parts] = (
     ((), (drawings("003", _DRAWINGS), _modelled, _below, _above, _figure_6)),
-    ((), (_size, _almost_all, _duplicates)),
+    ((), (_size, _almost_all, _duplicates, _twice_on_a_link)),
 )
-KINDS: Final[Kinds] = {"corpus": Kind(_corpus, _nothing, turn=lambda cell: cell["overlay"])}
+KINDS: Final[Kinds] = {
+    "corpus": Kind(_corpus, _nothing, turn=lambda cell: cell["overlay"]),
+    "links": Kind(_link_shares, lambda cell: [0.0] * cell["runs"], lambda cell: cell["overlay"]),
+}
 
 
 def compute(cell: Given) -> JSON:

@@ -130,5 +130,6 @@ def test_the_command_and_what_the_paper_concludes(tmp_path: Path) -> None:
         **dict.fromkeys(("Figure 1", "Figure 2", "Figure 3", "Figure 6"), "consistent"),
         "V-B2": "agrees",
         "VI": "in part",
+        "VI, links": "differs",
     }
     assert {item: verdicts[item] for item in expected} == expected
