@@ -11,14 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 
-from attrs import Factory, field, frozen
+from attrs import field, frozen
 
-from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.hierarchy import Hierarchy, HierarchyError
 from camcast.vocabulary.topics import Topic
-
-
-class SuperTopicError(CamcastError, ValueError):
-    """Super-topics cannot be as they are declared; the message names what is wrong."""
 
 
 @frozen(kw_only=True)
@@ -30,48 +26,30 @@ class DeclaredTopic:
 
     def __attrs_post_init__(self) -> None:
         if not self.below:
-            raise SuperTopicError("below is empty; name at least one super-topic, or leave it out")
+            raise HierarchyError("below is empty; name at least one super-topic, or leave it out")
         if twice := next((one for one in self.below if self.below.count(one) > 1), None):
-            raise SuperTopicError(f"below names {twice} twice")
+            raise HierarchyError(f"below names {twice} twice")
 
 
 @frozen
 class SuperTopics:
-    """The relation of topics to their super-topics. Raises `SuperTopicError` for a circle."""
+    """The relation of topics to their super-topics. Raises `HierarchyError` for a circle."""
 
-    declared: Mapping[Topic, Sequence[Topic]] = Factory(dict)
+    declared: Mapping[Topic, Sequence[Topic]] = field(factory=dict)
     """The super-topics of each topic that does not go by its name."""
-    _levels: dict[str, tuple[Topic, ...]] = field(factory=dict, init=False, eq=False, repr=False)
-    _names: dict[str, tuple[str, ...]] = field(factory=dict, init=False, eq=False, repr=False)
+    _hierarchy: Hierarchy = field(init=False, factory=Hierarchy, eq=False, repr=False)
+    _names: dict[str, tuple[str, ...]] = field(init=False, factory=dict, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        for topic in self.declared:
-            for above in self.of(topic):
-                if topic in self.levels(above):
-                    raise SuperTopicError(
-                        f"{topic} is below {above}, which is below {topic}; a topic cannot be its"
-                        " own super-topic"
-                    )
+        self._hierarchy.declare(self.declared)
 
     def of(self, topic: Topic) -> tuple[Topic, ...]:
         """Return the super-topics of a topic, none for the root."""
-        above = self.declared.get(topic)
-        if above is not None:
-            return tuple(above)
-        return () if topic.super_topic is None else (topic.super_topic,)
+        return self._hierarchy.super_topics(topic)
 
     def levels(self, topic: Topic) -> tuple[Topic, ...]:
         """Return all topics that include a topic: itself, then those above, the nearest first."""
-        levels = self._levels.get(topic.name)
-        if levels is None:
-            found = dict.fromkeys([topic])
-            nearest = [topic]
-            while nearest:
-                above = dict.fromkeys(one for below in nearest for one in self.of(below))
-                nearest = [one for one in above if one not in found]
-                found.update(above)
-            levels = self._levels[topic.name] = tuple(found)
-        return levels
+        return (topic, *self._hierarchy.ancestors(topic))
 
     def names_above(self, topic: str) -> tuple[str, ...]:
         """Return `levels` of a topic by names."""

@@ -17,8 +17,9 @@ from camcast.observe.trace import SCHEMA_VERSION
 from camcast.observe.trace_reading import RunEntryError, check_entries
 from camcast.research.pipeline.measured import Seed
 from camcast.research.runs.run_folder import SCENARIO_FILE
-from camcast.research.scenarios.super_topics import SuperTopicError, SuperTopics
+from camcast.research.scenarios.super_topics import SuperTopics
 from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.hierarchy import HierarchyError
 from camcast.vocabulary.topics import Topic, TopicError
 
 FORMS: Final = ("jsonl", "parquet")
@@ -183,7 +184,7 @@ def _super_topics(scenario: _Scenario, file: Path) -> SuperTopics:
                 for name, topic in scenario.topics.items()
             }
         )
-    except (TopicError, SuperTopicError) as error:
+    except (TopicError, HierarchyError) as error:
         raise ScenarioFileError(f"{file} does not say what was run: {error}") from None
 
 

@@ -75,7 +75,11 @@ def test_a_process_in_several_communities_joins_and_publishes_in_each(tmp_path: 
         ('below = [".l", ".r"]', 'below = ".l"', ':10: topics.".x".below: takes an array'),
         ('below = [".l", ".r"]', 'above = ".l"', ':10: topics.".x".above: unknown key; known are'),
         ('[".l", ".r"]', '[".l", ".l"]', ':10: topics.".x".below: below names .l twice'),
-        ('[".l", ".r"]', '[".x.y"]', ':9: topics.".x": .x is below .x.y, which is below .x'),
+        (
+            '[".l", ".r"]',
+            '[".x.y"]',
+            ':9: topics.".x": .x would be its own super-topic by way of .x.y',
+        ),
         ('topic = ".x"', 'topic = ".y"', "the workload publishes on .y, which has no community"),
     ],
 )

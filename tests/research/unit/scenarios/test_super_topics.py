@@ -7,7 +7,8 @@ from random import Random
 
 import pytest
 
-from camcast.research.scenarios.super_topics import SuperTopicError, SuperTopics
+from camcast.research.scenarios.super_topics import SuperTopics
+from camcast.vocabulary.hierarchy import HierarchyError
 from camcast.vocabulary.topics import ROOT, Topic
 
 TOPICS = [Topic.parse(f".t{number}") for number in range(8)]
@@ -49,5 +50,5 @@ def test_without_a_declaration_the_name_says_it() -> None:
 
 def test_nothing_is_below_itself() -> None:
     one, two, three = TOPICS[:3]
-    with pytest.raises(SuperTopicError, match="cannot be its own super-topic"):
+    with pytest.raises(HierarchyError, match="would be its own super-topic"):
         SuperTopics({one: [two], two: [three], three: [one]})
