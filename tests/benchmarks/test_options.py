@@ -53,6 +53,7 @@ def test_without_a_choice_scamp_is_measured_and_both_discoveries_are() -> None:
     assert not {"hybrid", "dht"} & named
 
 
+@pytest.mark.slow  # 4 s; without a choice is looked at in every run
 def test_the_contracts_run_for_the_chosen_backends_and_their_discoveries() -> None:
     every, some = collected(CONTRACTS), collected(CONTRACTS, "--membership=hybrid,dht")
     gone = set(every) - set(some)

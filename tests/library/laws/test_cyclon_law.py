@@ -50,6 +50,7 @@ def twin(seed: int) -> Graph:
     return {str(me): {str(peer) for peer, _ in view} for me, view in enumerate(views)}
 
 
+@pytest.mark.slow  # 4 s; newcomers and survivors of crashes are looked at in every run
 def test_views_are_full_and_in_degrees_as_narrow_as_the_twins(
     early_and_late: tuple[Graph, Graph],
 ) -> None:

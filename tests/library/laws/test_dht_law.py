@@ -62,7 +62,12 @@ def settled_tables(size: int, c: float) -> Graph:
 
 
 @pytest.mark.parametrize(
-    ("size", "c"), [(30, 0.0), pytest.param(50, 2.0, marks=pytest.mark.slow), (LARGE, 5.0)]
+    ("size", "c"),
+    [
+        pytest.param(30, 0.0, marks=pytest.mark.slow),
+        pytest.param(50, 2.0, marks=pytest.mark.slow),
+        (LARGE, 5.0),
+    ],
 )
 def test_tables_have_ln_n_plus_c_entries(size: int, c: float, large: Graph) -> None:
     """5.2.3: "those have all the same size of ln Nt + ct", rounded up; all of them, exactly."""
@@ -130,6 +135,7 @@ def test_crashes_are_noticed_and_tables_filled_again(share: float) -> None:
     assert min(len(entries) for entries in graph_of(world).values()) >= wanted - 1
 
 
+@pytest.mark.slow  # 8 s; crashes above show that refreshes come
 def test_refreshes_follow_the_rate_of_change() -> None:
     """5.2.3: "at a time interval that is correlated to the subscription change frequency":
     counted as the table entries learned in half a minute, calm against one join a second."""
@@ -152,6 +158,7 @@ def test_refreshes_follow_the_rate_of_change() -> None:
     assert busy > 2 * calm
 
 
+@pytest.mark.slow  # 4 s; the contract has loss, too
 def test_with_loss_nobody_is_lost_for_long() -> None:
     """At 10 % loss each way a check fails falsely once in 28: tables stay at nine tenths."""
     world = DhtWorld(7, loss=0.1)

@@ -166,6 +166,7 @@ def test_all_are_reached_with_the_papers_probability() -> None:
         assert chain == pytest.approx(exp(-exp(-(fan_out - log(1000)))), abs=0.01)
 
 
+@pytest.mark.slow  # 3 s; the chain itself is held to above
 def test_scamp_tables_deviate_little() -> None:
     """SCAMP's tables are not uniform (note 2: "can at best be approximated"): at N = 100 and
     fan-out 5 the share reached is within one point of the chain's, at 99.9 %."""
@@ -252,6 +253,7 @@ def missed(*, sponsors: bool) -> int:
     return 600 * 50 - len(net.delivered)
 
 
+@pytest.mark.slow  # 5 s; the virtual scenarios are held to it at p_sel = 1
 def test_sponsors_see_to_it_that_nobody_is_missed() -> None:
     """Without them some 14 of these 30,000 deliveries are missed: none at all is one in 10^6."""
     assert missed(sponsors=False) > 0

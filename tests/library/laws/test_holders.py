@@ -41,7 +41,7 @@ def assert_held(world: World, seconds: int) -> None:
 @pytest.mark.parametrize(
     ("membership", "c"),
     [
-        ("scamp", 0),
+        pytest.param("scamp", 0, marks=pytest.mark.slow),
         pytest.param("hybrid", 0, marks=pytest.mark.slow),
         ("dht", 0),
         pytest.param("dht", 2, marks=pytest.mark.slow),

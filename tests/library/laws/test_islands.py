@@ -100,6 +100,7 @@ def test_two_islands_of_a_partition(each: int, apart: float) -> None:
     world.assert_one()
 
 
+@pytest.mark.slow  # 7 s; islands that join are looked at in every run
 def test_a_calm_community_probes_without_changing_its_tables() -> None:
     """Who has met stays: the tables of 20 change at refreshes alone, not with every probe.
 

@@ -172,6 +172,7 @@ def sent_in(scenario: VirtualScenario) -> tuple[VirtualOutcome, list[tuple[float
     return outcome, [(when - start, repairs, size) for when, repairs, size in sent]
 
 
+@pytest.mark.slow  # 5 s; the silence of three levels is looked at in every run
 def test_repair_costs_little_where_nothing_is_missing_and_nothing_in_silence() -> None:
     """200 events/s of 256 B, 50 processes: 5 % of the bytes at most, measured 0.1 %; ten
     seconds after the last event, no message at all."""

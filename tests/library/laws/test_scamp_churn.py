@@ -100,6 +100,7 @@ def crash(net: World, nodes: list[Node], share: float, seed: int) -> list[Node]:
 # -- departures --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow  # 3 s; leaving one by one is looked at in every run
 @also_with_loss
 def test_half_of_the_members_leave_politely(loss: float) -> None:
     """Half leave within 2 s: no arc to a leaver once silence has told of the last of them.
@@ -185,6 +186,7 @@ def test_crash(share: float, loss: float) -> None:
         assert_lawful(survivors)
 
 
+@pytest.mark.slow  # 3 s; tests of suspicion have loss, too
 def test_loss_alone_causes_no_epidemic_of_false_verdicts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -335,6 +337,7 @@ def test_size_estimate_of_fifty_is_exact(loss: float) -> None:
     assert_estimates(nodes)
 
 
+@pytest.mark.slow  # 7 s; that of fifty is looked at in every run
 @pytest.mark.parametrize("seed", [11])
 def test_size_estimate_of_two_hundred(seed: int) -> None:
     net = World(seed)

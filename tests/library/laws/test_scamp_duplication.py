@@ -20,7 +20,7 @@ C = ScampOptions().c
     ("size", "duplication"),
     [
         (20, 0.1),
-        (40, 0.3),
+        pytest.param(40, 0.3, marks=pytest.mark.slow),
         pytest.param(200, 0.1, marks=pytest.mark.slow),
         pytest.param(200, 0.3, marks=pytest.mark.slow),
     ],

@@ -77,6 +77,7 @@ def grow_plainly(seed: int, size: int, c: int) -> list[Node]:
     return nodes
 
 
+@pytest.mark.slow  # 3 s; the twin's recursion is looked at in every run
 @pytest.mark.parametrize("c", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_the_join_process_is_the_twins(c: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Mean view, and the spreads of out- and in-degrees, over 6 runs of the engine and 200 of
@@ -123,7 +124,7 @@ def test_the_recursion_tends_to_the_law() -> None:
 
 @pytest.mark.parametrize(
     ("c", "contacts"),
-    [(1, 1), (2, 3), *(pytest.param(*one, marks=pytest.mark.slow) for one in ((1, 3), (2, 1)))],
+    [(1, 1), *(pytest.param(*one, marks=pytest.mark.slow) for one in ((1, 3), (2, 1), (2, 3)))],
 )
 def test_fifty(c: int, contacts: int) -> None:
     """Through one gateway (indirection must keep it from becoming a hub) and through three.
@@ -144,6 +145,7 @@ def test_fifty(c: int, contacts: int) -> None:
         assert stdev(in_degrees(graph)) < bare
 
 
+@pytest.mark.slow  # 4 s; fifty are looked at in every run
 @pytest.mark.parametrize("c", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_two_hundred_through_one_gateway(c: int) -> None:
     net = World(3)
@@ -161,6 +163,7 @@ def test_both_ends_know_every_arc() -> None:
         assert all(address in held[neighbour] for neighbour in view)
 
 
+@pytest.mark.slow  # 3 s; fifty at an even pace are looked at in every run
 @pytest.mark.parametrize("seed", [1])
 def test_a_burst_of_joins_settles_to_the_law(seed: int) -> None:
     """Whatever the order: a hundred join within a second, through one gateway."""

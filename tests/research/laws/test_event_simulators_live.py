@@ -24,6 +24,7 @@ def means(spread: Outcome) -> dict[str, float]:
     return {name: interval["mean"] for name, interval in spread.as_json().items()}
 
 
+@pytest.mark.slow  # 3 s; Figure 6 is held to by its twin in every run
 @pytest.mark.parametrize(
     ("n", "n_1", "loss", "crash", "fan_out", "fleets", "events"),
     [
@@ -44,6 +45,7 @@ def test_hpmcast_is_that_of_nodes_in_step(
         assert near(values, simulated[name], 0.0), name
 
 
+@pytest.mark.slow  # 5 s; the static overlay is looked at in every run
 @pytest.mark.parametrize(
     ("n", "n_1", "gamma", "loss", "crash", "fleets", "events"),
     [

@@ -240,6 +240,7 @@ def reception(outcome: VirtualOutcome) -> float:
     return summary.deliveries / (summary.deliveries + summary.lost)
 
 
+@pytest.mark.slow  # 5 s; parasites by topic are looked at in every run
 def test_constraints_of_a_scenario_are_told_and_what_does_not_meet_them_is_a_parasite(
     tmp_path: Path,
 ) -> None:

@@ -303,6 +303,7 @@ def out_of_step(size: int, fan_out: int, rounds: int, rng: Random) -> int:
     return len(ages)
 
 
+@pytest.mark.slow  # 2 s; in step it is looked at in every run
 def test_rfpbcast_out_of_step_is_its_twin_and_reaches_fewer() -> None:
     """n = 40, T by Equation 5. A first copy may now have come a long way round quickly, is older
     then than a round's would be, and is gossiped less often: the shipped code's mean is that of a
@@ -320,6 +321,7 @@ def test_rfpbcast_out_of_step_is_its_twin_and_reaches_fewer() -> None:
     assert np.mean(twins) < mean - Z_999 * sqrt(variance / len(twins))
 
 
+@pytest.mark.slow  # 3 s; rfpbcast's chain is looked at in every run
 def test_pmcast_is_the_exact_chain() -> None:
     """n = 24, of whom 12 are interested; T by Equation 9, and only the interested get copies.
     Mean reached at 99.9 %."""

@@ -323,6 +323,7 @@ def test_4_6_2_hierarchical_latency_is_not_that_of_two_levels_in_turn() -> None:
     assert simulate(few, 200, 1).rounds.mean() > turn + 2
 
 
+@pytest.mark.slow  # 2 s of simulation
 def test_4_6_2_a_broadcast_is_slower_for_a_huge_system_only() -> None:
     """4.6.2: "The latency is O(R_Nmax) for all algorithms except for the gossip-based broadcast
     which has a latency of O(R_n)". By Equation 12, three communities of 100 take as long as a

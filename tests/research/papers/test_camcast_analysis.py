@@ -35,6 +35,7 @@ def product_of(c1: float, x: int, pit: float, climbs: int) -> float:
 # -- 4.3 messages -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow  # 5 s; the simulators' counts of copies are looked at in every run
 def test_4_3_1_every_process_sends_ln_n_plus_c() -> None:
     """4.3.1: "upper bound by: N·(ln N + c), as each process sends ln N + c events"."""
     expected = 1000 * (log(1000) + 5)

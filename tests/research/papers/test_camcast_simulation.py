@@ -112,6 +112,7 @@ def test_figure_13_messages_are_of_the_order_n_ln_n() -> None:
         assert 1 - 1e-3 < runs.messages.mean() / bound < 1 + 1 / (log(size) + 5)
 
 
+@pytest.mark.slow  # 2 s of simulation
 def test_figure_13_the_dead_send_nothing() -> None:
     """Figure 13: fewer events are sent, the more processes have failed, in every community."""
     for at in (G, D, A):

@@ -75,6 +75,7 @@ def test_2_1_2_the_rounds_of_equation_4_nearly_complete_the_infection() -> None:
     assert (found.delivered_by_round[:, T + 4] == n).mean() > 0.9
 
 
+@pytest.mark.slow  # 2 s of simulation
 def test_3_4_more_rounds_are_necessary_for_a_smaller_audience() -> None:
     """3.4: "the number of rounds necessary to infect all interested participants increases as the
     number of these interested participants decreases"."""
@@ -360,6 +361,7 @@ def test_6_2_equation_28_the_depth_does_not_change_broadcast_rounds() -> None:
         assert shortened_rounds(arity, depth, 3, 2) == pytest.approx(whole, abs=1e-9)
 
 
+@pytest.mark.slow  # 2 s of simulation
 def test_6_2_what_a_level_needs_is_nearly_independent_of_the_depth() -> None:
     """Equation 28 sums up asymptotes; what they leave out, about a round, is there once a level.
     The chain's rounds grow by a third from one level to six, and not sixfold; those until the
@@ -371,6 +373,7 @@ def test_6_2_what_a_level_needs_is_nearly_independent_of_the_depth() -> None:
     assert needed_rounds(4, 6, 3, 2, of_all=True) / flat == pytest.approx(1.97, abs=0.02)
 
 
+@pytest.mark.slow  # 2 s of simulation
 def test_6_2_the_rounds_that_a_group_needs_by_simulation() -> None:
     """Measured are those of the exact chain, to four standard errors (once in 15,000); Equation 2's
     are within half a round of them."""

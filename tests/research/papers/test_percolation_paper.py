@@ -239,6 +239,7 @@ def test_the_construction_of_aiello_chung_and_lu_has_a_fixed_size() -> None:
     assert PowerLaw(6, 1).degrees.max() == floor(exp(6))
 
 
+@pytest.mark.slow  # 2 s of simulation
 def test_almost_all_peers_receive_the_event() -> None:
     """V-B2, Figure 8: "when gamma=0.6, sigma=0.1 almost all network peers receive the event [...]
     simulation results provide average results above 2200 nodes".

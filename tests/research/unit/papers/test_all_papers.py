@@ -251,6 +251,7 @@ def test_what_is_chosen_of_hpmcast_is_that_of_the_whole(
     assert chosen.evidence
 
 
+@pytest.mark.slow  # 6 s; each paper's folder goes on in its own test
 def test_a_folder_goes_on_with_another_choice(tmp_path: Path, small_pictures: None) -> None:
     """pmcast; both; pmcast again: each computes what is missing, and shows what is chosen."""
     calls: list[tuple[int, int]] = []

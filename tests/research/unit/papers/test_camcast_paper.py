@@ -58,10 +58,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory, small_pictures: None) -> Pa
 # -- the folder -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow  # as all that need the finished folder: 12 s
 class TestFolder(FolderContract):
     PAPER, PLAN, FIGURES, TABLES = CAMCAST, PLAN, FIGURES, TABLES
 
 
+@pytest.mark.slow  # as all that need the finished folder: 12 s
 @pytest.mark.parametrize("name", FIGURES[:-1])
 def test_a_figure_has_every_community_at_every_share_of_crashed(folder: Path, name: str) -> None:
     found = rows(folder / f"{name}.csv")
@@ -75,6 +77,7 @@ def test_a_figure_has_every_community_at_every_share_of_crashed(folder: Path, na
     assert bool(found[0]["panel"]) == (name == "figure13")
 
 
+@pytest.mark.slow  # as all that need the finished folder: 12 s
 def test_the_published_values_stand_beside_ours(folder: Path) -> None:
     found = rows(folder / "table1.csv")
     published = {
@@ -110,6 +113,7 @@ def test_the_published_values_stand_beside_ours(folder: Path) -> None:
 # -- some protocols -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow  # as all that need the finished folder: 12 s
 @pytest.mark.parametrize(
     ("protocols", "approaches"),
     [
@@ -156,6 +160,7 @@ def test_what_is_chosen_is_as_in_the_whole(
     assert any(row["item"] == "Figure 15" for row in few) == bool(drawn)
 
 
+@pytest.mark.slow  # as all that need the finished folder: 12 s
 def test_the_command_computes_the_chosen_cells_alone(
     folder: Path, tmp_path: Path, capfd: Capture
 ) -> None:
@@ -177,6 +182,7 @@ def test_the_command_computes_the_chosen_cells_alone(
         assert all(row["published"] == row["deviation"] == "" for row in chosen)
 
 
+@pytest.mark.slow  # as all that need the finished folder: 12 s
 def test_a_baseline_s_row_is_what_its_simulator_says(folder: Path) -> None:
     setting = baseline("hierarchical", setting_of((100, 100, 100)), published_in=2)
     expected = baselines.simulate(setting, RUNS_HERE, 3).parasite_copies
@@ -194,6 +200,7 @@ def test_a_baseline_s_row_is_what_its_simulator_says(folder: Path) -> None:
 # -- the page -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow  # as all that need the finished folder: 12 s
 def test_the_page_has_the_published_numbers_and_how_it_was_made(folder: Path) -> None:
     text = (folder / "index.html").read_text()
     command = f"camcast reproduce camcast --runs {RUNS_HERE} --seed 3 --engine population"
@@ -211,6 +218,7 @@ def test_what_is_in_a_script_does_not_end_it() -> None:
 # -- stopping and continuing ----------------------------------------------------------------------
 
 
+@pytest.mark.slow  # as all that need the finished folder: 12 s
 def test_the_same_again_computes_nothing_and_writes_the_same(folder: Path, capfd: Capture) -> None:
     def content() -> dict[str, bytes]:
         """Return the files' contents, but for the numbers that a process gives its pictures."""
@@ -246,6 +254,7 @@ def test_an_interrupt_leaves_a_folder_that_says_so(tmp_path: Path) -> None:
 # -- what is refused ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow  # as all that need the finished folder: 12 s
 @pytest.mark.parametrize("other", [["--runs", 3], ["--seed", 4], ["--engine", "chain"]])
 def test_other_parameters_are_refused(folder: Path, other: list[Any], capfd: Capture) -> None:
     given = {"--runs": RUNS_HERE, "--seed": 3, **dict([other])}
@@ -267,7 +276,13 @@ def test_a_foreign_folder_is_refused(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["plan.json", "thesis.tex"]
 
 
-@pytest.mark.parametrize("package", ["numpy", "numba", "altair", "vl_convert"])
+@pytest.mark.parametrize(
+    "package",
+    [
+        "numpy",
+        *(pytest.param(p, marks=pytest.mark.slow) for p in ("numba", "altair", "vl_convert")),
+    ],
+)
 def test_missing_extras_are_named(package: str, tmp_path: Path) -> None:
     without = (
         "import sys\n"

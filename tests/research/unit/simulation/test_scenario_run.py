@@ -298,6 +298,7 @@ def test_a_restart_may_be_immediate() -> None:
     assert [c.processes for c in outcome.summary.communities] == [6, 24]
 
 
+@pytest.mark.slow  # 1 s; restarts are looked at in every run
 def test_rolling_restarts() -> None:
     """Every two seconds a fifth is taken down for a second; who is up goes on receiving."""
     rolling = tuple(Crashes(at_seconds=at, share=0.2, restart_seconds=1) for at in range(1, 12, 2))
@@ -412,6 +413,7 @@ def test_a_cut_may_be_there_from_the_start() -> None:
     assert of(outcome, A).processes == 20
 
 
+@pytest.mark.slow  # 1 s; cuts of halves are looked at in every run
 def test_who_is_on_neither_side_of_a_cut_reaches_both() -> None:
     cut = Partition(from_seconds=0, until_seconds=20, share=0.3, other_share=0.3)
     halves = attrs.evolve(cut, other_share=None)
@@ -498,6 +500,7 @@ def test_a_community_set_apart() -> None:
     assert of(outcome, ROOT).reception == 11 / 20
 
 
+@pytest.mark.slow  # 1 s; loss both ways is looked at in every run
 def test_one_way_loss() -> None:
     """From half of the processes 30 % is lost, to them nothing: redundancy makes up for it.
 
@@ -537,6 +540,7 @@ def test_through_gateways() -> None:
     assert len({record.node for record in sink.records if record.kind == "deliver"}) == 30
 
 
+@pytest.mark.slow  # 1 s; restarts are looked at in every run
 def test_through_gateways_all_come_back() -> None:
     crash = Crashes(at_seconds=3, share=0.5, restart_seconds=1)
     outcome = run_scenario(scenario(discovery="gateways", crashes=(crash,)))
@@ -632,6 +636,7 @@ def test_churn(tmp_path: Path) -> None:
     assert len({record.node for record in sink.records if record.kind == "join"}) == 15
 
 
+@pytest.mark.slow  # 2 s; churn is looked at in every run
 @pytest.mark.parametrize(
     "seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))]
 )
@@ -668,6 +673,7 @@ def test_churn_spreads_nodes_over_the_communities_by_their_sizes(tmp_path: Path)
     assert sum(c.processes for c in outcome.summary.communities) == 40
 
 
+@pytest.mark.slow  # 1 s; churn is looked at in every run
 @pytest.mark.parametrize("restart_seconds", [pytest.param(1.0, marks=pytest.mark.slow), 100.0])
 def test_crashes_upon_churn(tmp_path: Path, restart_seconds: float) -> None:
     """All crash, and start again before or after the trace has some of them come and go."""

@@ -255,6 +255,7 @@ def test_a_have_that_was_late_makes_no_member_younger(world: RepairWorld) -> Non
     assert offered_to(0.1) == []
 
 
+@pytest.mark.slow  # 7 s; a steady flux of them is looked at in every run
 def test_many_new_streams_do_not_make_repair_talk_without_end(world: RepairWorld) -> None:
     """200 publishers of one event a second: at most 32 kB of `Have` a second and node,
     once what may be said at once was said."""

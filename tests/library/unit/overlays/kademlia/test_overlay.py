@@ -212,6 +212,7 @@ def test_a_silent_dht_is_degraded_and_recovers(world: Overlays) -> None:
     assert contact(1) in world.find(2, A, wanted=10).contacts
 
 
+@pytest.mark.slow  # 8 s; a silent DHT that recovers is looked at in every run
 def test_two_halves_of_a_partition_join_again() -> None:
     world = Overlays(seed=5)
     world.populate([A] * 20)
@@ -306,6 +307,7 @@ def test_chances_are_uniform_if_all_are_known() -> None:
     assert chi_square(counts, 70, 1000, 8) < chi_square_limit(69, 0.99)
 
 
+@pytest.mark.slow  # 3 s; the estimate of the size rests on the same distances
 @pytest.mark.parametrize("members", [200, pytest.param(400, marks=pytest.mark.slow)])
 def test_chances_are_near_uniform_if_the_nearest_are_found(members: int) -> None:
     """They differed by 11 % when all members of the cells were shuffled together.
@@ -324,6 +326,7 @@ def test_chances_are_near_uniform_if_the_nearest_are_found(members: int) -> None
     assert chances_differ_by(draws, members, number, wanted) < 0.1**2
 
 
+@pytest.mark.slow  # 3 s; the DHT's law has in-degrees, too
 def test_in_degrees_of_84_processes_are_as_in_uniform_tables() -> None:
     world = Overlays(seed=8)
     world.populate([A] * 84)
@@ -416,6 +419,7 @@ def story() -> str:
     return f"{digest.hexdigest()} {world.datagrams.checksum:08x}"
 
 
+@pytest.mark.slow  # 4 s; tests/library/replay has the DHT, too
 @pytest.mark.parametrize("hash_seed", [pytest.param("0", marks=pytest.mark.slow), "4242"])
 def test_other_processes_with_other_hash_seeds_do_the_same(hash_seed: str) -> None:
     program = "from tests.library.unit.overlays.kademlia.test_overlay import story; print(story())"

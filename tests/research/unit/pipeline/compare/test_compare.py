@@ -244,7 +244,10 @@ def test_options_that_cannot_be(
 @pytest.mark.parametrize(
     "moment",
     [
-        "camcast.research.pipeline.spark.jvm.Jvm.gateway",  # Java is starting
+        pytest.param(
+            "camcast.research.pipeline.spark.jvm.Jvm.gateway",  # Java is starting
+            marks=pytest.mark.slow,
+        ),
         "camcast.research.pipeline.compare.inputs.read_runs",
     ],
 )

@@ -386,7 +386,7 @@ def test_a_jvm_that_ends_by_itself_is_named_with_its_last_words(
     "how",
     [
         pytest.param(signal.SIGINT, marks=pytest.mark.slow),  # as in test_compare
-        signal.SIGTERM,
+        pytest.param(signal.SIGTERM, marks=pytest.mark.slow),
         pytest.param(signal.SIGKILL, marks=pytest.mark.slow),
     ],
 )
