@@ -78,7 +78,11 @@ async def publish_all(community: Community, count: int, size: int) -> None:
 @pytest.mark.parametrize("stopped", [False, True], ids=["", "beside a stopped peer"])
 @pytest.mark.parametrize(
     ("count", "size"),
-    [(20_000, 256), pytest.param(100_000, 1024, marks=pytest.mark.slow), (2_000, 65_536)],
+    [
+        (20_000, 256),
+        pytest.param(100_000, 1024, marks=pytest.mark.slow),
+        pytest.param(2_000, 65_536, marks=pytest.mark.slow),
+    ],
 )
 @pytest.mark.parametrize("transport", TRANSPORTS)
 @live

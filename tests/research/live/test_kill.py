@@ -11,6 +11,10 @@ from camcast.research.scenarios.workload import Workload
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 
+pytestmark = (
+    pytest.mark.slow
+)  # 11 s; half of a live system is killed in every run of tests/library/chaos
+
 LOW = Topic.parse(".low")
 
 

@@ -99,7 +99,10 @@ def test_processes_in_several_communities_receive_in_each(tmp_path: Path) -> Non
     assert run.super_topics == several.super_topics
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 0)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGKILL, -9), pytest.param(signal.SIGTERM, 0, marks=pytest.mark.slow)],
+)
 def test_a_dying_worker_is_noticed_and_takes_the_others_along(
     number: signal.Signals, code: int, tmp_path: Path
 ) -> None:
@@ -168,6 +171,7 @@ def test_a_signal_ends_it_politely(tmp_path: Path, number: signal.Signals) -> No
     assert kinds.count("leave") == 10
 
 
+@pytest.mark.slow  # 4 s; that the workers end with one of them is looked at in every run
 def test_workers_end_when_the_run_that_started_them_is_killed(tmp_path: Path) -> None:
     output = tmp_path / "out"
     with Running("run", *ENDLESS, "--output", output) as running:

@@ -25,7 +25,10 @@ def simulated(capfd: Capture, protocol: str, *given: object) -> Any:
     )
 
 
-@pytest.mark.parametrize("protocol", COMPARED)
+@pytest.mark.parametrize(
+    "protocol",
+    [pytest.param(one, marks=[pytest.mark.slow] * (one == "hpmcast")) for one in COMPARED],
+)
 def test_what_is_measured_stands_beside_the_model(protocol: str, capfd: Capture) -> None:
     """The setting and the model are those of `camcast model`; copies are within 12 %."""
     given = ("--protocol-set", "published_in=1")

@@ -160,6 +160,7 @@ def write_report(folder: Path) -> None:
     report.write_tables(findings(rows(measures)))
 
 
+@pytest.mark.slow  # 6 s; what its cells call is looked at in every run
 def test_the_notebook_runs_from_its_scenario_to_its_figure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -109,6 +109,7 @@ def assert_worked(result: subprocess.CompletedProcess[str], java: str, folder: P
     assert not list(folder.glob("spark-warehouse"))
 
 
+@pytest.mark.slow  # a JVM of its own: 13 s
 def test_it_works_without_a_java_on_the_machine(tmp_path: Path) -> None:
     path = path_without_java(tmp_path)
     assert shutil.which("java", path=path) is None

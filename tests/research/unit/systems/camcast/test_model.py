@@ -62,7 +62,13 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(one, marks=[pytest.mark.slow] * (one in ("many links", "large")))
+        for one in SETTINGS
+    ],
+)
 def test_the_prediction_agrees_with_a_dumb_simulation(name: str) -> None:
     """By what docs/measured/models.md says that it may miss."""
     allowed = {"reception": 0.01, "reliability": 0.015, "rounds": 0.45, "copies": 0.02}

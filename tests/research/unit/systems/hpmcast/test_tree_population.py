@@ -58,7 +58,10 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("twin", [figure6, gossip_network], ids=lambda twin: twin.__name__)
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(one, marks=[pytest.mark.slow] * (one == "measured")) for one in SETTINGS],
+)
 def test_the_kernel_is_figure_6(name: str, twin: Twin) -> None:
     """And so is `LevelGossip`, which live processes use."""
     setting = SETTINGS[name]

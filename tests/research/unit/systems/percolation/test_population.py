@@ -126,7 +126,13 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("twins", [200, pytest.param(3000, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(one, marks=[pytest.mark.slow] * (one in ("below the threshold", "dead")))
+        for one in SETTINGS
+    ],
+)
 def test_the_kernel_agrees_with_the_twin(name: str, twins: int) -> None:
     given, rng = SETTINGS[name], Random(1)
     spread = simulate(given, 8 * twins, 7)
