@@ -110,6 +110,7 @@ class PredictedProtocol(TypedDict):
 class PlannedCommunity(TypedDict):
     """A community, and the parameters that reach its target; `measured` with ``--check``."""
 
+    topic: str
     size: int
     target: float
     parameters: dict[str, float]

@@ -16,7 +16,13 @@ from camcast.doors.options import OptionError
 from camcast.research.cli.measures_table import measures_table
 from camcast.research.cli.simulate_setting import SHOWN
 from camcast.research.cli.simulated import print_measures
-from camcast.research.cli.system_options import PROTOCOL, SETTING, ProtocolOptions, SettingOptions
+from camcast.research.cli.system_options import (
+    PROTOCOL,
+    SETTING,
+    ProtocolOptions,
+    ScenarioFile,
+    SettingOptions,
+)
 from camcast.research.cli.wide_table import WideTable
 from camcast.research.systems.camcast.setting import Setting
 from camcast.research.systems.registry import CAMCAST, find_system
@@ -36,6 +42,7 @@ _FORMULAS: Final = ("messages", "memory", "reliability", "latency")
 def model(
     ctx: typer.Context,
     given: SettingOptions = SETTING,
+    scenario: ScenarioFile = None,
     clusters: Annotated[
         int | None,
         typer.Option(min=1, help="Clusters of hierarchical gossip broadcast; default: √n."),
@@ -54,7 +61,7 @@ def model(
     Example: camcast model --sizes 1000,100,10 --protocol hierarchical --protocol-set clusters=30
     """
     with clear_failures(ValueError, LookupError), extras_named():
-        chosen = given.setting()
+        chosen = given.setting(ctx, scenario)
         name, setting = protocol.name, protocol.setting(ctx, chosen)
         predicted = find_system(name).predict(setting)
         if name != CAMCAST:
@@ -71,7 +78,7 @@ def model(
                 print_measures(name, SHOWN, figures, None, words)
             return
         predictions: Sequence[Prediction] = predicted
-        alternatives = _alternatives(chosen, clusters)
+        alternatives = _alternatives(chosen, clusters) if _is_a_chain(chosen) else []
     if json:
         print_json(
             {
@@ -84,6 +91,12 @@ def model(
         return
     console = wide_console()
     console.print(prediction_table(chosen, predictions))
+    if not alternatives:
+        console.print(
+            "The paper's formulas (section 4) are for chains; these communities are none.",
+            highlight=False,
+        )
+        return
     console.print()
     lines = (([row["protocol"]], row) for row in alternatives)
     console.print(measures_table(["by the paper's formulas (section 4)"], _FORMULAS, lines))
@@ -95,12 +108,21 @@ def prediction_table(chosen: Setting, predictions: Sequence[Prediction]) -> Wide
     for community, prediction in zip(chosen.communities, predictions, strict=True):
         of, climbs = community.parameters, bool(community.supers)
         about = [
-            *(f"{community.size:>9,}", f"{of.c:g}"),
+            *(f"{community.topic} {community.size:,}".lstrip().rjust(9), f"{of.c:g}"),
             *(f"{value:g}" if climbs else "-" for value in (of.g, of.a, of.z)),
             str(community.fan_out),
         ]
         lines.append((about, attrs.asdict(prediction)))
     return measures_table(["processes", "c", "g", "a", "z", "fan-out"], _PREDICTED, lines)
+
+
+def _is_a_chain(chosen: Setting) -> bool:
+    """Return whether each community has the next as its one super-community."""
+    last = len(chosen.communities) - 1
+    return all(
+        community.supers == (() if index == last else (index + 1,))
+        for index, community in enumerate(chosen.communities)
+    )
 
 
 def _alternatives(chosen: Setting, clusters: int | None) -> list[dict[str, Any]]:

@@ -62,7 +62,7 @@ _WHAT: Final = {
     "chain": "only how many processes have the event, any size",
     "virtual": "the code that ships, up to 20,000 processes",
 }
-_HELP: Final = """Simulate a chain of communities: {what}.
+_HELP: Final = """Simulate a chain of communities, or those of a file: {what}.
 
 The event is published in the first community of --sizes and climbs to the last. Tables are
 static and uniform, as in section 6.1.1 of the paper; the rounds are counted until nobody
@@ -105,8 +105,9 @@ def setting_command(simulator: str) -> Callable[..., None]:
             Path | None,
             typer.Argument(
                 metavar="[SCENARIO.toml]",
-                help="For virtual, instead of --sizes: processes that join, crash and return,"
-                " latencies, partitions (docs/research/running.md).",
+                help="Instead of --sizes, communities with any super-topics; for virtual also"
+                " processes that join, crash and return, latencies, partitions"
+                " (docs/research/running.md).",
             ),
         ] = None,
         given: SettingOptions = SETTING,
@@ -140,11 +141,9 @@ def setting_command(simulator: str) -> Callable[..., None]:
         json: options.Json = False,
     ) -> None:
         with clear_failures(ValueError, LookupError, OSError), extras_named():
-            if scenario is not None:
-                if simulator != "virtual" or given.sizes is not None:
-                    raise CommandError(
-                        "a scenario file goes with `simulate virtual` and no --sizes"
-                    )
+            if scenario is not None and simulator == "virtual":
+                if given.sizes is not None:
+                    raise CommandError("give one of --sizes and a scenario file")
                 if trace_format is not None and output is None:
                     raise CommandError("--trace-format goes with --output")
                 form = trace_format or TraceFormat.JSONL
@@ -158,8 +157,8 @@ def setting_command(simulator: str) -> Callable[..., None]:
                 return
             for name, value in (("--output", output), ("--trace-format", trace_format)):
                 if value is not None:
-                    raise CommandError(f"{name} goes with a scenario file")
-            chain = given.setting()
+                    raise CommandError(f"{name} goes with a scenario file for virtual")
+            chain = given.setting(ctx, scenario)
             name, chosen = protocol.name, protocol.setting(ctx, chain)
             system = find_system(name)
             if simulator not in system.simulators:
@@ -216,7 +215,12 @@ def _predicted(system: System, chosen: Any) -> tuple[dict[str, Any] | None, str]
 def _print(chosen: Setting, outcome: Outcome) -> None:
     columns = [MEASURES[name].column for name in OF_COMMUNITIES]
     head = "processes"
-    sizes = [f"{community.sizes[0]:,}" for community in outcome.communities]
+    sizes = [
+        f"{topic} {community.sizes[0]:,}".lstrip()
+        for topic, community in zip(
+            (one.topic for one in chosen.communities), outcome.communities, strict=True
+        )
+    ]
     width = max(map(len, (head, *sizes)))
     lines = []
     for size, community in zip(sizes, outcome.communities, strict=True):

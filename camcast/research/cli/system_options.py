@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
 
 import attrs
@@ -178,6 +179,8 @@ class ProtocolOptions:
         of_camcast = SYSTEMS[CAMCAST].parameters
         unused = {name: "" for name in of_camcast if name not in system.parameters}
         options.refuse(ctx, unused, f"is no parameter of {self.name}")
+        if self.name != CAMCAST:
+            chain.refuse_overlaps(f"the setting of {self.name}")
         return system.setting_of(chain, chosen)
 
     def _parameters(self) -> dict[str, object]:
@@ -231,6 +234,34 @@ class WeatherOptions:
         )
 
 
+ScenarioFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--scenario",
+        metavar="FILE.toml",
+        help="Instead of --sizes: the communities of a scenario file, with any super-topics.",
+    ),
+]
+_IN_THE_FILE: Final = {
+    "success": "set links.loss in the file",
+    "crash": "set stillborn in the file",
+    "weak": "a file has no such crashes",
+}
+
+
+def setting_of_file(ctx: typer.Context, path: Path, given: ParameterOptions) -> Setting:
+    """Read the setting of a scenario file; parameters that were given replace those in the file.
+
+    Raises `CommandError` for options that the file replaces, `TomlError` and `ScenarioError`.
+    """
+    from camcast.research.scenarios.virtual import VirtualScenario
+    from camcast.research.simulation.scenario_setting import setting_of
+
+    options.refuse(ctx, _IN_THE_FILE, "does not go with a scenario file")
+    scenario = VirtualScenario.read(path)
+    return setting_of(attrs.evolve(scenario, parameters=given.over(scenario.parameters)))
+
+
 @frozen
 class SettingOptions:
     """A chain of communities, its parameters, and what happens to copies."""
@@ -239,9 +270,13 @@ class SettingOptions:
     parameters: ParameterOptions = PARAMETERS
     weather: WeatherOptions = WeatherOptions()
 
-    def setting(self) -> Setting:
+    def setting(self, ctx: typer.Context, scenario: Path | None = None) -> Setting:
         """Build the setting that the options describe; `ValueError` names what is wrong."""
-        return self.weather.setting(self.sizes, self.parameters.parameters())
+        if scenario is None:
+            return self.weather.setting(self.sizes, self.parameters.parameters())
+        if self.sizes is not None:
+            raise CommandError("give one of --sizes and a scenario file")
+        return setting_of_file(ctx, scenario, self.parameters)
 
 
 WEATHER: Final = WeatherOptions()

@@ -8,10 +8,12 @@ communities, and it costs a run about a third of its time.
 from __future__ import annotations
 
 from collections import Counter
+from typing import Final
 
 from camcast.observe.trace import Sink, TraceRecord
+from camcast.vocabulary.happenings import TraceKind
 
-_COUNTED = ("receive", "duplicate", "upward")
+_COUNTED: Final[tuple[TraceKind, ...]] = ("receive", "duplicate", "send", "upward")
 
 
 class CommunityTally:
@@ -19,7 +21,7 @@ class CommunityTally:
 
     def __init__(self, sink: Sink | None) -> None:
         self._sink = sink
-        self.copies: dict[str, Counter[str]] = {kind: Counter() for kind in _COUNTED}
+        self.copies: dict[TraceKind, Counter[str]] = {kind: Counter() for kind in _COUNTED}
         """The copies by kind (`camcast.vocabulary.happenings`), then by community."""
 
     def write(self, record: TraceRecord) -> None:

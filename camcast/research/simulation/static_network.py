@@ -9,8 +9,7 @@ count chain, at sizes that a machine can hold (about 15 MB and a second a run pe
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from itertools import accumulate, pairwise
+from collections.abc import Hashable, Iterable, Sequence
 from random import Random
 from typing import Final
 
@@ -21,8 +20,10 @@ from typing_extensions import override
 from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.doors.membership import Backend
 from camcast.engine.settings import Settings
+from camcast.observe.trace import Sink
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.research.population.outcome import Outcome
+from camcast.research.simulation.community_tally import CommunityTally
 from camcast.research.simulation.dealt_table import dealt_tables
 from camcast.research.simulation.run_context import collector_off
 from camcast.research.systems.camcast.setting import Setting
@@ -59,8 +60,14 @@ def simulate(setting: Setting, runs: int, seed: int, first_run: int = 0) -> Outc
     """Publish one event in each of `runs` networks, and count.
 
     Run r depends on the setting, the seed and r alone. Raises `SettingError` for more than
-    `PROCESSES_MAX` processes.
+    `PROCESSES_MAX` processes, and for processes in several communities where some of these have a
+    success of their own, which links between hosts have here.
     """
+    if setting.overlaps and _is_weak(setting):
+        raise SettingError(
+            "the virtual network has a success of its own for links between hosts; give it to no"
+            " community where processes are in several"
+        )
     if setting.processes > PROCESSES_MAX:
         raise SettingError(
             f"{setting.processes:,} processes are too many for the virtual network, which takes"
@@ -76,34 +83,40 @@ def simulate(setting: Setting, runs: int, seed: int, first_run: int = 0) -> Outc
 class DealtNetwork:
     """A setting's processes, started, with their tables dealt; nothing is published yet."""
 
-    def __init__(self, setting: Setting, dice: Random) -> None:
-        said = [(one.success, one.success_up) for one in setting.communities]
-        weak = any(one != (None, None) for one in said)
+    def __init__(self, setting: Setting, dice: Random, sink: Sink | None = None) -> None:
+        weak = _is_weak(setting)
         self.network = VirtualNetwork(
             dice.getrandbits(63),
             Climate(latency=Constant(_ROUND_SECONDS), loss=0.0 if weak else 1 - setting.arrival),
+            sink,
         )
         self.topics = [Topic((f"c{index}",)) for index in range(len(setting.communities))]
         self._setting, self._dice = setting, dice
         sizes = [community.size for community in setting.communities]
-        self._first = [0, *accumulate(sizes)]
-        """The number of the first process of each community."""
-        everybody = [
+        self._homes = _homes(setting)
+        self._everybody = [
             Contact(new_peer_id(dice.randbytes), address_of(n)) for n in range(setting.processes)
         ]
+        self._members = [
+            [number for number, home in enumerate(self._homes) if index in home]
+            for index in range(len(sizes))
+        ]
+        """The numbers of everybody, dead or alive, by community."""
         if weak:
             self.network.weather.cuts += self._weak_links()
-        self._members = [everybody[begin:end] for begin, end in pairwise(self._first)]
-        """Everybody, dead or alive, by community."""
         backend = dealt_tables(dict(zip(self.topics, sizes, strict=True)))
-        self.alive = [self._start(index, backend) for index in range(len(sizes))]
+        living = self._start(backend)
+        self.alive = [
+            {at: living[number] for at, number in enumerate(members) if number in living}
+            for members in self._members
+        ]
         """By community, the living by their index within it."""
         for index in range(len(sizes)):
             self._deal(index)
 
     def _weak_links(self) -> list[Obstacle]:
         """Return the losses of each community's copies, within it and upward (000, 4.3.1)."""
-        setting, numbers = self._setting, [range(*pair) for pair in pairwise(self._first)]
+        setting, numbers = self._setting, [dict.fromkeys(one) for one in self._members]
         found: list[Obstacle] = []
         for at, community in enumerate(setting.communities):
             within, up = setting.arrival_within(at), setting.arrival_up(at)
@@ -114,41 +127,47 @@ class DealtNetwork:
             )
         return found
 
-    def _start(self, index: int, backend: Backend) -> dict[int, Process]:
-        """Start who is alive of a community, the publisher among them."""
-        community, stillborn = self._setting.communities[index], self._setting.stillborn
-        settings = Settings(
-            backend=backend,
-            discovery=_Silence,
-            parameters=attrs.evolve(
-                settings_of(community.parameters),
-                check_seconds=_NEVER,
-                search_seconds=_NEVER,
-                search_seconds_max=_NEVER,
-            ),
-            protocol=CamcastProtocol(),
-        )
-        topic, supers = self.topics[index], [self.topics[above] for above in community.supers]
+    def _start(self, backend: Backend) -> dict[int, Process]:
+        """Start all who are alive, the publisher among them; return them by number."""
+        stillborn = self._setting.stillborn
+        every = [settings_of(community.parameters) for community in self._setting.communities]
+        quiet = [
+            attrs.evolve(
+                one, check_seconds=_NEVER, search_seconds=_NEVER, search_seconds_max=_NEVER
+            )
+            for one in every
+        ]
         living: dict[int, Process] = {}
-        for position, contact in enumerate(self._members[index]):
+        for number, homes in enumerate(self._homes):
             # The publisher is the first: tables are uniform, so any will do.
-            first = index == 0 and position == 0
+            first = number == self._members[0][0]
             if first or not stillborn or self._dice.random() >= stillborn:
-                number = self._first[index] + position
-                process = self.network.start(settings, number=number, peer=contact.peer)
-                process.node.join(topic, 0.0, super_topics=supers)
-                process.node.contacts_found(Finding(topic, ()), 0.0)
-                living[position] = process
+                settings = Settings(
+                    backend=backend,
+                    discovery=_Silence,
+                    parameters=quiet[homes[0]],
+                    protocol=CamcastProtocol(),
+                )
+                peer = self._everybody[number].peer
+                process = self.network.start(settings, number=number, peer=peer)
+                for home in homes:
+                    topic = self.topics[home]
+                    above = self._setting.communities[home].supers
+                    supers = [self.topics[one] for one in above]
+                    process.node.join(topic, 0.0, quiet[home], super_topics=supers)
+                    process.node.contacts_found(Finding(topic, ()), 0.0)
+                living[number] = process
         return living
 
     def _deal(self, index: int) -> None:
         """Deal every living process of a community its tables, which name the dead as well."""
-        community, everybody = self._setting.communities[index], self._members[index]
+        community = self._setting.communities[index]
+        everybody = [self._everybody[number] for number in self._members[index]]
         for position, process in self.alive[index].items():
             node = process.node
             for above in community.supers:
-                members = self._members[above]
-                entries = self._dice.sample(members, community.links(len(members)))
+                others = [self._everybody[n] for n in self._members[above] if n != process.number]
+                entries = self._dice.sample(others, community.links(len(others)))
                 node.contacts_found(Finding(self.topics[above], tuple(entries)), 0.0)
             local_group = node.local_group(self.topics[index])
             assert local_group is not None
@@ -169,7 +188,8 @@ class DealtNetwork:
 
 def _run(setting: Setting, seed: int, run: int) -> Sequence[tuple[int, int, int, int, int]]:
     """Run one network; return (alive, received, rounds, messages, upward) by community."""
-    dealt = DealtNetwork(setting, stream(seed, "workload", "static", run))
+    tally = CommunityTally(None) if setting.overlaps else None
+    dealt = DealtNetwork(setting, stream(seed, "workload", "static", run), tally)
     received = dict.fromkeys(dealt.topics, 0)
     rounds = dict.fromkeys(dealt.topics, 0)
     topic_of = {topic.group: topic for topic in dealt.topics}
@@ -186,8 +206,33 @@ def _run(setting: Setting, seed: int, run: int) -> Sequence[tuple[int, int, int,
             len(living),
             received[topic],
             rounds[topic],
-            sum(process.node.counters.event_copies_sent for process in living.values()),
-            sum(process.node.counters.upward_sent for process in living.values()),
+            *(
+                _copies(living.values())
+                if tally is None
+                else (tally.copies["send"][topic.name], tally.copies["upward"][topic.name])
+            ),
         )
         for topic, living in zip(dealt.topics, dealt.alive, strict=True)
     ]
+
+
+def _copies(living: Iterable[Process]) -> tuple[int, int]:
+    """Return how many copies processes sent within their community, and upward."""
+    counters = [process.node.counters for process in living]
+    return sum(one.event_copies_sent for one in counters), sum(one.upward_sent for one in counters)
+
+
+def _homes(setting: Setting) -> list[tuple[int, ...]]:
+    """Return the communities of each process, those of one community first."""
+    homes: list[tuple[int, ...]] = []
+    for index, community in enumerate(setting.communities):
+        several = sum(one.count for one in setting.overlaps if index in one.communities)
+        homes += [(index,)] * (community.size - several)
+    for one in setting.overlaps:
+        homes += [one.communities] * one.count
+    return homes
+
+
+def _is_weak(setting: Setting) -> bool:
+    """Whether a community has a success of its own."""
+    return any((one.success, one.success_up) != (None, None) for one in setting.communities)

@@ -68,7 +68,11 @@ _Group = tuple[int, int]
 
 
 def simulate(setting: Setting, runs: int, seed: int, first_run: int = 0) -> Outcome:
-    """Simulate the runs `first_run` and following; each is the same however they are split."""
+    """Simulate the runs `first_run` and following; each is the same however they are split.
+
+    Raises `SettingError` for processes in several communities.
+    """
+    setting.refuse_overlaps("the count chain")
     sizes = tuple(community.size for community in setting.communities)
     counts = np.zeros((runs, 5, len(sizes)), np.int64)
     for run in range(runs):

@@ -96,7 +96,9 @@ def predict(setting: Setting) -> list[Prediction]:
     """Predict the measures of one publication in the first community, community by community.
 
     A community that the event cannot reach has zeros, and None for its rounds. Deterministic.
+    Raises `SettingError` for processes in several communities.
     """
+    setting.refuse_overlaps("the closed form")
     outcomes = predict_outcomes(setting)
     rounds = last_rounds(setting, [outcome.arrival for outcome in outcomes])
     return [

@@ -101,7 +101,8 @@ def plan(
 ) -> Plan:
     """Return the cheapest parameters with which every community's reliability meets its target.
 
-    The plan uses the sizes, super-communities, loss and crashes of `setting`, not its parameters.
+    The plan uses the sizes, super-communities, loss and crashes of `setting`, not its parameters. A
+    process in several communities counts as one in each: a climb that it saves is not counted on.
     `target` is one probability for all communities or one for each; 0 asks for nothing. A
     community without super-communities gets g = a = 1 and z = `z_min`, which it does not use.
 
@@ -116,7 +117,8 @@ def plan(
         raise ValueError(f"a target is a probability in [0, 1), not {target!r}")
     if not 1 <= z_min <= z_max:
         raise ValueError(f"1 <= z_min <= z_max, not {z_min} and {z_max}")
-    return _Search(setting, targets, z_min, z_max).run()
+    apart = attrs.evolve(setting, overlaps=())
+    return _Search(apart, targets, z_min, z_max).run()
 
 
 def lowered(choices: tuple[Choice, ...], index: int, name: str) -> tuple[Choice, ...]:

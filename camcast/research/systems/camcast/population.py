@@ -114,8 +114,10 @@ _TOUCHED, _RECEIVED, _ROUNDS, _MESSAGES, _UPWARD = range(5)
 def simulate(setting: Setting, runs: int, seed: int, first_run: int = 0) -> Outcome:
     """Simulate the runs `first_run` and following; each is the same however they are split.
 
-    Raises `SettingError` for more than `PROCESSES_MAX` processes.
+    Raises `SettingError` for more than `PROCESSES_MAX` processes, and for processes in several
+    communities.
     """
+    setting.refuse_overlaps("the population simulator")
     if setting.processes > PROCESSES_MAX:
         remedy = "; use the count chain, which takes any number"
         raise too_many(f"{setting.processes:,} processes", PROCESSES_MAX, remedy)

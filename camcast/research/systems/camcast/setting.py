@@ -10,6 +10,9 @@ Crashes are *stillborn* (each process is dead from the beginning with probabilit
 Figures 13 to 16) or *weak* (each copy meets its receiver crashed with that probability, while
 other copies find it alive: "a weakly consistent membership algorithm", Figures 17 and 18).
 
+Communities may have processes in common (`Overlap`). The closed forms, the population simulator and
+the count chain take each process to be in one community, and refuse such settings.
+
 Rounds are synchronous: a process that receives the event in one round sends it in the next.
 """
 
@@ -41,6 +44,8 @@ class Community:
     size: int
     supers: tuple[int, ...] = ()
     parameters: Parameters = field(factory=Parameters)
+    topic: str = ""
+    """The name of the topic; empty where the community has no name."""
     success: float | None = field(default=None, validator=validators.optional(PROBABILITY))
     """Probability that a copy within the community arrives; None: that of the setting."""
     success_up: float | None = field(default=None, validator=validators.optional(PROBABILITY))
@@ -69,6 +74,15 @@ class Community:
         return self.parameters.link_probability(self.size, self.links(super_size))
 
 
+@frozen(kw_only=True)
+class Overlap:
+    """Processes that are in several communities, and count in the size of each of these."""
+
+    communities: tuple[int, ...]
+    """The indices of the communities."""
+    count: int = field(validator=validators.ge(1))
+
+
 @frozen
 class _NoOptions:
     pass
@@ -83,6 +97,8 @@ class Setting(Weather):
     """
 
     communities: tuple[Community, ...]
+    overlaps: tuple[Overlap, ...] = ()
+    """The processes in several communities; all others are in one."""
 
     def __attrs_post_init__(self) -> None:
         if not self.communities:
@@ -94,11 +110,28 @@ class Setting(Weather):
                         f"community {index} has the super-community {above}; it must be listed"
                         f" after it and exist (there are {len(self.communities)})"
                     )
+        for index, community in enumerate(self.communities):
+            several = sum(one.count for one in self.overlaps if index in one.communities)
+            if several > community.size:
+                raise SettingError(
+                    f"community {index} has {community.size} processes, of which {several} are"
+                    " also in others"
+                )
 
     @property
     def processes(self) -> int:
-        """How many processes there are in all communities."""
-        return sum(community.size for community in self.communities)
+        """How many processes there are in all communities; one in several counts once."""
+        twice = sum((len(one.communities) - 1) * one.count for one in self.overlaps)
+        return sum(community.size for community in self.communities) - twice
+
+    def refuse_overlaps(self, what: str) -> None:
+        """Raise `SettingError` if processes are in several communities, for which `what` is not."""
+        if self.overlaps:
+            number = sum(one.count for one in self.overlaps)
+            raise SettingError(
+                f"{what} takes each process to be in one community, and {number} are in several;"
+                " simulate them with `camcast simulate virtual`"
+            )
 
     def arrival_within(self, index: int) -> float:
         """Return `arrival` of the copies that a community's processes send to each other."""
@@ -126,10 +159,15 @@ class Setting(Weather):
                 parameters=Parameters(**community["parameters"]),
                 success=community.get("success"),
                 success_up=community.get("success_up"),
+                topic=community.get("topic", ""),
             )
             for community in plain["communities"]
         )
-        return cls(**{**plain, "communities": communities})
+        shared = tuple(
+            Overlap(communities=tuple(one["communities"]), count=one["count"])
+            for one in plain.get("overlaps", ())
+        )
+        return cls(**{**plain, "communities": communities, "overlaps": shared})
 
     def interested(self, published_in: int) -> int:
         """Return how many processes want an event of a community: its own and those above.

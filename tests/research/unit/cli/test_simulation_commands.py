@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import sqrt
 from pathlib import Path
 
 import attrs
@@ -136,6 +137,71 @@ def test_a_scenario_runs_and_replays(tmp_path: Path, capfd: Capture) -> None:
     assert answer(capfd, "simulate", "virtual", path, "--seed", 4)["digest"] != first["digest"]
     assert camcast("simulate", "virtual", path) == 0
     assert first["digest"] in capfd.readouterr().out
+
+
+HIERARCHY = """
+[communities]
+"." = 4
+".l" = 6
+".r" = 8
+".x" = 12
+[topics.".x"]
+below = [".l", ".r"]
+[links]
+loss = 0.1
+[workload]
+topic = ".x"
+"""
+
+
+def test_a_file_gives_a_hierarchy_to_models_and_simulators(tmp_path: Path, capfd: Capture) -> None:
+    """The two super-communities get what the simulators say, within five standard errors."""
+    path = tmp_path / "hierarchy.toml"
+    path.write_text(HIERARCHY)
+    predicted = answer(capfd, "model", "--scenario", path)
+    assert [one["topic"] for one in predicted["setting"]["communities"]] == [".x", ".l", ".r", "."]
+    assert predicted["setting"]["communities"][0]["supers"] == [1, 2]
+    assert predicted["alternatives"] == []
+    for simulator in ("population", "chain"):
+        found = answer(capfd, "simulate", simulator, path, "--runs", 200, "--workers", 1)
+        for one, other in zip(predicted["communities"], found["communities"], strict=True):
+            error = sqrt(one["reception"] * (1 - one["reception"]) / 200) + 0.01
+            assert abs(other["reception"]["mean"] - one["reception"]) < 5 * error
+    planned = answer(capfd, "plan", "--scenario", path, "--reliability", "0.9")
+    assert [one["topic"] for one in planned["communities"]] == [".x", ".l", ".r", "."]
+    assert min(one["predicted"]["reliability"] for one in planned["communities"]) >= 0.9
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        ("model --scenario", "the closed form takes each process to be in one community"),
+        ("simulate population", "the population simulator takes each process to be in one"),
+        ("simulate chain", "the count chain takes each process to be in one community"),
+        ("simulate population --protocol broadcast", "the setting of broadcast takes each process"),
+        ("simulate population --success 0.9", "--success does not go with a scenario file"),
+        ("simulate chain --sizes 5,4", "give one of --sizes and a scenario file"),
+        ("plan --sizes 5,4 --scenario", "give one of --sizes and a scenario file"),
+    ],
+)
+def test_what_a_file_cannot_be_for_is_said(
+    command: str, named: str, tmp_path: Path, capfd: Capture
+) -> None:
+    path = tmp_path / "several.toml"
+    path.write_text(HIERARCHY + '[[processes]]\ntopics = [".x", ".l"]\ncount = 4\n')
+    assert named in refusal(capfd, *command.split(), path)[1]
+
+
+def test_a_plan_for_processes_in_several_communities_is_checked_with_them(
+    tmp_path: Path, capfd: Capture
+) -> None:
+    path = tmp_path / "several.toml"
+    path.write_text(HIERARCHY + '[[processes]]\ntopics = [".x", ".l"]\ncount = 4\n')
+    arguments = ("--reliability", "0.5", "--check", "--runs", 8, "--workers", 1)
+    planned = answer(capfd, "plan", "--scenario", path, *arguments)
+    assert [one["size"] for one in planned["communities"]] == [16, 10, 8, 4]
+    assert [one["measured"]["size"] for one in planned["communities"]] == [16, 10, 8, 4]
+    assert planned["communities"][1]["measured"]["reception"]["mean"] > 0.5
 
 
 def test_the_example_of_several_communities_runs_in_both_worlds() -> None:

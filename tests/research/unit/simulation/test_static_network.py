@@ -9,11 +9,12 @@ from math import sqrt
 from statistics import NormalDist, mean
 from typing import Any
 
+import attrs
 import pytest
 
 from camcast.research.simulation import static_network
 from camcast.research.simulation.static_network import PROCESSES_MAX, simulate
-from camcast.research.systems.camcast.setting import Community, Setting, chain
+from camcast.research.systems.camcast.setting import Community, Overlap, Setting, chain
 from camcast.research.systems.setting_base import SettingError
 from camcast.virtual.network import Process, VirtualNetwork
 from camcast.vocabulary.identity import PeerId
@@ -182,3 +183,23 @@ def test_too_many_processes_are_refused() -> None:
     sizes = (PROCESSES_MAX, 1)
     with pytest.raises(SettingError, match=r"20,001 processes are too many .*20,000; use the"):
         simulate(Setting(communities=chain(sizes)), 1, 1)
+
+
+def test_a_process_in_both_communities_hands_every_event_over() -> None:
+    """No copy climbs (p_sel = 0). Everybody knows all others of each community of theirs."""
+    still = Parameters(c=9.0, p_sel=0.0)
+    below, above = Community(size=6, supers=(1,), parameters=still), Community(size=5)
+    apart = Setting(communities=(below, above), success=1.0)
+    (bottom, top) = simulate(apart, runs=2, seed=1).communities
+    assert [one.measures()["reception"].mean for one in (bottom, top)] == [1.0, 0.0]
+    both = attrs.evolve(apart, overlaps=(Overlap(communities=(0, 1), count=2),))
+    assert (apart.processes, both.processes) == (11, 9)
+    (bottom, top) = simulate(both, runs=2, seed=1).communities
+    for community, size, fan_out in ((bottom, 6, below.fan_out), (top, 5, above.fan_out)):
+        found = community.measures()
+        assert found["reception"].mean == 1.0
+        assert found["messages"].mean == size * fan_out  # each sends once in each community
+        assert found["upward_messages"].mean == 0
+    weak = attrs.evolve(both, communities=(attrs.evolve(below, success=0.5), above))
+    with pytest.raises(SettingError, match="give it to no community where processes are in"):
+        simulate(weak, runs=1, seed=1)
