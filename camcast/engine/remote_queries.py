@@ -81,17 +81,15 @@ class RemoteQueries:
         return [self._me, *local_group.membership.peers().sample(wanted - 1, self._rng)]
 
     def known(self, group: GroupId, wanted: int) -> list[Contact]:
-        """Return members of any community, from the topic and super-topic tables."""
+        """Draw members of any community, from the topic and super-topic tables."""
         if members := self.members(group, wanted):
             return members
         known = {
             contact.peer: contact
             for table in self._groups.tables()
-            for topic, contacts in [table.nearest()]
-            if topic.group == group
-            for contact in contacts
+            for contact in table.sample(group, wanted)
         }
-        return list(known.values())[:wanted]
+        return self._rng.sample(list(known.values()), min(wanted, len(known)))
 
     def _known_to_searchers(self, group: GroupId, wanted: int) -> list[Contact]:
         """Return members of any community; if none is known, those that have checked recently."""
@@ -154,8 +152,12 @@ class RemoteQueries:
         self, source: Contact, group: GroupId, topic: Topic, wanted: int, _now: float
     ) -> None:
         contacts = tuple(c for c in self.members(topic.group, wanted) if c.peer != source.peer)
-        answer = SuperProcesses(topic.name, contacts, pushed=False)
-        self._outlet(group).send([source], answer)
+        outlet = self._outlet(group)
+        outlet.send([source], SuperProcesses(topic.name, contacts, pushed=False))
+        local_group = self._groups.joined(topic.group)
+        for table in local_group.links if local_group is not None else ():
+            for above, contact in table.ancestors():
+                outlet.send([source], AnsContact(above.name, (contact,)))
 
     def _forget_below(self, now: float) -> None:
         """Forget those that have not checked this process lately, and the oldest of too many."""

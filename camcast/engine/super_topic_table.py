@@ -27,6 +27,20 @@ hearsay, or dead processes would circulate: it is then asked itself, and its own
 answer brings it back. In this way a process comes back that was named while it was still joining:
 it answers once it has joined.
 
+*Draws.* A table is to be a random choice of the super-community, or a few super-processes would
+carry what climbs, and a crash of these would cut communities off. A neighbour's answer comes first,
+and names what the neighbour knows; a table that came *by hearsay* is drawn again from the
+first answer of the discovery, which names members at random. Other members that are named fill the
+cold list. After it has linked, and after a failure, a process draws its table from the cold list
+at pauses that double; later, with one check in ten (001, 4.2: "even if available"). Each time
+it asks a super-process for others first, so that the cold list follows those that join above, and
+a cold one replaces an entry only if it answers. A search, too, is answered by a sample of the
+table and of those on the cold list that lived lately, never by the table itself.
+
+*Farther up.* A super-process also names one contact of each ancestor farther up that it knows. So
+the cold list has some of each, and a process whose whole super-community dies together with the
+gateways links to the next ancestor that lives.
+
 *Healing.* A *cold list* (`camcast.vocabulary.cold_list`) remembers who failed, who made room, and
 whom a super-process named when there was no room. A table that lacks entries asks some of them each
 period whether they live, and an empty one asks up to `NEW_PROCESSES` or z. One that answers comes
@@ -43,9 +57,8 @@ enough to be told all that is kept. While no live entry serves, the table says s
 
 What is learned is pushed once to a few members of the own community, who merge it. MERGE keeps the
 entries, which live as far as is known, prefers nearer ancestors and keeps the size z. A process
-known by hearsay never replaces an entry of the same level; now and then, to spread load, a cold
-process is asked, and takes the place of a random entry if it answers. A process that is said to
-have left the topic is asked before it is forgotten (`Liveness.doubt`).
+known by hearsay never replaces an entry of the same level. A process that is said to have left the
+topic is asked before it is forgotten (`Liveness.doubt`).
 
 Readings of the paper (000): line 22 of Figure 5 writes t for super(t), line 31 must compare with
 super(t); ``RAND() >= p_sel`` in Figure 6 is inverted.
@@ -77,7 +90,7 @@ from camcast.engine.link_messages import (
     ReqContact,
     SuperProcesses,
 )
-from camcast.vocabulary.cold_list import Cold, ColdList
+from camcast.vocabulary.cold_list import COLD_MAX, Cold, ColdList
 from camcast.vocabulary.happenings import HappeningKind
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message, read_topic
@@ -98,6 +111,12 @@ SEARCH_DUE: Final = 0.9
 SERVES_SECONDS: Final = 10.0
 # chosen: a process that is named while it is joining is a member some seconds later
 STARTED_SECONDS: Final = 3.0
+# chosen: draws at pauses that double, of 5 to 80 s by default: communities that gather or change
+# for two minutes are drawn from as a whole. Five times a dozen messages a process.
+EARLY_DRAWS: Final = 5
+ANCESTOR_MAX: Final = 4  # chosen: contacts of each ancestor farther up; one of four may be alive
+# chosen: who lived so lately may be named; the checks of its community find a death in this time
+LIVED_SECONDS: Final = 30.0
 ASKED_LATELY: Final = 0.5  # chosen: of a period, which is the shortest pause between two checks
 
 
@@ -157,7 +176,15 @@ class SuperTopicTable(Watcher):
         self._cold = ColdList()
         self._inherited: dict[str, None] = {}
         """The addresses of entries at which another process says that it is in the topic."""
-        self._exchange = False  # whether a cold one that answers may take the place of an entry
+        self._answers_until = -inf  # until when answers to the last question of a search are taken
+        self._hearsay = True  # whether no answer of the discovery was drawn from since the search
+        self._drawing = False  # whether the check under way ends in a draw
+        self._drawn: dict[str, None] = {}
+        """The addresses of cold ones that take the place of an entry if they answer."""
+        self._checked = -inf  # when the table was last looked at
+        self._drawn_at = -inf  # when the last draw began; later entries are part of it
+        self._early_draws = 0  # how many draws are to be made by time
+        self._next_draw = -inf
         self.failures = 0
         """How many super-processes have failed, or left their topic, so far."""
         self._failed: dict[PeerId, float] = {}  # peer -> until when it counts as failed
@@ -166,6 +193,7 @@ class SuperTopicTable(Watcher):
         self._search_number = 0
         self._waited = 0.0  # the pause between the last two steps of the search
         self._nearest: tuple[Topic, list[Contact]] = (super_topic, [])
+        self._alone_since = inf
         self._served = -inf  # until when entries that have left the table served what climbs
 
     # -- what others read ----------------------------------------------------------------
@@ -186,9 +214,23 @@ class SuperTopicTable(Watcher):
         entries = [entry.entered for entry in self._table.values() if entry.topic == topic]
         return min(entries, default=inf)
 
-    def known(self, topic: Topic) -> list[Contact]:
-        """Return the live contacts of exactly this topic."""
-        return [entry.contact for entry in self._table.values() if entry.topic == topic]
+    def sample(self, group: GroupId, wanted: int) -> list[Contact]:
+        """Draw members of a community from the table, and from those that lived lately."""
+        entries = self._table.values()
+        known = [entry.contact for entry in entries if entry.topic.group == group]
+        known += self._cold.living(group, self._checked - LIVED_SECONDS)
+        return self._rng.sample(known, min(wanted, len(known)))
+
+    def ancestors(self) -> list[tuple[Topic, Contact]]:
+        """Return a contact of each topic of which this table has a member, the latest of each."""
+        named = {cold.topic: cold.living for cold in self._cold if cold.living is not None}
+        entries = self._rng.sample(list(self._table.values()), len(self._table))
+        named |= {entry.topic: entry.contact for entry in entries}
+        return list(named.items())
+
+    def alone_for(self, now: float) -> float:
+        """Return for how many seconds no process above has been known; 0 while one is."""
+        return 0.0 if self._nearest[1] else max(0.0, now - self._alone_since)
 
     @property
     def searching(self) -> bool:
@@ -208,6 +250,7 @@ class SuperTopicTable(Watcher):
 
     def start(self, now: float) -> None:
         """Begin to search and to keep up the table."""
+        self._alone_since = now
         self._start_search(now)
         self._outlet.wake(self._check_pause(), "check")
 
@@ -217,7 +260,7 @@ class SuperTopicTable(Watcher):
             level = min(entry.topic.level for entry in self._table.values())
             farthest = [entry for entry in self._table.values() if entry.topic.level == level]
             self._shelve(self._rng.choice(farthest), now, now)
-        self._renew_nearest()
+        self._renew_nearest(now)
         self._warm(now)
 
     def close(self) -> None:
@@ -241,26 +284,43 @@ class SuperTopicTable(Watcher):
                 self._verdict(now)
 
     def contacts_found(self, topic: Topic, contacts: Iterable[Contact], now: float) -> None:
-        """Take the discovery's answer for `topic`; only what is in the scope is of use."""
-        if topic in self._scope and self._merge(topic, contacts, now, asked=True):
-            self._settle(topic)
-            self._push(topic)
+        """Take the discovery's answer; a table by hearsay is drawn again from it."""
+        if not topic.includes(self.super_topic):
+            return
+        found = list(contacts)
+        if self._hearsay and topic == self._nearest[0] and self._table:
+            self._draw_from(topic, found, now)
+        else:
+            self._learn(topic, found, now)
+        if topic == self._nearest[0] and len(found) >= self._parameters.z:
+            self._hearsay = False
+        self._remember(topic, found, now, living=True)
 
     def receive(self, source: Contact, message: Message, now: float) -> None:
         """Take an answer of a super-process or a push of a peer."""
         match message:
             case AnsContact(topic=name, contacts=contacts):
-                self.contacts_found(read_topic(name), contacts[: self._wanted], now)
+                topic, named = read_topic(name), contacts[: self._wanted]
+                super_process = source.peer in self._table
+                if topic.includes(self.super_topic) and (
+                    super_process or now < self._answers_until
+                ):
+                    self._learn(topic, named, now)
+                    self._remember(topic, named, now, living=super_process)
             case SuperProcesses(topic=name, contacts=contacts, pushed=pushed):
-                topic = read_topic(name)
+                topic, named = read_topic(name), contacts[: self._wanted]
+                if not topic.includes(self.super_topic):
+                    return
                 if not (pushed or source.peer in self._table):
                     return  # an answer of one who was not asked
-                if topic.includes(self.super_topic) and self._merge(
-                    topic, contacts[: self._wanted], now, asked=not pushed
-                ):
+                if self._merge(topic, named, now):
                     self._settle(topic)
                     if not pushed:
                         self._push(topic)
+                if not pushed:
+                    self._remember(topic, named, now, living=True)
+                elif topic == self._nearest[0]:
+                    self._draw_at_next_check()
             case Pong():
                 self._answered(source, message, now)
             case Gone(topic=name):
@@ -270,7 +330,7 @@ class SuperTopicTable(Watcher):
     def peer_silent(self, contact: Contact, now: float) -> None:
         """See `Watcher`: another part of this process has found a super-process silent."""
         self._fail(self._table[contact.peer], now)
-        self._renew_nearest()
+        self._renew_nearest(now)
         self._warm(now)
         self._search_if_wanting(now)
 
@@ -289,15 +349,28 @@ class SuperTopicTable(Watcher):
         cold = self._cold.get(source.address)
         if cold is None or cold.topic.name != name:
             return
-        if not (has_room := self._make_room(cold.topic, now)) and self._exchange:
-            self._exchange, has_room = False, True
-            self._shelve(self._rng.choice(list(self._table.values())), now, now)
-        if has_room:
+        if self._exchange(source, cold.topic, now):
+            return
+        if self._make_room(cold.topic, now):
             self._enter(source, cold.topic, now)
-            self._renew_nearest()
+            self._renew_nearest(now)
             self._outlet.send([source], NewProcess(name, self._wanted))
             self._settle(cold.topic)
             self._push(cold.topic)
+
+    def _exchange(self, source: Contact, topic: Topic, now: float) -> bool:
+        """Let a cold one that answers take the place of an entry, if the table is being drawn."""
+        if source.address not in self._drawn or len(self._table) < self._parameters.z:
+            return False
+        del self._drawn[source.address]
+        entries = self._table.values()
+        older = [one for one in entries if one.topic == topic and one.entered < self._drawn_at]
+        if not older:
+            return False
+        self._shelve(self._rng.choice(older), now, now)
+        self._enter(source, topic, now)
+        self._renew_nearest(now)
+        return True
 
     def _renew(self, entry: _Entry, seconds: float, now: float) -> None:
         """Take the answer of an entry, which may be another run of the same process by now."""
@@ -334,7 +407,7 @@ class SuperTopicTable(Watcher):
             if contact.address in self._inherited and cold is not None:
                 self._cold.put(contact, entry.topic, now)
                 self._ping([cold])
-            self._renew_nearest()
+            self._renew_nearest(now)
             self._search_if_wanting(now)
         self._inherited.pop(contact.address, None)
 
@@ -343,6 +416,7 @@ class SuperTopicTable(Watcher):
     def _start_search(self, now: float) -> None:
         if not self._scope:
             self._scope = [self.super_topic]
+            self._hearsay = True
             self._pause = self._waited = self._parameters.search_seconds
             self._ask(now)
 
@@ -365,9 +439,10 @@ class SuperTopicTable(Watcher):
         """Look into the other tables of this process; ask others unless one of those has."""
         due = SEARCH_DUE * self._waited
         for topic in list(self._scope):
-            self.contacts_found(topic, self._process.known(topic.group, self._parameters.z), now)
+            self._learn(topic, self._process.known(topic.group, self._parameters.z), now)
         if self._scope and self._asked.due(tuple(self._scope), due, now):
             self._outlet.report("searching", self._scope[-1])
+            self._answers_until = now + CHECK_TIMEOUT_SECONDS
             for topic in self._scope:
                 self._outlet.seek(topic, self._wanted)
             request = ReqContact(
@@ -380,6 +455,12 @@ class SuperTopicTable(Watcher):
         self._waited = self._pause
         self._outlet.wake(self._pause, "search", self._search_number)
 
+    def _learn(self, topic: Topic, contacts: Iterable[Contact], now: float) -> None:
+        """Take an answer to the search; only what is in the scope is of use."""
+        if topic in self._scope and self._merge(topic, contacts, now):
+            self._settle(topic)
+            self._push(topic)
+
     def _settle(self, found: Topic) -> None:
         """Shrink the scope to what is still nearer than `found` (lines 31 to 35)."""
         self._scope = [topic for topic in self._scope if not topic.includes(found)]
@@ -391,40 +472,81 @@ class SuperTopicTable(Watcher):
         return self._parameters.check_seconds * (0.5 + self._rng.random())
 
     def _check(self, now: float) -> None:
+        self._checked = now
         self._search_if_wanting(now)
+        p_sel = self._parameters.selection_probability(self._membership.size())
         if not self._table:
             self._warm(now)
-        elif self._rng.random() < self._parameters.selection_probability(self._membership.size()):
+        elif (due := self._draw_is_due(now)) or self._rng.random() < p_sel:
+            self._drawing = due or self._rng.random() < self._parameters.refresh_probability
             for entry in self._table.values():
                 entry.asked = self._ask_entry(entry, Ping(entry.topic.name), now)
+                if self._drawing:
+                    self._ask_entry(entry, NewProcess(entry.topic.name, self._wanted), now)
             self._outlet.wake(CHECK_TIMEOUT_SECONDS, "verdict")
 
     def _verdict(self, now: float) -> None:
-        for peer, entry in list(self._table.items()):
-            if self._liveness.heard(peer) < entry.asked:
-                self._fail(entry, now)
-        self._renew_nearest()
-        alive = list(self._table.values())
-        refresh = self._rng.random() < self._parameters.refresh_probability
+        silent = [e for peer, e in self._table.items() if self._liveness.heard(peer) < e.asked]
+        for entry in silent:
+            self._fail(entry, now)
+        self._renew_nearest(now)
+        if silent and self._table:
+            self._push(self._nearest[0])
+        asked = list(self._table.values())
         topic, nearest = self._nearest
-        if len(nearest) <= self._parameters.tau < len(alive) and not refresh:
+        if len(asked) > self._parameters.tau:
             # The farther ones do not stand in for the nearest, of whom one may be a newcomer.
-            alive = [entry for entry in alive if entry.topic == topic]
-        elif len(alive) > self._parameters.tau and not refresh:
+            asked = [entry for entry in asked if entry.topic == topic]
+        if len(nearest) > self._parameters.tau:
             # Enough are alive; but whoever knows no others would have nobody when these fail.
-            alive = [] if len(self._cold) else alive[:1]
-        for entry in alive:
+            asked = [] if len(self._cold) else [self._rng.choice(asked)]
+        for entry in asked if not self._drawing else ():
             self._ask_entry(entry, NewProcess(entry.topic.name, self._wanted), now)
-        self._exchange = refresh
-        self._warm(now)
+        if self._drawing and self._table:
+            self._draw(now)
+        else:
+            self._warm(now)
         self._search_if_wanting(now)
+
+    def _draw(self, now: float) -> None:
+        """Ask some of the cold list, to take the places of the entries of now if they answer."""
+        drawn = self._cold.sample(self._parameters.z, self._rng, now, self._nearest[0].level)
+        self._drawn_at, self._drawn = now, {}
+        for cold in drawn:
+            # One that another table of this process has just asked is left to that table.
+            ping = Ping(cold.topic.name)
+            if self._asked.due((cold.contact.address, ping), self._half_period, now):
+                self._drawn[cold.contact.address] = None
+                self._outlet.send([cold.contact], ping)
+
+    def _draw_is_due(self, now: float) -> bool:
+        """Say whether a draw is due after a change; if so, it counts as made."""
+        if not self._early_draws or now < self._next_draw:
+            return False
+        self._next_draw = now + self._parameters.check_seconds * 2 ** (
+            EARLY_DRAWS - self._early_draws
+        )
+        self._early_draws -= 1
+        return True
+
+    def _draw_soon(self) -> None:
+        """Draw the table some times soon, since the community above or the way to it changes."""
+        self._early_draws, self._next_draw = EARLY_DRAWS, -inf
+
+    def _draw_at_next_check(self) -> None:
+        """Draw the table once soon, since a member of the own community has met a change."""
+        self._early_draws, self._next_draw = max(1, self._early_draws), -inf
 
     def _ask_entry(self, entry: _Entry, message: Message, now: float) -> float:
         """Ask a super-process unless a table of this process just has; say when it was asked."""
-        question = entry.contact, message
-        if self._asked.due(question, ASKED_LATELY * self._parameters.check_seconds, now):
+        question = entry.contact.address, message
+        if self._asked.due(question, self._half_period, now):
             self._outlet.send([entry.contact], message)
         return self._asked.when(question)
+
+    @property
+    def _half_period(self) -> float:
+        return ASKED_LATELY * self._parameters.check_seconds
 
     @property
     def _wanted(self) -> int:
@@ -435,15 +557,17 @@ class SuperTopicTable(Watcher):
         """Ask cold processes, no farther than the nearest entries, whether they live.
 
         It asks as many as there is room for, counting entries that are farther as room; for a full
-        table it asks one, if that is nearer or is to be exchanged. An empty table asks as many as
-        an answer may name: there may be one survivor among them, and each answer may be lost.
+        table it asks one, if that is nearer. An empty table asks as many as an answer may name, of
+        all topics: there may be one survivor among them, and each answer may be lost.
         """
         topic, contacts = self._nearest
-        level = topic.level if contacts else 0
-        count = self._parameters.z - len(contacts) if self._table else self._wanted
+        if not self._table:
+            self._ping(self._cold.sample_evenly(self._wanted, self._rng, now))
+            return
+        count, level = self._parameters.z - len(contacts), topic.level
         if count <= 0 and topic != self.super_topic:
             count, level = 1, level + 1
-        self._ping(self._cold.sample(max(count, int(self._exchange)), self._rng, now, level))
+        self._ping(self._cold.sample(max(count, 0), self._rng, now, level))
 
     def _ping(self, asked: Iterable[Cold]) -> None:
         for cold in asked:
@@ -454,6 +578,7 @@ class SuperTopicTable(Watcher):
         peer = entry.contact.peer
         self.failures += 1
         self._shelve(entry, now, self._liveness.heard(peer))
+        self._draw_soon()
         self._failed.pop(peer, None)
         if len(self._failed) >= FAILED_MAX:
             del self._failed[next(iter(self._failed))]
@@ -476,26 +601,25 @@ class SuperTopicTable(Watcher):
         self._note_served(entry, lived)
         del self._table[entry.contact.peer]
         self._liveness.unwatch(entry.contact.peer)
-        self._cold.put(entry.contact, entry.topic, now)
+        self._cold.put(entry.contact, entry.topic, now, living=lived == now)
 
     def _push(self, topic: Topic) -> None:
-        message = SuperProcesses(topic.name, tuple(self.known(topic)), pushed=True)
+        message = SuperProcesses(
+            topic.name, tuple(self.sample(topic.group, self._wanted)), pushed=True
+        )
         peers = self._membership.peers().sample(PUSH_PEERS, self._rng)
         self._outlet.send(peers, message)
 
     # -- MERGE ---------------------------------------------------------------------------
 
-    def _merge(self, topic: Topic, contacts: Iterable[Contact], now: float, *, asked: bool) -> bool:
-        """Merge what others say of `topic`; say whether the table changed.
+    def _merge(self, topic: Topic, contacts: Iterable[Contact], now: float) -> bool:
+        """Merge some of what others say of `topic`; say whether the table changed.
 
-        With `asked`, they answer a question, and those for whom there is no room are remembered.
         Those that failed lately are asked themselves, as many as there is room for.
         """
         changed = False
         doubted: dict[str, Cold] = {}
-        for contact in contacts:
-            if contact.peer in (self._me.peer, b"") or contact.address == self._me.address:
-                continue  # this process, or one that listened here before
+        for contact in self._shuffled(contacts):
             if self._failed.get(contact.peer, now) > now:
                 cold = self._cold.get(contact.address)
                 doubted[contact.address] = cold or Cold(contact, topic, now)
@@ -504,13 +628,49 @@ class SuperTopicTable(Watcher):
             if topic.level > entry.topic.level if entry else self._make_room(topic, now):
                 self._enter(contact, topic, now)
                 changed = True
-            elif asked and entry is None:
-                self._cold.put(contact, topic, now)
         if changed:
-            self._renew_nearest()
+            self._renew_nearest(now)
         as_near = sum(entry.topic.level >= topic.level for entry in self._table.values())
         self._ping(list(doubted.values())[: self._parameters.z - as_near])
         return changed
+
+    def _draw_from(self, topic: Topic, contacts: Iterable[Contact], now: float) -> None:
+        """Let members of the nearest community that are named take the places of entries."""
+        usable = [c for c in self._shuffled(contacts) if self._failed.get(c.peer, now) <= now]
+        drawn = {contact.peer: contact for contact in usable[: self._parameters.z]}
+        older = [entry for peer, entry in self._table.items() if peer not in drawn]
+        older.sort(key=lambda entry: entry.topic == topic)  # those farther up make room first
+        for peer, contact in drawn.items():
+            if peer in self._table:
+                continue
+            if len(self._table) >= self._parameters.z:
+                self._shelve(older.pop(0), now, now)
+            self._enter(contact, topic, now)
+        self._renew_nearest(now)
+
+    def _shuffled(self, contacts: Iterable[Contact]) -> list[Contact]:
+        """Return contacts in random order, without those that can only be this process."""
+        me = self._me
+        others = [c for c in contacts if c.peer not in (me.peer, b"") and c.address != me.address]
+        self._rng.shuffle(others)
+        return others
+
+    def _remember(
+        self, topic: Topic, contacts: Iterable[Contact], now: float, *, living: bool
+    ) -> None:
+        """Put those that are named and are not in the table on the cold list.
+
+        With `living`, whoever names them knows that they live. What is known for certain, or of a
+        nearer topic, stays.
+        """
+        nearest, known = self._nearest
+        most = ANCESTOR_MAX if known and topic.level < nearest.level else COLD_MAX
+        for contact in self._shuffled(contacts):
+            if contact.peer in self._table or self._failed.get(contact.peer, now) > now:
+                continue
+            cold = self._cold.get(contact.address)
+            if cold is None or (living and cold.topic.level <= topic.level):
+                self._cold.put(contact, topic, now, living=living, most=most)
 
     def _enter(self, contact: Contact, topic: Topic, now: float) -> None:
         self._cold.pop(contact.address)
@@ -530,7 +690,7 @@ class SuperTopicTable(Watcher):
             return True
         return False
 
-    def _renew_nearest(self) -> None:
+    def _renew_nearest(self, now: float) -> None:
         before, known = self._nearest
         alive = self._table.values()
         topic = max((entry.topic for entry in alive), key=lambda t: t.level, default=None)
@@ -540,6 +700,11 @@ class SuperTopicTable(Watcher):
             else (topic, [entry.contact for entry in alive if entry.topic == topic])
         )
         nearest, contacts = self._nearest
+        if not contacts and known:
+            self._alone_since = now
+        if nearest != before or not known:
+            self._hearsay = True
+            self._draw_soon()
         if (nearest, len(contacts)) != (before, len(known)):
             kind: HappeningKind = "linked" if contacts else "unlinked"
             self._outlet.report(kind, nearest, len(contacts))

@@ -158,7 +158,7 @@ def take_community_stats(
         latency_ms_p50=None if latencies is None else latencies.milliseconds(0.5, now),
         latency_ms_p99=None if latencies is None else latencies.milliseconds(0.99, now),
         known_streams=len(local_group.streams.known),
-        links=tuple(map(_link_stats, local_group.links)),
+        links=tuple(_link_stats(link, now) for link in local_group.links),
         subscriptions=tuple(subscription.stats() for subscription in subscriptions),
         repair=None
         if repair is None
@@ -172,7 +172,7 @@ def take_community_stats(
     )
 
 
-def _link_stats(link: SuperTopicTable) -> LinkStats:
+def _link_stats(link: SuperTopicTable, now: float) -> LinkStats:
     nearest, contacts = link.nearest()
     return LinkStats(
         super_topic=link.super_topic.name,
@@ -180,4 +180,5 @@ def _link_stats(link: SuperTopicTable) -> LinkStats:
         contacts=len(contacts),
         remembered=link.remembered,
         searching=link.searching,
+        alone_seconds=link.alone_for(now),
     )

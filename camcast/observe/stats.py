@@ -98,6 +98,10 @@ class LinkStats:
     """How many others the table could ask if these fail."""
     searching: bool = gauge("link_searching", "1 while nearer super-processes are looked for")
     """Whether nearer super-processes are being looked for."""
+    alone_seconds: float = gauge(
+        "link_alone_seconds", "For how long no process above has been known, 0 while one is"
+    )
+    """For how long no process of the super-topic or above has been known; 0 while one is."""
 
 
 @frozen(kw_only=True)

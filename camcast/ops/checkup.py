@@ -64,7 +64,10 @@ def _of_communities(stats: Mapping[str, Any]) -> Iterator[Finding]:
             yield Finding(check, True, says)
         for link in one["links"]:
             if not link["contacts"]:
-                says = f"nobody of {link['super_topic']} or above is known: no event climbs"
+                says = (
+                    f"nobody of {link['super_topic']} or above has been known for"
+                    f" {link['alone_seconds']:.0f} s: no event climbs"
+                )
                 do = "none, if nobody subscribes there; else start a member, or check its gateways"
                 yield Finding(f"link of {topic}", None, says, do)
         if one["repair"] and one["repair"]["missed"]:

@@ -3,13 +3,16 @@
 `World` runs real nodes, and `Town` discoveries without nodes, both on virtual time; tests that need
 more inherit from one of them. `LoneProcess`, of which a town is made, is for a test of one part of
 a process. `MembershipContract` and `DiscoveryContract` test the promises of every plug: a test
-class inherits one of them and names its plug. That of protocols is in `camcast.research.systems`.
+class inherits one of them and names its plug. `SuperTableContract` holds a membership and its
+discovery to the laws of super-topic tables. The contract of protocols is in
+`camcast.research.systems`.
 The package does not import pytest.
 """
 
 from camcast.testing.discovery_contract import DiscoveryContract
 from camcast.testing.lone_process import LoneProcess
 from camcast.testing.membership_contract import MembershipContract
+from camcast.testing.super_table_contract import SuperTableContract
 from camcast.testing.town import Town
 from camcast.testing.world import World
 
@@ -17,6 +20,7 @@ __all__ = [
     "DiscoveryContract",
     "LoneProcess",
     "MembershipContract",
+    "SuperTableContract",
     "Town",
     "World",
 ]

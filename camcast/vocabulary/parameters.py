@@ -179,8 +179,8 @@ class CommunitySettings(Parameters):
             a super-community that is founded later is found later. Less: more messages till then.
         check_seconds: The period in which links to super-topics are looked at. More: dead links
             stay longer, and upward messages to them are lost. Less: more messages for upkeep.
-        refresh_probability: How often fresh links are asked for without need. More: the load of
-            upward messages is spread better. Less: fewer messages for upkeep.
+        refresh_probability: How often a check draws the table again without need. More: the load
+            of upward messages is spread better. Less: fewer messages for upkeep.
         batch_events_max: How many events of one instant travel together. More: less CPU and fewer
             bytes an event. Less: the fates of events depend less on each other.
         spread: ``"infect"``: an event goes to ceil(ln N + c) random processes from each, the
@@ -206,8 +206,9 @@ class CommunitySettings(Parameters):
     a community of 1,000 looks at its links once a second."""
 
     refresh_probability: float = field(default=0.1, validator=[validators.ge(0), validators.le(1)])
-    """How often a check asks for fresh super-processes although enough are alive, to spread
-    load (3.4; 001, 4.2 "even if available"). chosen: one check in ten."""
+    """How often a check draws the table again although enough are alive, to spread load (3.4;
+    001, 4.2 "even if available"). After a change the table is drawn again some times whatever this
+    is. chosen: one check in ten."""
 
     batch_events_max: int = field(
         default=EVENTS_MAX, validator=[validators.ge(1), validators.le(EVENTS_MAX)]
@@ -264,7 +265,6 @@ SETTINGS_PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
     "paper": {
         **PRESETS["paper"],
         "batch_events_max": 1,
-        "refresh_probability": 0.0,
         "retention_seconds": 0.0,
     }
 }

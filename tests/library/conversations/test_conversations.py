@@ -196,7 +196,7 @@ def gateway_half(story: Story) -> None:
     )
     gateway = story.network.restart(gateway)
     story.say("n1 is back, and knows n2, who has sought others; n3 still does not know")
-    story.network.run(2.5)
+    story.network.run(4.6)
     story.only(newcomer)
     story.run(0.0, *HEARTBEATS, *SEARCH)
     story.skip(10.0)
@@ -286,7 +286,7 @@ def link_search(story: Story) -> None:
     story.join(low, ".a.b.c", 4.0, *HEARTBEATS, Announce)
     story.say("n4 joins .a.b; n3's search, which goes on for the nearer levels, finds it")
     story.join(fellow, ".a.b")
-    story.run(5.0, *HEARTBEATS, Announce)
+    story.run(3.0, *HEARTBEATS, Announce)
 
 
 def link_relay(story: Story) -> None:

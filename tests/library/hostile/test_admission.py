@@ -123,7 +123,7 @@ def state(node: Node) -> tuple[object, ...]:
         sorted(map(str, local_group.membership.peers())),
         sorted(map(str, membership.neighbours())),
         sorted(str(entry.contact) for entry in node.liveness.entries.values()),
-        [link.known(link.super_topic) for link in local_group.links],
+        [link.nearest() for link in local_group.links],
         {group: sorted(members) for group, members in directory._groups.items()},
         len(membership._cold),
         list(local_group.streams.known),

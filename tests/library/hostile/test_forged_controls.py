@@ -66,7 +66,7 @@ def tables(node: Node) -> tuple[object, ...]:
     return (
         sorted(map(str, local_group.membership.neighbours())),
         sorted(str(entry.contact) for entry in node.liveness.entries.values()),
-        [link.known(link.super_topic) for link in local_group.links],
+        [link.nearest() for link in local_group.links],
         node.counters.events,
     )
 

@@ -29,6 +29,8 @@ from camcast.engine.node import Node
 from camcast.engine.questions import QUESTION_SECONDS
 from camcast.engine.remote_queries import SEARCHES_REMEMBERED, SearchRelay
 from camcast.engine.super_topic_table import (
+    ANCESTOR_MAX,
+    EARLY_DRAWS,
     NEW_PROCESSES,
     SERVES_SECONDS,
     KnownProcesses,
@@ -299,6 +301,7 @@ def linked(*numbers: int, **parameters: Any) -> Bench:
     bench = Bench(**parameters)
     bench.start()
     bench.know(ABC, *numbers)
+    bench.links._early_draws = 0  # it has linked long ago
     bench.said_of(Message)
     bench.sought()
     return bench
@@ -308,7 +311,7 @@ def test_a_check_pings_every_super_process_and_who_is_silent_has_failed() -> Non
     bench = linked(1, 2, 3, tau=0)
     bench.fire("check")
     pings = bench.said_of(Ping)
-    assert [to for to, _ in pings] == [[contact(n).address] for n in (1, 2, 3)]
+    assert sorted(to for to, _ in pings) == [[contact(n).address] for n in (1, 2, 3)]
     assert {ping.topic for _, ping in pings} == {".a.b.c"}
     bench.tell(Pong(".a.b.c"), contact(1))
     bench.tell(Pong(".a.b.c"), contact(3))
@@ -325,7 +328,9 @@ def test_with_tau_or_fewer_alive_the_live_ones_are_asked_for_more(
     bench = linked(1, 2, 3, tau=tau)
     bench.checked(*range(1, alive + 1))
     requests = bench.said_of(NewProcess)
-    assert [to for to, _ in requests] == [[contact(n + 1).address] for n in range(asks)]
+    asked = {to: None for [to], _ in requests}
+    assert len(asked) == len(requests) == asks
+    assert {*asked} <= {contact(n + 1).address for n in range(alive)}
     assert all(request == NewProcess(".a.b.c", 16) for _, request in requests)
 
 
@@ -523,14 +528,16 @@ def test_a_table_asks_as_many_as_it_has_room_for() -> None:
     bench = linked(1, 2, 3, tau=0)
     bench.tell(SuperProcesses(".a.b.c", contacts(*range(4, 40)), pushed=False), contact(1))
     bench.checked(1)
+    bench.links._early_draws = 0  # a draw asks for more
     bench.said_of(Message)
     bench.checked(1)
     (entry, _), (first, _), (second, _) = bench.said_of(Ping)
     assert entry == [contact(1).address]
     assert first != second
-    for asked in contacts(*range(4, 40)):
+    for asked in contacts(*range(2, 40)):
         if [asked.address] in (first, second):
             bench.tell(Pong(".a.b.c"), asked)
+    bench.links._early_draws = 0
     bench.said_of(Message)
     bench.checked(*bench.nearest[1])
     assert [to for to, _ in bench.said_of(Ping)] == [[c.address] for c in bench.links.nearest()[1]]
@@ -728,33 +735,135 @@ def test_merge_prefers_nearer_ancestors() -> None:
     bench.know(AB, 1, 2, 3)
     bench.tell(SuperProcesses(".a.b.c", contacts(4, 5), pushed=True))
     assert bench.nearest == (".a.b.c", [4, 5])
-    assert len(bench.links.known(AB)) == 1
+    assert len(bench.links._table) == 3
     bench.tell(SuperProcesses(".a.b", contacts(6, 7), pushed=True))
     assert bench.nearest == (".a.b.c", [4, 5])
-    assert len(bench.links.known(AB)) == 1
+    assert len(bench.links._table) == 3
 
 
 def test_what_others_name_comes_in_beside_and_never_instead() -> None:
     bench = linked(1, 2, z=3)
     bench.tell(SuperProcesses(".a.b.c", contacts(*range(4, 40)), pushed=False), contact(1))
-    assert bench.nearest == (".a.b.c", [1, 2, 4])
+    topic, known = bench.nearest
+    assert (topic, known[:2], len(known)) == (".a.b.c", [1, 2], 3)
 
 
-def test_a_refresh_lets_one_in_that_has_answered_for_a_random_one() -> None:
+def test_a_draw_lets_those_in_that_were_asked_and_have_answered_for_random_ones() -> None:
     """001, 4.2: fresh super-processes now and then, even if enough are alive."""
     bench = linked(1, 2, 3, refresh_probability=1.0)
     bench.tell(SuperProcesses(".a.b.c", contacts(*range(4, 9)), pushed=False), contact(1))
     bench.tell(Pong(".a.b.c"), contact(4))
     assert bench.nearest == (".a.b.c", [1, 2, 3])  # it was not asked
     bench.checked(1, 2, 3)
-    *_, ([asked], _) = bench.said_of(Ping)
-    [fresh] = [number for number in range(4, 9) if contact(number).address == asked]
-    for number in (fresh, *range(4, 9)):
+    asked = [to for [to], _ in bench.said_of(Ping)]
+    fresh = [number for number in range(4, 9) if contact(number).address in asked]
+    assert len(fresh) == 3
+    others = [number for number in range(4, 9) if number not in fresh]
+    bench.now += 0.1
+    for number in (*others, *fresh[1:], fresh[1]):
         bench.tell(Pong(".a.b.c"), contact(number))
     topic, known = bench.nearest
     assert topic == ".a.b.c"
-    assert fresh in known
-    assert len({1, 2, 3} & {*known}) == 2
+    assert {*fresh[1:]} < {*known}
+    assert len({1, 2, 3} & {*known}) == 1
+
+
+def test_a_table_by_hearsay_is_drawn_again_from_the_first_answer_of_the_discovery() -> None:
+    """000, 5.2: the overlay draws at random; a neighbour names what it happens to know."""
+    bench = Bench(z=3)
+    bench.start()
+    bench.tell(AnsContact(".a.b.c", contacts(1, 2, 3)))
+    bench.know(ABC, *range(4, 20))
+    topic, drawn = bench.nearest
+    assert topic == ".a.b.c"
+    assert len(drawn) == 3
+    assert not {1, 2, 3} & {*drawn}
+    bench.know(ABC, *range(20, 40))  # it was drawn; these are remembered
+    assert bench.nearest == (topic, drawn)
+    assert {contact(n).address for n in range(20, 40)} < {
+        cold.contact.address for cold in bench.links._cold
+    }
+
+
+def test_an_answer_of_a_few_is_taken_and_the_next_is_drawn_from_too() -> None:
+    bench = Bench(z=3)
+    bench.start()
+    bench.tell(AnsContact(".a.b.c", contacts(1, 2, 3)))
+    bench.know(ABC, 4)
+    assert 4 in bench.nearest[1]
+    bench.know(ABC, *range(5, 20))
+    assert not {1, 2, 3, 4} & {*bench.nearest[1]}
+
+
+def test_a_farther_ancestor_is_drawn_again_too() -> None:
+    bench = Bench(z=2)
+    bench.start()
+    bench.fire("search")
+    bench.tell(AnsContact(".a.b", contacts(1, 2)))
+    bench.know(AB, *range(3, 9))
+    assert bench.nearest[0] == ".a.b"
+    assert not {1, 2} & {*bench.nearest[1]}
+    assert bench.links.searching
+
+
+def test_others_are_named_a_sample_of_the_table_and_of_those_that_lived_lately() -> None:
+    """Else the first that finds somebody would fill everybody's table (000, 1.3: even load)."""
+    bench = linked(*range(1, 17), z=3)
+    bench.checked(*bench.nearest[1])
+    samples = [bench.links.sample(ABC.group, 3) for _ in range(200)]
+    assert all(len({one.peer for one in sample}) == 3 for sample in samples)
+    assert {one for sample in samples for one in sample} == {*contacts(*range(1, 17))}
+    bench.now += 100.0
+    bench.fire("check")
+    table = {*bench.links.nearest()[1]}
+    assert {*bench.links.sample(ABC.group, 99)} == table
+    bench.fire("verdict")  # all have failed, and are not named
+    assert bench.links.sample(ABC.group, 99) == []
+
+
+def test_a_super_process_names_members_of_ancestors_to_which_the_table_turns_if_all_die() -> None:
+    bench = linked(1, 2, 3, z=3)
+    for number in range(10, 30):  # of a stranger, it would count only as an answer to a search
+        bench.now += 10.0
+        bench.tell(AnsContact(".a.b", contacts(number)), contact(1))
+        bench.tell(AnsContact(".", contacts(number + 50)), contact(4))
+    assert bench.nearest == (".a.b.c", [1, 2, 3])
+    ancestors = [cold for cold in bench.links._cold if cold.topic == AB]
+    assert len(ancestors) == ANCESTOR_MAX
+    assert not [cold for cold in bench.links._cold if cold.topic == ROOT]
+    bench.checked()
+    asked = {to: ping.topic for [to], ping in bench.said_of(Ping)}
+    bench.fire("check")
+    asked |= {to: ping.topic for [to], ping in bench.said_of(Ping)}
+    assert [*asked.values()].count(".a.b") == ANCESTOR_MAX
+    alive = next(cold.contact for cold in ancestors)
+    [number] = [n for n in range(10, 30) if contact(n).address == alive.address]
+    bench.tell(Pong(".a.b"), contact(number))
+    assert bench.nearest == (".a.b", [number])
+    assert bench.links.searching
+
+
+def test_draws_follow_a_change_at_pauses_that_double() -> None:
+    """Whatever p_sel: a community that gathers is drawn from as a whole, not from its first."""
+    bench = Bench(size=1e9, check_seconds=5.0)
+    bench.start()
+    bench.know(ABC, 1, 2, 3)
+    bench.said_of(Message)
+    pauses = []
+    before = bench.now
+    while bench.now < 400.0:
+        bench.fire("check")
+        if pings := bench.said_of(Ping):
+            assert len(pings) == 3
+            pauses.append(bench.now - before)
+            before = bench.now
+            for [address], ping in pings:
+                [number] = [n for n in range(1, 4) if contact(n).address == address]
+                bench.tell(Pong(ping.topic), contact(number))
+            bench.fire("verdict")
+    assert len(pauses) == EARLY_DRAWS
+    for pause, least in zip(pauses, (0, 5, 10, 20, 40), strict=True):
+        assert least <= pause <= least + 7.5
 
 
 def test_an_answer_of_one_who_was_not_asked_changes_nothing() -> None:
@@ -799,7 +908,7 @@ def link_of(node: Node, topic: Topic) -> SuperTopicTable:
 
 def test_the_nearer_community_replaces_the_farther_when_it_appears() -> None:
     network, [root, low] = network_of(ROOT, AB)
-    assert network.run(10, until=lambda: link_of(low, AB).known(ROOT) == [root.me])
+    assert network.run(10, until=lambda: link_of(low, AB).nearest() == (ROOT, [root.me]))
     middle = network.add((next(iter(network.alive)),))
     join(network, middle, A)
     assert network.run(20, until=lambda: link_of(low, AB).nearest() == (A, [middle.me]))

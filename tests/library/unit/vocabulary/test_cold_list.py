@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from camcast.vocabulary.cold_list import COLD_MAX, COLD_SECONDS, ColdList
+from camcast.vocabulary.cold_list import COLD_MAX, COLD_SECONDS, Cold, ColdList
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.topics import ROOT, Topic
 
@@ -35,8 +35,8 @@ def test_one_address_has_one_entry_the_last() -> None:
     cold = ColdList()
     cold.put(peer(1), A, 1.0)
     cold.put(peer(2, address=1), ROOT, 2.0)
-    assert list(cold) == [(at(1), ROOT, 2.0)]
-    assert cold.pop(peer(1).address) == (at(1), ROOT, 2.0)
+    assert list(cold) == [Cold(at(1), ROOT, 2.0)]
+    assert cold.pop(peer(1).address) == Cold(at(1), ROOT, 2.0)
     assert cold.pop(peer(1).address) is None
     assert not len(cold)
 

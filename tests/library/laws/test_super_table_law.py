@@ -1,0 +1,39 @@
+"""The laws of super-topic tables on all memberships (000, 1.3 and 5.2.3)."""
+
+from __future__ import annotations
+
+import pytest
+
+from camcast.testing import SuperTableContract
+from camcast.testing.super_table_contract import WAYS
+
+OVERLAYS = ("hybrid", "dht")
+MEMBERSHIPS = ("scamp", "hybrid", "dht", "cyclon", "hyparview")
+
+
+class Small(SuperTableContract):
+    """A small overlay whose processes all join at once: tables were copies of one."""
+
+    membership = "dht"
+    uniform = True
+    sizes = (12, 30)
+    settle_seconds = 10.0
+
+
+def test_tables_of_a_small_overlay_are_draws() -> None:
+    Small().test_super_topic_tables_are_draws()
+
+
+@pytest.mark.slow
+class TestLaws(SuperTableContract):
+    """At the sizes of the paper's measurements (000, 6.2), in every way and at every time."""
+
+    seeds = (1, 2, 3, 4, 5)
+    ways = tuple(WAYS)
+    minutes = (0.0, 5.0, 10.0)
+    churns = True
+
+    @pytest.fixture(autouse=True, params=MEMBERSHIPS)
+    def _plug(self, request: pytest.FixtureRequest) -> None:
+        self.membership = request.param
+        self.uniform = request.param in OVERLAYS
