@@ -28,6 +28,7 @@ member that knows no other process.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Hashable, Iterable, Sequence
 from math import inf
 from typing import ClassVar, Final
@@ -41,10 +42,13 @@ from camcast.vocabulary.addresses import AddressError, check_address, is_numeric
 from camcast.vocabulary.happenings import HappeningKind
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message, Right, read_topic
+from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import MalformedError
 from overlays.endpoints import address_of, endpoint_of
 from overlays.remembered import REMEMBERED_MAX, Remembered
+
+log = logging.getLogger(__name__)
 
 LEASE_SECONDS: Final = 30.0  # chosen: a crashed process is offered as a contact no longer
 RENEW_SECONDS: Final = 10.0  # chosen: a third of the lease, so that two losses do not matter
@@ -105,11 +109,18 @@ class Directory:
 
     def __init__(self) -> None:
         self._groups: dict[GroupId, dict[PeerId, tuple[Contact, float]]] = {}
+        self._log = MinuteLog()
 
     def remember(self, group: GroupId, contact: Contact, now: float) -> None:
-        """Remember a member; beyond the bounds the one announced longest ago makes room."""
+        """Remember a member; beyond the bounds the one announced longest ago makes room.
+
+        A community that makes room is logged: until its members announce themselves again, a
+        newcomer founds it a second time.
+        """
         if group not in self._groups and len(self._groups) >= GROUPS_MAX:
             del self._groups[next(iter(self._groups))]
+            if self._log.due("full", now):
+                log.warning("the register is full with %d communities: one is left out", GROUPS_MAX)
         members = self._groups.setdefault(group, {})
         members.pop(contact.peer, None)
         if len(members) >= CONTACTS_MAX:

@@ -25,7 +25,7 @@ cannot run in the virtual network.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Sized
 from contextlib import suppress
 from functools import partial
 from typing import Any, ClassVar, Final
@@ -74,6 +74,7 @@ class LanDiscovery(Discovery):
         self._heard: dict[str, tuple[Contact, tuple[GroupId, ...]]] = {}
         """The processes on this network and their communities, by the name of the service."""
         self._hints: dict[str, Hint] = {}
+        self._full = False  # whether it was logged that records are left out
         """In place of these, where processes have keys: by the same names, what mDNS says."""
         self._announced: dict[GroupId, float] = {}
         """When each community was announced."""
@@ -226,16 +227,26 @@ class LanDiscovery(Discovery):
             self._take_hint(name, _read_hint(info.properties))
             return
         heard = _read(name, info.properties)
-        if heard is None or len(self._heard) >= PROCESSES_MAX:
-            self._heard.pop(name, None)
-        if heard is not None and len(self._heard) < PROCESSES_MAX:
+        self._heard.pop(name, None)
+        if heard is not None and self._has_room(self._heard):
             self._heard[name] = heard
 
     def _take_hint(self, name: str, hint: Hint | None) -> None:
         self._hints.pop(name, None)
         own = name == f"{self._context.me.peer.hex()}.{SERVICE}"
-        if hint is not None and not own and len(self._hints) < PROCESSES_MAX:
+        if hint is not None and not own and self._has_room(self._hints):
             self._hints[name] = hint
+
+    def _has_room(self, records: Sized) -> bool:
+        """Say whether a record more may be kept; that it may not is logged once."""
+        if len(records) < PROCESSES_MAX:
+            return True
+        if not self._full:
+            log.warning(
+                "more than %d processes in this network: others are left out", PROCESSES_MAX
+            )
+        self._full = True
+        return False
 
 
 def _silence(speaker: Zeroconf) -> None:

@@ -64,7 +64,8 @@ class _Member(NamedTuple):
 class Presence:
     """The names of all who are there, this process included; use it as an async context manager.
 
-    `on_change` is called in the event loop with each `PresenceChange` of another process. Raises
+    `on_change` is called in the event loop with each `PresenceChange` of another process. Beyond
+    `MEMBERS_MAX` members others are not listed until there is room, which is logged once. Raises
     `TopicError`, `ValueError` for what is no name, and what `join` raises.
     """
 
@@ -94,6 +95,7 @@ class Presence:
         self._beat_seconds = beat_seconds
         self._kept_seconds = beat_seconds * _SILENT_BEATS
         self._members: dict[PeerId, _Member] = {}
+        self._full = False  # whether it was logged that others are not listed
         self._tasks: list[asyncio.Task[None]] = []
         self._events: Subscription | None = None
 
@@ -154,9 +156,12 @@ class Presence:
     def _hear(self, event: Received, beat: _Beat) -> None:
         peer, order = event.id.publisher, (event.id.number, event.sequence)
         before = self._members.get(peer)
-        if not _is_name(beat.name) or (
-            before.order >= order if before else len(self._members) >= MEMBERS_MAX
-        ):
+        if not _is_name(beat.name) or (before and before.order >= order):
+            return
+        if before is None and len(self._members) >= MEMBERS_MAX:
+            if not self._full:
+                _log.warning("more than %d members: others are not listed", MEMBERS_MAX)
+            self._full = True
             return
         now = asyncio.get_running_loop().time()
         self._members[peer] = _Member(beat.name, beat.here, order, now)

@@ -34,10 +34,11 @@ from camcast.inbox.received import Received
 from camcast.inbox.subscription import Subscription
 from camcast.vocabulary.arguments import BYTES, check_timeout, check_type, check_whole
 from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.topics import Topic
 
 ASK_SECONDS: Final = 5.0  # chosen: repair brings what was lost on the way in 2 s or so
-_HANDLED_MAX: Final = 64  # chosen: questions in work; of more, none is answered
+_HANDLED_MAX: Final = 64  # chosen: questions in work; of more, none is answered, which is logged
 _TOKEN_BYTES: Final = 8  # chosen: no two questions in the life of a community have the same
 
 _log = logging.getLogger(__name__)
@@ -85,6 +86,7 @@ class Requests:
         self._handler = handler
         self._waiting: dict[bytes, asyncio.Queue[Answer]] = {}
         self._events: Subscription | None = None
+        self._log = MinuteLog()
         self._tasks: list[asyncio.Task[None]] = []  # that which listens, and those that answer
 
     async def ask(
@@ -150,7 +152,16 @@ class Requests:
             except (msgspec.DecodeError, UnicodeDecodeError):
                 continue
             if isinstance(heard, _Question):
-                if self._handler is not None and len(self._tasks) <= _HANDLED_MAX:
+                if self._handler is None:
+                    continue
+                if len(self._tasks) > _HANDLED_MAX:
+                    if self._log.due("busy", asyncio.get_running_loop().time()):
+                        _log.warning(
+                            "%d questions in %s are being answered: further ones are not",
+                            _HANDLED_MAX,
+                            self._community.topic,
+                        )
+                else:
                     task = asyncio.create_task(self._answer(self._handler, heard))
                     self._tasks.append(task)
                     task.add_done_callback(self._answered)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from math import inf
 
 from camcast.engine.groups import Groups
-from camcast.engine.liveness_messages import GroupTally
+from camcast.engine.liveness_messages import GroupTally, page_of
 from camcast.engine.open_guard import Guard
 from camcast.engine.repair.repair import Repair
 from camcast.engine.repair.told import Lateness
@@ -45,14 +45,14 @@ class GroupTallies:
 
         They are those of the groups `shared` with the peer in which something has changed lately,
         and of all `named` groups, of which the heartbeat carries a message; groups without
-        repair have none.
+        repair have none. Of very many, the next heartbeat has others (`page_of`).
         """
         changing, second = self.changing(now), self._second
         tallies = {g: changing[g] for g in shared if g in changing} if changing else {}
         for group in named:
             if group not in tallies and (repair := self._repair(group)) is not None:
                 tallies[group] = repair.tally(second)
-        return tuple(tallies.items()), second if tallies else 0
+        return page_of(tuple(tallies.items()), second), second if tallies else 0
 
     def changing(self, now: float) -> dict[GroupId, bytes]:
         """Return the tallies of the groups in which something has changed lately.

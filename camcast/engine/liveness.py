@@ -92,6 +92,7 @@ from camcast.engine.liveness_messages import (
     Probe,
     Question,
     Verdict,
+    page_of,
 )
 from camcast.engine.questions import NONCE_BYTES, Asked, Questions
 from camcast.vocabulary.addresses import host_of
@@ -346,8 +347,8 @@ class LivenessService:
                 if not self._on_piggybacked(source, kind, GroupId(group), body, now)
             )
         if self._left and isinstance(message, Heartbeat):
-            left = [one for one, when in self._left.items() if now - when <= LEFT_SECONDS]
-            gone += tuple((int(Kind.MEMBERSHIP), one) for one in left[:PIGGYBACKED_MAX])
+            left = (one for one, when in self._left.items() if now - when <= LEFT_SECONDS)
+            gone += page_of(tuple((int(Kind.MEMBERSHIP), one) for one in left), int(now))
         if self._tallies is not None:
             for group, tally in message.tallies[:PIGGYBACKED_MAX]:
                 self._tallies.hear(source, GroupId(group), tally, message.second, now)
@@ -357,7 +358,7 @@ class LivenessService:
                 entry.answered = now
             if message.gone:
                 for peer in self._peers_at(source.address):
-                    for kind, group in message.gone[:PIGGYBACKED_MAX]:
+                    for kind, group in message.gone[: 2 * PIGGYBACKED_MAX]:
                         self._lose(peer, kind, group, now)
             return
         if entry is not None and entry.has_spoken(now) and not gone:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeVar
 
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
+
+T = TypeVar("T")
 
 PIGGYBACKED_MAX: Final = 32  # chosen: with messages of the largest size, a frame's 32 KiB
 PIECE_BYTES_MAX: Final = 1024  # chosen: a sample of the size estimate has 640
@@ -65,3 +67,14 @@ class Here(Message, tag=6, frozen=True):
 
 
 DECODER: Final[Decoder[Message]] = Decoder(Heartbeat | Answer | Probe | Verdict | Question | Here)
+
+
+def page_of(items: tuple[T, ...], number: int) -> tuple[T, ...]:
+    """Return the at most `PIGGYBACKED_MAX` items that the message of this number carries.
+
+    Of more items, messages whose numbers grow by up to `PIGGYBACKED_MAX` carry all in turn.
+    """
+    if len(items) <= PIGGYBACKED_MAX:
+        return items
+    first = number % len(items)
+    return (items[first:] + items[:first])[:PIGGYBACKED_MAX]

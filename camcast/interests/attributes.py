@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 
 from camcast.interests.interest import Interest, attributes_of
 from camcast.vocabulary.events import Event, EventId
+from camcast.vocabulary.hierarchy import ANCESTORS_MAX
 from camcast.vocabulary.topics import Topic, TopicError
 from camcast.vocabulary.typed import Sent, read_sent
 from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
@@ -21,7 +22,7 @@ KNOWN_MAX: Final = 512  # chosen: events passed on at a time; a bound, as peers 
 # chosen: 512 events of 2 KiB, or one of any size. A bound as well: a decoded payload takes up to
 # 43 times its bytes (measured: a list of empty lists).
 KNOWN_BYTES_MAX: Final = PAYLOAD_BYTES_MAX
-CLASSES_MAX: Final = 64  # chosen: of one event; a bound, as peers send them
+CLASSES_MAX: Final = 1 + ANCESTORS_MAX  # an event's class, and all topics that may include it
 
 _Read: TypeAlias = tuple[Mapping[str, object], Sequence[Topic]]
 """The attributes of an event, and the topics of its classes."""

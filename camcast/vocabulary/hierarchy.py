@@ -72,7 +72,8 @@ class Hierarchy:
     def declare(self, steps: Steps) -> None:
         """Note what the application of this process says of topics, in place of what it said.
 
-        Raises `HierarchyError` if a topic would include itself, and notes nothing then.
+        Raises `HierarchyError` if a topic would include itself, or would have more than
+        `SUPER_TOPICS_MAX` super-topics or `ANCESTORS_MAX` ancestors, and notes nothing then.
         """
         declared = dict(self._declared)
         for topic, super_topics in steps.items():
@@ -80,9 +81,20 @@ class Hierarchy:
             if declared[topic] == _by_name(topic):
                 del declared[topic]
         for topic in steps:
-            if topic in _ancestors(topic, declared):
+            ancestors = _ancestors(topic, declared)
+            if topic in ancestors:
                 supers = " and ".join(map(str, steps[topic]))
                 raise HierarchyError(f"{topic} would be its own super-topic by way of {supers}")
+            if (count := len(declared.get(topic, ()))) > SUPER_TOPICS_MAX:
+                raise HierarchyError(
+                    f"{topic} has {count} super-topics; give at most {SUPER_TOPICS_MAX}, or topics"
+                    " between"
+                )
+            if len(ancestors) > ANCESTORS_MAX:
+                raise HierarchyError(
+                    f"{topic} has {len(ancestors)} ancestors, of which at most {ANCESTORS_MAX} can"
+                    " be searched for"
+                )
         if declared != self._declared:
             self._declared = declared
             self._change()

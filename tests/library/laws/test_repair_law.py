@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import random
 import resource
+from collections import Counter
 from functools import partial
 from typing import Any, Final
 
@@ -285,3 +286,19 @@ def test_faults_at_random(membership: str, first: int) -> None:
         print(f"\n{verdict}", end="")
         failed += wrong(verdict)
     assert not failed, "\n".join(failed)
+
+
+def test_processes_in_more_communities_than_a_heartbeat_names_lack_nothing() -> None:
+    """Two processes are in 80 communities, and all events that one publishes while they are cut
+    off are lost. Heartbeats have room for 32 tallies: the others go along with later ones."""
+    topics = [Topic.parse(f".t{number}") for number in range(80)]
+    world = World(repair=True, topics=topics)
+    publisher, other = world.join(*topics, gap=2.0), world.join(*topics, gap=20.0)
+    world.cut(lambda source, target: False)
+    for topic in topics:
+        world.publish(publisher, topic, seconds=0.0)
+    world.run(20.0)
+    assert not world.delivered_to(other)
+    world.heal()
+    world.run(30.0)
+    assert world.delivered_to(other) == Counter((topic, b"!") for topic in topics)

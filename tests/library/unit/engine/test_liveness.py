@@ -36,6 +36,7 @@ from camcast.engine.liveness_messages import (
     Probe,
     Question,
     Verdict,
+    page_of,
 )
 from camcast.engine.open_guard import Guard
 from camcast.engine.questions import QUESTIONS_MAX
@@ -558,6 +559,16 @@ def test_parts_that_do_not_fit_into_a_heartbeat_wait_for_the_next() -> None:
     first, second = pieces_of(one.period(1.0)), pieces_of(one.period(2.0))
     assert (len(first), len(second)) == (PIGGYBACKED_MAX, 10)
     assert {*first, *second} == {topic.group for topic in topics}
+
+
+@pytest.mark.parametrize("period", [1, 5, PIGGYBACKED_MAX])
+@pytest.mark.parametrize("count", [PIGGYBACKED_MAX, PIGGYBACKED_MAX + 1, 40, 80])
+def test_heartbeats_carry_all_items_in_turn(count: int, period: int) -> None:
+    """Heartbeats of one period, whose numbers are seconds."""
+    items = tuple(range(count))
+    pages = [page_of(items, second) for second in range(0, count * period, period)]
+    assert {len(page) for page in pages} == {PIGGYBACKED_MAX}
+    assert {one for page in pages for one in page} == set(items)
 
 
 def test_a_part_is_asked_for_its_piece_when_it_wants_and_else_seldom() -> None:

@@ -13,7 +13,9 @@ from camcast.engine.node import Node
 from camcast.engine.settings import Settings
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.testing.world import World
+from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import ROOT, Topic
+from overlays import gateways
 
 A, AX, B, NEW = (Topic.parse(name) for name in (".a", ".a.x", ".b", ".new"))
 LONG = 700.0  # longer than every timer: leases, retries, searches, renewals
@@ -215,3 +217,15 @@ def test_gateways_are_told_apart_by_whether_they_answered_last() -> None:
     assert answers() == {one.me.address: True, two.me.address: False}
     (silent,) = (known for known in asking.discovery.first_contacts() if not known.answers)
     assert died < silent.since < died + LONG
+
+
+def test_a_full_register_leaves_out_the_oldest_community_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(gateways, "GROUPS_MAX", 2)
+    register, member = gateways.Directory(), Contact(PeerId(bytes(16)), "tcp://10.0.0.1:7000")
+    groups = [Topic.parse(name).group for name in (".a", ".b", ".c", ".d")]
+    for group in groups:
+        register.remember(group, member, 0.0)
+    assert [bool(register.members(group, 1.0)) for group in groups] == [False, False, True, True]
+    assert caplog.messages == ["the register is full with 2 communities: one is left out"]

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 
 import pytest
 
-from camcast.vocabulary.hierarchy import TOLD_SECONDS, Hierarchy, HierarchyError
+from camcast.vocabulary.hierarchy import (
+    ANCESTORS_MAX,
+    SUPER_TOPICS_MAX,
+    TOLD_SECONDS,
+    Hierarchy,
+    HierarchyError,
+)
 from camcast.vocabulary.topics import ROOT, Topic
 
 L, R, Q, X, Y = (Topic.parse(name) for name in (".l", ".r", ".q", ".l.x", ".l.x.y"))
@@ -103,3 +110,15 @@ def test_the_ways_up_pass_every_ancestor_once_and_steps_are_in_the_relation(seed
             for way in ways
             for one, after in zip(way.topics, way.topics[1:], strict=False)
         )
+
+
+def test_more_super_topics_or_ancestors_than_are_searched_for_are_refused_by_name() -> None:
+    hierarchy = Hierarchy()
+    many = [Topic.parse(f".s{number}") for number in range(SUPER_TOPICS_MAX + 1)]
+    with pytest.raises(HierarchyError, match=r"\.x has 17 super-topics; give at most 16"):
+        hierarchy.declare({X: many})
+    long = [Topic.parse(f".a{number}") for number in range(ANCESTORS_MAX + 1)]
+    steps = {below: (above,) for below, above in pairwise(long)}
+    with pytest.raises(HierarchyError, match=f"ancestors, of which at most {ANCESTORS_MAX}"):
+        hierarchy.declare(steps)
+    assert hierarchy.is_plain
