@@ -98,7 +98,8 @@ class CommunityManager:
         trust: Files of the public keys of trusted roots.
         revocations: Lists of certificates that count no more (``camcast revoke``). They are read
             again when they change.
-        parameters: The paper's parameters of communities that are joined without their own.
+        parameters: The paper's parameters of communities that are joined without their own; or the
+            path of a TOML file that has them by topic (`camcast.vocabulary.topic_parameters`).
         options: The options of the membership, such as ``{"heartbeat_seconds": 1}``.
         spread: ``"infect"``: every process sends an event to a few others, as in the paper;
             ``"tree"``: the events of a busy publisher take a copy a process. None: as `parameters`
@@ -138,7 +139,7 @@ class CommunityManager:
         certificates: Path | Iterable[Path] = (),
         trust: Path | Iterable[Path] = (),
         revocations: Path | Iterable[Path] = (),
-        parameters: Parameters | None = None,
+        parameters: Parameters | Path | None = None,
         options: Mapping[str, object] | None = None,
         spread: Literal["infect", "tree"] | None = None,
         retention_seconds: float | None = None,
@@ -204,6 +205,7 @@ class CommunityManager:
             protocol=protocol,
             topics=topics,
         )
+        self._by_topic = given.spread.by_topic()
         found_by = contacts.discovery or backend.discovery
         given.check_profile(self._settings.discovery, found_by, pipes)
         self._transport = listening.transport or transports.DEFAULT
@@ -421,7 +423,7 @@ class CommunityManager:
         if supers is not None:
             check_super_topics(resolved, supers)
         community = self._communities.get(resolved.group)
-        settings = self._settings.parameters
+        settings = self._by_topic.over(resolved, self._settings.parameters)
         if parameters is not None:
             settings = settings.with_parameters(parameters)
         if community is not None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import NoneType
 from typing import Any, Final, Literal
 
 import attrs
@@ -25,8 +26,14 @@ from camcast.doors.profile import Profile
 from camcast.doors.transport import InputPipe, OutputPipes
 from camcast.live import transports
 from camcast.vocabulary.addresses import check_address, is_loopback, is_numeric, is_wildcard
-from camcast.vocabulary.arguments import check_flag, check_list, check_optional
-from camcast.vocabulary.parameters import RETENTION_SECONDS_MAX, CommunitySettings, Parameters
+from camcast.vocabulary.arguments import check_flag, check_list, check_optional, check_type
+from camcast.vocabulary.parameters import (
+    RETENTION_SECONDS_MAX,
+    CommunitySettings,
+    Parameters,
+    settings_of,
+)
+from camcast.vocabulary.topic_parameters import TopicParameters
 
 _OPTION: Final = "option"
 
@@ -76,7 +83,8 @@ def _mapping(name: str, given: object) -> None:
 
 
 def _parameters(name: str, given: object) -> None:
-    check_optional(name, given, Parameters, "Parameters(…)")
+    kinds = (Parameters, Path, NoneType)
+    check_type(name, given, kinds, "Parameters(…) or the pathlib.Path of a file by topic")
 
 
 @frozen(kw_only=True)
@@ -202,8 +210,11 @@ class Contacts:
 class Spread:
     """The spread of events in a community, their repair, and their retention."""
 
-    parameters: Parameters | None = field(
-        default=None, validator=lambda _, one, given: _parameters(one.name, given)
+    parameters: Parameters | Path | None = _setting(
+        None,
+        "TOML file with parameters by topic, as camcast plan --output writes it.",
+        _parameters,
+        metavar="FILE",
     )
     repair: bool = _setting(
         True,
@@ -235,12 +246,19 @@ class Spread:
             "spread": self.spread,
         }
         settings: CommunitySettings = attrs.evolve(
-            CommunitySettings().with_parameters(self.parameters or CommunitySettings()),
+            settings_of(self.parameters)
+            if isinstance(self.parameters, Parameters)
+            else CommunitySettings(),
             **{name: value for name, value in given.items() if value is not None},
         )
         if settings.spread == "tree" and not self.repair:
             raise OptionError("the spread 'tree' goes with repair, which asks for what it misses")
         return settings
+
+    def by_topic(self) -> TopicParameters:
+        """Return what the file of `parameters` says of topics. Raises `TopicParametersError`."""
+        given = self.parameters
+        return TopicParameters.read(given) if isinstance(given, Path) else TopicParameters()
 
 
 @frozen(kw_only=True)

@@ -43,6 +43,7 @@ class SpreadName(StrEnum):
 
 KINDS: Final[Mapping[str, Any]] = {
     "spread": SpreadName,
+    "parameters": Path,
     "certificates": list[Path],
     "trust": list[Path],
     "revocations": list[Path],

@@ -145,6 +145,8 @@ class Parameters:
         τ follows z while it is z - 1, as it is by default. Raises `TypeError` for a name that is no
         parameter of the paper, and as `Parameters` for a value.
         """
+        if not changes:
+            return self
         known = fields_dict(Parameters)
         if unknown := [name for name in changes if name not in known]:
             raise TypeError(f"there is no parameter {unknown[0]!r}; there is: {', '.join(known)}")

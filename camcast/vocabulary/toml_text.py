@@ -21,6 +21,9 @@ DEPTH_MAX: Final = 32  # chosen: our files nest 4 levels
 _LONG_KEY: Final = re.compile(
     r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){33}"""  # DEPTH_MAX + 1
 )
+_HEADING: Final = re.compile(r"\s*\[\[?([^\]]+)\]\]?\s*(?:#.*)?")
+_PART: Final = re.compile(r"""\"[^"]*"|'[^']*'|[\w-]+""")
+_ASSIGNMENT: Final = re.compile(r"""\s*("[^"]*"|'[^']*'|[\w-]+)\s*=""")
 
 
 class TomlTextError(CamcastError, ValueError):
@@ -61,3 +64,22 @@ def _too_deep(content: object) -> bool:
             for inner in (outer.values() if isinstance(outer, Mapping) else outer)
         ]
     return bool(level)
+
+
+def find_lines(text: str) -> dict[tuple[tuple[str, ...], int, str], int]:
+    """Return the line of each (table, number among tables of that name, key).
+
+    A table is the path of its heading; the line of a table itself has the key "". Dotted keys and
+    inline tables are not found.
+    """
+    lines: dict[tuple[tuple[str, ...], int, str], int] = {}
+    seen: dict[tuple[str, ...], int] = {}
+    table: tuple[str, ...] = ()
+    for number, line in enumerate(text.splitlines(), 1):
+        if heading := _HEADING.fullmatch(line):
+            table = tuple(part.strip("\"'") for part in _PART.findall(heading[1]))
+            seen[table] = seen.get(table, -1) + 1
+            lines[table, seen[table], ""] = number
+        elif assignment := _ASSIGNMENT.match(line):
+            lines.setdefault((table, seen.get(table, 0), assignment[1].strip("\"'")), number)
+    return lines

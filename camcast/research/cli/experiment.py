@@ -29,6 +29,7 @@ from camcast.research.experiment.workers import ExperimentError
 from camcast.research.runs.run_folder import OutputFolder
 from camcast.research.scenarios.live import Scenario
 from camcast.research.sweeps.sigterm import sigterm_stops
+from camcast.vocabulary.topic_parameters import TopicParameters
 
 
 @frozen
@@ -41,6 +42,7 @@ class ExperimentOptions:
     profile: ProfileOptions = PROFILE
     repair: Annotated[bool | None, option_of(Spread, "repair")] = None
     spread: Annotated[options.SpreadName | None, option_of(Spread, "spread")] = None
+    parameters: Annotated[Path | None, option_of(Spread, "parameters")] = None
     processes: Annotated[
         int | None,
         typer.Option("--processes", "-p", help="Operating system processes; default: 2."),
@@ -68,8 +70,10 @@ class ExperimentOptions:
     ) -> Scenario:
         """Return a scenario with what these options and the other two change, all at once.
 
-        Raises `ScenarioError`, and as `ProtocolOptions.changes`.
+        Raises `ScenarioError`, `TopicParametersError`, and as `ProtocolOptions.changes`.
         """
+        if self.parameters is not None:
+            scenario = scenario.with_parameters(TopicParameters.read(self.parameters))
         return attrs.evolve(
             scenario,
             parameters=attrs.evolve(scenario.parameters, **options.given(spread=self.spread)),

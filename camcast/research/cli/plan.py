@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import attrs
@@ -28,6 +29,8 @@ from camcast.research.cli.wide_table import WideTable
 from camcast.research.report.measures import MEASURES
 from camcast.research.systems.registry import CAMCAST, SYSTEMS
 from camcast.research.systems.setting_base import SettingError
+from camcast.vocabulary.topic_parameters import OF_COPIES, TopicParameters
+from camcast.vocabulary.topics import Topic
 
 if TYPE_CHECKING:  # numpy is an extra
     from camcast.research.population.outcome import Outcome
@@ -65,15 +68,25 @@ def plan(
     runs: Annotated[int, typer.Option(min=2, help="Events of the check.")] = RUNS,
     seed: Annotated[int, typer.Option(help="Seed of the check.")] = 1,
     workers: Workers = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.toml",
+            help="Write the parameters there, by topic, for --parameters of other commands.",
+        ),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Find the cheapest c, g, a and z for a reliability: fewest messages, then smallest tables.
+
+    The topics of --output are those of a chain that ends at the root; --topic names the first. Of
+    a file given as --parameters the success of copies counts, and what the plan decides does not.
 
     With --check the exit code is 1 if the simulation contradicts the plan: if the interval of a
     measured reliability lies below its target. Processes in several communities are planned as one
     in each, and checked as they are.
     """
-    with clear_failures(ValueError, LookupError), extras_named():
+    with clear_failures(ValueError, LookupError, OSError), extras_named():
         from camcast.research.systems.camcast import planner
 
         described = SettingOptions(sizes=sizes, weather=weather).setting(ctx, scenario)
@@ -89,6 +102,10 @@ def plan(
             setting = attrs.evolve(planned.setting, overlaps=described.overlaps)
             outcome = simulated(system, simulator, setting, runs, seed, workers)
             measured = outcome.communities
+        if output is not None:
+            topics = [Topic.parse(one.topic) for one in described.communities if one.topic]
+            said = _by_topic(planned, topics or weather.topics(len(targets)))
+            output.write_text(said.as_toml(), "utf-8")
     missed = [
         target
         for target, outcome in zip(targets, measured, strict=False)
@@ -101,6 +118,18 @@ def plan(
         _print(planned, targets, measured)
     if missed:
         raise typer.Exit(EXIT_FAILED)
+
+
+def _by_topic(planned: Plan, topics: Sequence[Topic]) -> TopicParameters:
+    """Return the plan by topic, the root first; g, a and z only where something is above."""
+    said: dict[Topic, dict[str, Any]] = {}
+    for topic, community in zip(topics, planned.setting.communities, strict=True):
+        climbs = bool(community.supers)
+        names = ("c", "g", "a", "z") if climbs else ("c",)
+        values = {name: getattr(community.parameters, name) for name in names}
+        copies = {name: getattr(community, name) for name in OF_COPIES[: 2 if climbs else 1]}
+        said[topic] = values | {name: value for name, value in copies.items() if value is not None}
+    return TopicParameters(dict(reversed(said.items())))
 
 
 def _targets(given: str, communities: int) -> list[float]:

@@ -78,7 +78,9 @@ own, beside the model of `camcast model --protocol` (docs/research/running.md).
 
 _IN_A_SCENARIO: Final = {
     **{name: f"set parameters.{name} in the file" for name in ("c", "g", "a", "z", "p_sel")},
-    "success": "set links.loss in the file",
+    "success": "set links.loss in the file, or success in [topics]",
+    "success_up": "set success_up in a table of [topics]",
+    "topic": "the file names its topics",
     "crash": "set stillborn or crashes in the file",
     "weak": "set links.loss in the file",
     "runs": "`camcast sweep FILE --repetitions N` runs it several times",
@@ -150,7 +152,7 @@ def setting_command(simulator: str) -> Callable[..., None]:
                 options.refuse(ctx, _IN_A_SCENARIO, "does not go with a scenario file")
                 from camcast.research.scenarios.virtual import VirtualScenario
 
-                read = VirtualScenario.read(scenario)
+                read = VirtualScenario.read(scenario).with_parameters(given.weather.said())
                 changed = protocol.changes(read) | options.given(seed=seed)
                 read = given.parameters.with_preset(attrs.evolve(read, **changed))
                 _run_scenario(read, output, form, json=json)
@@ -232,10 +234,22 @@ def _print(chosen: Setting, outcome: Outcome) -> None:
     if chosen.crash:
         crashed = f"{chosen.crash:.0%} crashed" + (" for one copy" if chosen.weak else "")
     console.print(
-        f"{outcome.runs:,} runs, success {chosen.success:g}, {crashed}; mean [95 % interval]."
+        f"{outcome.runs:,} runs, success {_success(chosen)}, {crashed}; mean [95 % interval]."
         f" All rounds: {shown('rounds', outcome.rounds_to_reach_all)}",
         highlight=False,
     )
+
+
+def _success(chosen: Setting) -> str:
+    """Say what share of copies arrives, by community where each has its own."""
+    if not chosen.weakly_linked:
+        return f"{chosen.success:g}"
+    places = range(len(chosen.communities))
+    own = [(one.success, one.success_up) for one in chosen.communities]
+    within = [chosen.success if success is None else success for success, _ in own]
+    up = [within[at] if own[at][1] is None else own[at][1] for at in places[:-1]]
+    shown_up = f" (upward {', '.join(f'{share:g}' for share in up)})" if up else ""
+    return f"{', '.join(f'{share:g}' for share in within)}{shown_up}"
 
 
 def _run_scenario(

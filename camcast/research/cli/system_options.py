@@ -15,6 +15,7 @@ from camcast.cli.failure import CommandError
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import find_backend, find_protocol
 from camcast.research.scenarios.base import BaseScenario
+from camcast.research.scenarios.live import topics_of_chain
 from camcast.research.systems.camcast.setting import Setting, chain
 from camcast.research.systems.registry import CAMCAST, SYSTEMS, find_system
 from camcast.research.systems.setting_base import SettingError
@@ -24,6 +25,8 @@ from camcast.vocabulary.parameters import (
     CommunitySettings,
     Parameters,
 )
+from camcast.vocabulary.topic_parameters import TopicParameters
+from camcast.vocabulary.topics import Topic
 
 if TYPE_CHECKING:
     from camcast.research.scenarios.live import Scenario
@@ -33,6 +36,37 @@ if TYPE_CHECKING:
 def probability_option(meaning: str) -> Any:
     """Return the annotation of an option that is named as its parameter."""
     return typer.Option(parser=_probability, metavar="SHARE", help=meaning)
+
+
+@frozen
+class Shares:
+    """A probability for all communities, or one for each."""
+
+    values: tuple[float, ...]
+
+    def of(self, communities: int, option: str) -> tuple[float, ...]:
+        """Return the probability of each community; `SettingError` names the option."""
+        if len(self.values) not in (1, communities):
+            raise SettingError(
+                f"{option} has {len(self.values)} values for {communities} communities"
+            )
+        return self.values * (communities if len(self.values) == 1 else 1)
+
+
+SUCCESS: Final = Shares((0.85,))  # [CAMCAST 6.1.1]
+
+
+def _shares(given: str) -> Shares:
+    """Read probabilities between commas."""
+    return Shares(tuple(map(_probability, given.split(","))))
+
+
+def _shares_option(meaning: str) -> Any:
+    return typer.Option(
+        parser=_shares,
+        metavar="P[,P,...]",
+        help=f"{meaning}; one for all communities, or one for each.",
+    )
 
 
 def _probability(given: str | float) -> float:
@@ -181,6 +215,11 @@ class ProtocolOptions:
         options.refuse(ctx, unused, f"is no parameter of {self.name}")
         if self.name != CAMCAST:
             chain.refuse_overlaps(f"the setting of {self.name}")
+            if chain.weakly_linked:
+                raise CommandError(
+                    f"{self.name} goes by one --success for all copies; success by community and"
+                    " upward are camcast's"
+                )
         return system.setting_of(chain, chosen)
 
     def _parameters(self) -> dict[str, object]:
@@ -214,13 +253,39 @@ def sizes_of(given: str | None) -> list[int]:
     return sizes
 
 
+def _said(first: float | None, then: float | None) -> float | None:
+    return then if first is None else first
+
+
 @frozen
 class WeatherOptions:
     """The faults that copies meet: loss and crashes."""
 
+    topic: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TOPIC",
+            help="The topic of the first community, for --parameters; those above it follow."
+            " Default: as camcast run --sizes names them, .t1.t2 for three sizes.",
+        ),
+    ] = None
     success: Annotated[
-        float, probability_option("Probability that a copy arrives (paper: 0.85).")
-    ] = 0.85  # [CAMCAST 6.1.1]
+        Shares | None,
+        _shares_option("Probability that a copy arrives (default, and the paper's: 0.85)"),
+    ] = None
+    success_up: Annotated[
+        Shares | None,
+        _shares_option("Probability that an upward copy arrives (default: --success)"),
+    ] = None
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--parameters",
+            metavar="FILE",
+            help="TOML file with parameters by topic, as camcast plan --output writes it; what it"
+            " says of a topic overrides the options.",
+        ),
+    ] = None
     crash: Annotated[float, probability_option("Probability that a process is crashed.")] = 0.0
     weak: Annotated[
         bool, typer.Option("--weak", help="Draw the crash for each copy, not for each process.")
@@ -229,9 +294,50 @@ class WeatherOptions:
     def setting(self, sizes: str | None, parameters: Parameters = DEFAULTS) -> Setting:
         """Build the setting of a chain with these; `ValueError` names what is wrong."""
         communities = chain(sizes_of(sizes), parameters)
+        number, said = len(communities), self.said()
+        given = self.success or SUCCESS
+        within = given.of(number, "--success")
+        up: tuple[float | None, ...] = (None,) * number
+        if self.success_up is not None:
+            up = self.success_up.of(number, "--success-up")
+        weakly = len(given.values) > 1
+        own = [
+            (value if weakly else None, upward) for value, upward in zip(within, up, strict=True)
+        ]
         return Setting(
-            communities=communities, success=self.success, crash=self.crash, weak=self.weak
+            communities=tuple(
+                attrs.evolve(
+                    community,
+                    parameters=said.over(topic, community.parameters),
+                    success=_said(said.share(topic, "success"), success),
+                    success_up=_said(said.share(topic, "success_up"), success_up),
+                )
+                for community, topic, (success, success_up) in zip(
+                    communities, self.topics(number), own, strict=True
+                )
+            ),
+            success=within[0],
+            crash=self.crash,
+            weak=self.weak,
         )
+
+    def said(self) -> TopicParameters:
+        """Return what --parameters says. Raises `TopicParametersError`."""
+        return TopicParameters() if self.file is None else TopicParameters.read(self.file)
+
+    def topics(self, number: int) -> list[Topic]:
+        """Return the topics of a chain of so many communities, the bottom first.
+
+        Raises `TopicError` and `SettingError`.
+        """
+        if self.topic is None:
+            return list(reversed(topics_of_chain(number)))
+        topic = Topic.parse(self.topic)
+        if topic.level < number - 1:
+            raise SettingError(
+                f"--topic {topic} has {topic.level + 1} levels with the root, and --sizes {number}"
+            )
+        return [topic, *topic.ancestors()][:number]
 
 
 ScenarioFile = Annotated[
@@ -243,22 +349,27 @@ ScenarioFile = Annotated[
     ),
 ]
 _IN_THE_FILE: Final = {
-    "success": "set links.loss in the file",
+    "topic": "the file names its topics",
+    "success": "set links.loss in the file, or success in [topics]",
+    "success_up": "set success_up in [topics]",
     "crash": "set stillborn in the file",
     "weak": "a file has no such crashes",
 }
 
 
-def setting_of_file(ctx: typer.Context, path: Path, given: ParameterOptions) -> Setting:
+def setting_of_file(
+    ctx: typer.Context, path: Path, given: ParameterOptions, said: TopicParameters
+) -> Setting:
     """Read the setting of a scenario file; parameters that were given replace those in the file.
 
-    Raises `CommandError` for options that the file replaces, `TomlError` and `ScenarioError`.
+    What is `said` of topics replaces what the file says of them, key by key. Raises `CommandError`
+    for options that the file replaces, `TomlError` and `ScenarioError`.
     """
     from camcast.research.scenarios.virtual import VirtualScenario
     from camcast.research.simulation.scenario_setting import setting_of
 
     options.refuse(ctx, _IN_THE_FILE, "does not go with a scenario file")
-    scenario = VirtualScenario.read(path)
+    scenario = VirtualScenario.read(path).with_parameters(said)
     return setting_of(attrs.evolve(scenario, parameters=given.over(scenario.parameters)))
 
 
@@ -276,7 +387,7 @@ class SettingOptions:
             return self.weather.setting(self.sizes, self.parameters.parameters())
         if self.sizes is not None:
             raise CommandError("give one of --sizes and a scenario file")
-        return setting_of_file(ctx, scenario, self.parameters)
+        return setting_of_file(ctx, scenario, self.parameters, self.weather.said())
 
 
 WEATHER: Final = WeatherOptions()

@@ -75,6 +75,7 @@ class Worker:
         self._communities: dict[messages.Place, Community] = {}
         self._plan = Plan.of(self._scenario)
         self._sizes, self._kinds = self._scenario.sizes, self._scenario.kinds
+        self._parameters = {topic: self._scenario.settings_of(topic) for topic in self._sizes}
         self._tasks: set[asyncio.Task[None]] = set()
         self._publishing: asyncio.Task[None] | None = None
         self._published = 0
@@ -179,9 +180,12 @@ class Worker:
         self._report(messages.Joined(list(zip(places, seconds, strict=True))))
 
     def _community(self, number: int, topic: Topic) -> Community:
-        """Return a node's community, with the super-topics that the scenario declares."""
-        declared = self._scenario.super_topics.declared.get(topic)
-        return self._managers[number].community(topic, super_topics=declared)
+        """Return a node's community, with what the scenario says of its topic."""
+        return self._managers[number].community(
+            topic,
+            parameters=self._parameters[topic],
+            super_topics=self._scenario.super_topics.declared.get(topic),
+        )
 
     async def _count(self, _received: Received) -> None:
         self._delivered += 1
@@ -249,7 +253,7 @@ class Worker:
             nearest = above.nearest(way, self._sizes)
             if nearest is not None:
                 others = self._sizes[nearest] - ((number, nearest.name) in self._communities)
-                wanted += min(self._scenario.parameters.z, others)
+                wanted += min(self._parameters[topic].z, others)
         return wanted
 
 

@@ -321,7 +321,7 @@ def _predictions(
     for name, count in events.items():
         topics = [t for t in scenario.super_topics.levels(Topic.parse(name)) if t in sizes]
         if _are_a_chain(topics, scenario):
-            chain = [Level(sizes[t], law(sizes[t]), scenario.parameters) for t in topics]
+            chain = [Level(sizes[t], law(sizes[t]), scenario.settings_of(t)) for t in topics]
             found = predict(chain)
         else:
             found = [math.nan] * len(topics)

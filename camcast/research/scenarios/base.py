@@ -19,6 +19,7 @@ from camcast.research.workloads import Publication
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.parameters import CommunitySettings, settings_of
 from camcast.vocabulary.printable import printable
+from camcast.vocabulary.topic_parameters import TopicParameters
 from camcast.vocabulary.topics import Topic
 
 
@@ -79,7 +80,7 @@ class BaseScenario:
     processes: tuple[Processes, ...] = ()
     """The nodes that are in several communities."""
     topics: Mapping[Topic, DeclaredTopic] = field(factory=dict, converter=_unchanging)
-    """The super-topics of those topics whose names do not say them."""
+    """What topics do not have by their names or from those above: super-topics, parameters."""
     workload: Workload = field(factory=Workload)
     protocol: str = "camcast"
     protocol_options: Mapping[str, object] = field(factory=dict)
@@ -106,6 +107,8 @@ class BaseScenario:
                 f" super-topics, like those of {next(iter(declared))}"
             )
         membership_for(protocol, self.membership, self.options)
+        for topic in self.topics:
+            self.settings_of(topic)  # raises for what does not go together
         if self.parameters.spread == "tree" and not self.repair:
             raise ScenarioError(
                 "spread 'tree' goes with repair, by which processes ask for what their tree has not"
@@ -153,7 +156,25 @@ class BaseScenario:
     @property
     def super_topics(self) -> SuperTopics:
         """The relation of the topics to those above."""
-        return SuperTopics({topic: given.below for topic, given in self.topics.items()})
+        return SuperTopics(
+            {topic: given.below for topic, given in self.topics.items() if given.below is not None}
+        )
+
+    @property
+    def topic_parameters(self) -> TopicParameters:
+        """What the scenario says of single topics."""
+        return TopicParameters({topic: given.parameters for topic, given in self.topics.items()})
+
+    def settings_of(self, topic: Topic) -> CommunitySettings:
+        """Return the settings of the community of a topic."""
+        return self.topic_parameters.over(topic, self.parameters)
+
+    def with_parameters(self, given: TopicParameters) -> Self:
+        """Return the scenario with other parameters of topics, key by key."""
+        topics = dict(self.topics)
+        for topic, values in given.said.items():
+            topics[topic] = attrs.evolve(topics.get(topic, DeclaredTopic()), **values)
+        return attrs.evolve(self, topics=topics)
 
     @property
     def overlapping(self) -> bool:
@@ -177,6 +198,7 @@ class BaseScenario:
 
     def as_json(self) -> dict[str, Any]:
         """Return the scenario as a JSON object, with the keys of a scenario file."""
+        of_topics = attrs.fields(DeclaredTopic)
 
         def plain(_owner: object, _field: object, value: Any) -> Any:
             if isinstance(value, Topic | Path):
@@ -190,5 +212,8 @@ class BaseScenario:
         return attrs.asdict(
             self,
             value_serializer=plain,
-            filter=lambda attribute, _value: not attribute.name.startswith("_"),
+            filter=lambda attribute, value: (
+                not attribute.name.startswith("_")
+                and not (value is None and attribute in of_topics)  # which is as above the topic
+            ),
         )

@@ -23,6 +23,7 @@ A scenario file has the fields of `Scenario` as keys; its tables have those of `
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -119,9 +120,13 @@ def communities_for(
 
 def chain(sizes: list[int], levels: list[str] | None = None) -> dict[Topic, int]:
     """Return a chain of communities of these sizes, the bottom first, the root last (6.2.1)."""
-    levels = levels or [f"t{number}" for number in range(1, len(sizes))]
-    topics = [Topic(tuple(levels[:depth])) for depth in range(len(sizes))]
-    return dict(zip(topics, reversed(sizes), strict=True))
+    return dict(zip(topics_of_chain(len(sizes), levels), reversed(sizes), strict=True))
+
+
+def topics_of_chain(number: int, levels: Sequence[str] | None = None) -> list[Topic]:
+    """Return so many topics, each below the one before, the root first."""
+    levels = levels or [f"t{level}" for level in range(1, number)]
+    return [Topic(tuple(levels[:depth])) for depth in range(number)]
 
 
 def paper() -> Scenario:

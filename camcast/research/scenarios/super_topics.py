@@ -1,34 +1,56 @@
-"""The super-topics of the topics of a scenario: what is declared of them, and else their names.
+"""The topics of a scenario: their super-topics, and the parameters of their communities.
 
 A table ``[topics.".x"]`` of a scenario file declares the super-topics of ``.x`` in place of the one
-that its name has (000, 3.6: "multiple inheritance")::
+that its name has (000, 3.6: "multiple inheritance"), and says what parameters its community and
+those of its subtopics have (`camcast.vocabulary.topic_parameters`)::
 
     [topics.".x"]
     below = [".l", ".r"]
+    g = 20
+    success = 0.9
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from typing import Any
 
 from attrs import field, frozen
 
 from camcast.vocabulary.hierarchy import Hierarchy, HierarchyError
-from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.topic_parameters import KEYS, TopicParameters
+from camcast.vocabulary.topics import ROOT, Topic
 
 
 @frozen(kw_only=True)
 class DeclaredTopic:
-    """A table ``[topics.".x"]``: the super-topics of a topic."""
+    """A table ``[topics.".x"]``; a parameter that is None is as above the topic."""
 
-    below: tuple[Topic, ...]
+    below: tuple[Topic, ...] | None = None
     """The super-topics, in place of super(t); the topic is linked to each of them."""
+    c: float | None = None
+    g: float | None = None
+    a: float | None = None
+    z: int | None = None
+    tau: int | None = None
+    p_sel: float | None = None
+    as_printed: bool | None = None
+    success: float | None = None
+    success_up: float | None = None
 
     def __attrs_post_init__(self) -> None:
+        TopicParameters({ROOT: self.parameters})  # raises for a wrong one
+        if self.below is None:
+            return
         if not self.below:
             raise HierarchyError("below is empty; name at least one super-topic, or leave it out")
         if twice := next((one for one in self.below if self.below.count(one) > 1), None):
             raise HierarchyError(f"below names {twice} twice")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that the table says, by name."""
+        return {key: value for key in KEYS if (value := getattr(self, key)) is not None}
 
 
 @frozen

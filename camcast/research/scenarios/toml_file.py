@@ -17,18 +17,12 @@ from typing import Any, Literal, Self, TypeVar, get_args, get_origin
 import attrs
 
 from camcast.vocabulary.errors import CamcastError
-from camcast.vocabulary.toml_text import TomlTextError, parse_toml, read_toml
+from camcast.vocabulary.toml_text import TomlTextError, find_lines, parse_toml, read_toml
 from camcast.vocabulary.topics import Topic, TopicError
 
 T = TypeVar("T")
 
-_HEADING = re.compile(r"\s*\[\[?([^\]]+)\]\]?\s*(?:#.*)?")
-
-_PART = re.compile(r"""\"[^"]*"|'[^']*'|[\w-]+""")
-
 _BARE = re.compile(r"[\w-]+")
-
-_ASSIGNMENT = re.compile(r"""\s*("[^"]*"|'[^']*'|[\w-]+)\s*=""")
 
 _PLAIN: Mapping[Any, tuple[Any, str]] = {
     bool: (bool, "true or false"),
@@ -57,7 +51,7 @@ class TomlFile:
         except UnicodeDecodeError as error:
             line = error.object[: error.start].count(b"\n") + 1
             raise TomlError(f"{path}:{line}: not TOML: not UTF-8: {error.reason}") from None
-        self._lines = _find_lines(text)
+        self._lines = find_lines(text)
 
     @classmethod
     def given(cls, content: Mapping[str, Any], folder: Path) -> Self:
@@ -187,22 +181,3 @@ def _named(message: str, values: Mapping[str, Any]) -> tuple[str, ...]:
         if found:
             return found[min(found)]
     return ()
-
-
-def _find_lines(text: str) -> dict[tuple[tuple[str, ...], int, str], int]:
-    """Return the line of each (table, number among tables of that name, key).
-
-    A table is the path of its heading; the line of a table itself has the key "". Dotted keys and
-    inline tables are not found.
-    """
-    lines: dict[tuple[tuple[str, ...], int, str], int] = {}
-    seen: dict[tuple[str, ...], int] = {}
-    table: tuple[str, ...] = ()
-    for number, line in enumerate(text.splitlines(), 1):
-        if heading := _HEADING.fullmatch(line):
-            table = tuple(part.strip("\"'") for part in _PART.findall(heading[1]))
-            seen[table] = seen.get(table, -1) + 1
-            lines[table, seen[table], ""] = number
-        elif assignment := _ASSIGNMENT.match(line):
-            lines.setdefault((table, seen.get(table, 0), assignment[1].strip("\"'")), number)
-    return lines

@@ -270,9 +270,15 @@ class VirtualScenario(BaseScenario):
         for topic in chain.from_iterable(cut.communities for cut in self.cuts):
             if topic not in sizes:
                 raise ScenarioError(f"cuts are to set {topic} apart, which is no community here")
+        if self.topic_parameters.of_copies and self.overlapping:
+            raise ScenarioError(
+                "success by topic needs processes in one community each: of one in several, a frame"
+                " does not say which community it is for"
+            )
 
     @property
     def calm(self) -> bool:
         """Whether nothing is lost and nobody dies, so that the models of reception apply."""
         faults = self.crashes or self.pauses or self.cuts or self.liars
-        return not (self.links.loss or self.stillborn or faults) and self.churn is None
+        losses = self.links.loss or self.topic_parameters.of_copies
+        return not (losses or self.stillborn or faults) and self.churn is None

@@ -36,6 +36,7 @@ from camcast.research.simulation.liars import tell
 from camcast.research.simulation.run_context import collector_off, warnings_unheard
 from camcast.research.simulation.run_record import RunRecord, VirtualOutcome, key_of
 from camcast.research.simulation.stub_signatures import StubAuthority, StubSignatures
+from camcast.research.simulation.weak_links import Losses
 from camcast.research.workloads import Publication
 from camcast.research.workloads.churn import Change
 from camcast.virtual.census import Census
@@ -44,6 +45,7 @@ from camcast.virtual.weather import Cut
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import new_peer_id
 from camcast.vocabulary.outbox import Deliver
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import ROOT, Topic
 
@@ -86,7 +88,12 @@ class _Run:
         self._topics: dict[int, Topics] = {}
         """The communities of each host."""
         tally = CommunityTally(sink) if scenario.overlapping else None
-        self._network = VirtualNetwork(scenario.seed, scenario.links.climate(), tally or sink)
+        climate, weak = scenario.links.climate(), scenario.topic_parameters.of_copies
+        in_general = attrs.evolve(climate, loss=0.0) if weak else climate
+        self._network = VirtualNetwork(scenario.seed, in_general, tally or sink)
+        if weak:
+            losses = Losses(scenario, climate.loss, self._topics)
+            self._network.weather.cuts += losses.obstacles()
         self._record = RunRecord(scenario, self._network, self._topics, tally)
         self._network.on_step = self._on_step
         self._network.on_delivery = self._on_delivery
@@ -96,6 +103,7 @@ class _Run:
         backend, options = self._membership
         law = partial(backend.expected_view, options)
         self._invariants = Invariants(self._network, law, parasitic=self._protocol.parasitic)
+        self._parameters = {topic: scenario.settings_of(topic) for topic in scenario.sizes}
         self._churn = stream(scenario.seed, "churn")
         self._work = stream(scenario.seed, "workload")
         self._directory = Census(stream(scenario.seed, "churn", "census"))
@@ -250,7 +258,8 @@ class _Run:
         self._joining[process.life] = dict.fromkeys(topics)
         declared, where = self._scenario.super_topics.declared, self._where_of(process)
         for topic in topics:
-            self._network.do(process, partial(_join, topic, declared.get(topic), where))
+            settings = self._parameters[topic]
+            self._network.do(process, partial(_join, topic, settings, declared.get(topic), where))
         if self._scenario.stillborn and self._churn.random() < self._scenario.stillborn:
             self._bury(process)  # but leave it in the directory
         return process
@@ -414,9 +423,14 @@ class _Run:
 
 
 def _join(
-    topic: Topic, supers: Sequence[Topic] | None, where: Interest | None, node: Node, now: float
+    topic: Topic,
+    settings: CommunitySettings,
+    supers: Sequence[Topic] | None,
+    where: Interest | None,
+    node: Node,
+    now: float,
 ) -> None:
-    node.join(topic, now, super_topics=supers, where=where)
+    node.join(topic, now, settings, super_topics=supers, where=where)
 
 
 def _publish(topic: Topic, payload: bytes, node: Node, now: float) -> EventId:

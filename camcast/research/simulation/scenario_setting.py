@@ -38,6 +38,7 @@ def setting_of(scenario: VirtualScenario) -> Setting:
     above, sizes = scenario.super_topics, scenario.sizes
     reached = [topic for topic in above.levels(scenario.workload.topic) if topic in sizes]
     topics = sorted(reached, key=above.depth, reverse=True)
+    said = scenario.topic_parameters
     index = {topic: number for number, topic in enumerate(topics)}
 
     def linked(topic: Topic) -> list[Topic]:
@@ -48,7 +49,9 @@ def setting_of(scenario: VirtualScenario) -> Setting:
         Community(
             size=sizes[topic],
             supers=tuple(index[one] for one in dict.fromkeys(linked(topic))),
-            parameters=_of_paper(scenario.parameters),
+            parameters=_of_paper(scenario.settings_of(topic)),
+            success=said.share(topic, "success"),
+            success_up=said.share(topic, "success_up"),
             topic=topic.name,
         )
         for topic in topics

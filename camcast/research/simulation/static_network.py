@@ -63,7 +63,7 @@ def simulate(setting: Setting, runs: int, seed: int, first_run: int = 0) -> Outc
     `PROCESSES_MAX` processes, and for processes in several communities where some of these have a
     success of their own, which links between hosts have here.
     """
-    if setting.overlaps and _is_weak(setting):
+    if setting.overlaps and setting.weakly_linked:
         raise SettingError(
             "the virtual network has a success of its own for links between hosts; give it to no"
             " community where processes are in several"
@@ -84,7 +84,7 @@ class DealtNetwork:
     """A setting's processes, started, with their tables dealt; nothing is published yet."""
 
     def __init__(self, setting: Setting, dice: Random, sink: Sink | None = None) -> None:
-        weak = _is_weak(setting)
+        weak = setting.weakly_linked
         self.network = VirtualNetwork(
             dice.getrandbits(63),
             Climate(latency=Constant(_ROUND_SECONDS), loss=0.0 if weak else 1 - setting.arrival),
@@ -231,8 +231,3 @@ def _homes(setting: Setting) -> list[tuple[int, ...]]:
     for one in setting.overlaps:
         homes += [one.communities] * one.count
     return homes
-
-
-def _is_weak(setting: Setting) -> bool:
-    """Whether a community has a success of its own."""
-    return any((one.success, one.success_up) != (None, None) for one in setting.communities)

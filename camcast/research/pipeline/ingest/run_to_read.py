@@ -51,8 +51,17 @@ class _Processes(msgspec.Struct, frozen=True):
     count: int
 
 
-class _Topic(msgspec.Struct, frozen=True):
-    below: list[str]
+class _Topic(msgspec.Struct, frozen=True, omit_defaults=True):
+    below: list[str] | None = None
+    c: float | None = None
+    g: float | None = None
+    a: float | None = None
+    z: int | None = None
+    tau: int | None = None
+    p_sel: float | None = None
+    as_printed: bool | None = None
+    success: float | None = None
+    success_up: float | None = None
 
 
 class _Scenario(msgspec.Struct, frozen=True):
@@ -182,6 +191,7 @@ def _super_topics(scenario: _Scenario, file: Path) -> SuperTopics:
             {
                 Topic.parse(name): tuple(map(Topic.parse, topic.below))
                 for name, topic in scenario.topics.items()
+                if topic.below is not None
             }
         )
     except (TopicError, HierarchyError) as error:

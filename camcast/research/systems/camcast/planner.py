@@ -18,7 +18,8 @@ first, and climbs get the failures that those leave.
 2. For each fan-out tried, the climbs are made as cheap as possible. Their failures are first
    split *equally*: each climb may fail with probability θ = 2^-t, for the smallest whole t that
    meets all targets. (A sum of e^-(κ E_i) at a given total of messages E_i is least when its terms
-   are equal, and κ, the share of copies that take effect, is the same everywhere.) For one θ a
+   are equal, and κ, the share of copies that take effect, is the same everywhere, as it is unless
+   communities are weakly linked; then the single steps mend the split.) For one θ a
    climb takes the cheapest g·a, then the smallest z: see `_cheapest_climb`. Parameters are whole
    numbers, so that some can still be lowered by one while all targets hold: one at a time, the
    largest saving first.

@@ -133,6 +133,12 @@ class Setting(Weather):
                 " simulate them with `camcast simulate virtual`"
             )
 
+    @property
+    def weakly_linked(self) -> bool:
+        """Whether a community has a `success` of its own."""
+        said = [(one.success, one.success_up) for one in self.communities]
+        return any(one != (None, None) for one in said)
+
     def arrival_within(self, index: int) -> float:
         """Return `arrival` of the copies that a community's processes send to each other."""
         own = self.communities[index].success
