@@ -29,7 +29,7 @@ from camcast.research.cli.wide_table import WideTable
 from camcast.research.report.measures import MEASURES
 from camcast.research.systems.registry import CAMCAST, SYSTEMS
 from camcast.research.systems.setting_base import SettingError
-from camcast.vocabulary.topic_parameters import OF_COPIES, TopicParameters
+from camcast.vocabulary.topic_parameters import TopicParameters
 from camcast.vocabulary.topics import Topic
 
 if TYPE_CHECKING:  # numpy is an extra
@@ -121,14 +121,18 @@ def plan(
 
 
 def _by_topic(planned: Plan, topics: Sequence[Topic]) -> TopicParameters:
-    """Return the plan by topic, the root first; g, a and z only where something is above."""
+    """Return the plan by topic, the root first, with the success of copies that it is for.
+
+    g, a and z are there only where something is above.
+    """
     said: dict[Topic, dict[str, Any]] = {}
     for topic, community in zip(topics, planned.setting.communities, strict=True):
-        climbs = bool(community.supers)
-        names = ("c", "g", "a", "z") if climbs else ("c",)
-        values = {name: getattr(community.parameters, name) for name in names}
-        copies = {name: getattr(community, name) for name in OF_COPIES[: 2 if climbs else 1]}
-        said[topic] = values | {name: value for name, value in copies.items() if value is not None}
+        names = ("c", "g", "a", "z") if community.supers else ("c",)
+        values = said[topic] = {name: getattr(community.parameters, name) for name in names}
+        own = community.success
+        values["success"] = planned.setting.success if own is None else own
+        if community.supers and community.success_up is not None:
+            values["success_up"] = community.success_up
     return TopicParameters(dict(reversed(said.items())))
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from camcast.research.scenarios.live import Scenario
 from camcast.research.scenarios.virtual import VirtualScenario
-from camcast.vocabulary.topic_parameters import TopicParameters
+from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.topic_parameters import OF_COPIES, TopicParameters
 from camcast.vocabulary.topics import ROOT, Topic
 from tests.camcast_command import Capture, answer, camcast, refusal
 
@@ -100,6 +101,33 @@ def test_a_scenario_says_the_same_of_its_topics_and_the_file_overrides_it(
     assert cut_off["scenario"]["topics"] == {".a": {"g": 12.0, "success_up": 0.0}}
     reception = {one["topic"]: one["reception"] for one in cut_off["summary"]["communities"]}
     assert reception == {".": 0.0, ".a": 1.0}
+
+
+def test_a_plan_carries_the_success_that_it_is_for(tmp_path: Path, capfd: Capture) -> None:
+    file = tmp_path / "p.toml"
+    planned = answer(capfd, "plan", *SIZES, "--success", 0.6, "--output", file)["communities"]
+    predicted = answer(capfd, "model", *SIZES, "--parameters", file)["communities"]
+    assert [one["reliability"] for one in predicted] == [
+        one["predicted"]["reliability"] for one in planned
+    ]
+
+
+def test_models_read_the_topics_of_a_scenario_and_a_plan_names_them(
+    tmp_path: Path, capfd: Capture
+) -> None:
+    scenario, file = tmp_path / "s.toml", tmp_path / "p.toml"
+    scenario.write_text(SCENARIO + "success = 0.75\nsuccess_up = 0.5\n")
+    below, root = answer(capfd, "model", "--scenario", scenario)["setting"]["communities"]
+    assert (below["success"], below["success_up"], below["parameters"]["g"]) == (0.75, 0.5, 12)
+    assert (root["success"], root["success_up"], root["parameters"]["g"]) == (None, None, 5)
+    answer(capfd, "plan", "--scenario", scenario, "--output", file)
+    said = TopicParameters.read(file)
+    assert list(said.said) == [ROOT, MIDDLE]
+    assert [said.share(MIDDLE, key) for key in OF_COPIES] == [0.75, 0.5]
+    below, _ = answer(capfd, "model", "--scenario", scenario, "--parameters", file)["setting"][
+        "communities"
+    ]
+    assert below["parameters"]["g"] == said.over(MIDDLE, Parameters()).g
 
 
 def test_processes_in_several_communities_have_no_success_by_topic(
