@@ -39,7 +39,7 @@ KEYS: Final = (*attrs.fields_dict(Parameters), *OF_COPIES)
 """What may be said of a topic."""
 
 _TABLE: Final = "topics"
-_Z_MAX: Final = 1000  # [camcast.vocabulary.parameters] the largest z, so that τ is judged alone
+_LARGEST_Z: Final = 1000  # [camcast.vocabulary.parameters] so that τ is judged alone
 
 P = TypeVar("P", bound=Parameters)
 
@@ -73,7 +73,7 @@ def _values(topic: Topic, values: Mapping[str, Any]) -> Iterator[tuple[str, Any]
                 if not 0 <= value <= 1:
                     raise ValueError(f"{key} is a probability from 0 to 1, and not {value}")
             elif key == "tau":
-                Parameters(z=_Z_MAX, tau=value)
+                Parameters(z=_LARGEST_Z, tau=value)
             else:
                 Parameters(**{key: value})
         except (TypeError, ValueError) as error:

@@ -26,7 +26,7 @@ REFUSED: list[tuple[str, int, str]] = [
     ("simulate chain --sizes 100,10 --runs 999999999999999", 2, "999,999,999,999,999 runs are too"),
     ("simulate virtual --sizes 30000", 2, "20,000"),
     ("simulate virtual x.toml", 2, "x.toml"),
-    ("simulate population x.toml", 1, "scenario file"),
+    ("simulate population x.toml", 2, "x.toml"),
     ("simulate virtual x.toml --sizes 10", 1, "scenario file"),
     ("simulate virtual x.toml --trace-format parquet", 1, "--output"),
     ("simulate virtual --sizes 10 --output out", 1, "--output"),
