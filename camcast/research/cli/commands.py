@@ -28,7 +28,7 @@ for _command, _extras, _example in (
     (run, "", "run --scenario paper --p-sel 0.1 --events 200 --rate 50"),
     (simulate, "sim", ""),
     (model, "sim", "model --sizes 1000,100,10 --crash 0.1"),
-    (plan, "sim", "plan --sizes 1000,100,10 --crash 0.1 --reliability 0.95 --check"),
+    (plan, "sim", "plan --sizes 1000,100,10 --reliability 0.95 --check --output p.toml"),
     (compare_protocols, "sim", "compare-protocols --workload departures --events 30"),
     (
         sweep,

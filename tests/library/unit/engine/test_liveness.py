@@ -382,6 +382,21 @@ def test_every_part_learns_once_of_a_silence_and_of_its_end() -> None:
     assert all(part.told[1:] == [("back", other.me.address)] for part, _ in parts)
 
 
+def test_a_part_that_has_ended_is_told_nothing_and_the_others_of_its_group_are() -> None:
+    one, two = Process(1, A), Process(2, A)
+    (ended, end), (stays, other) = one.part(A), one.part(A)
+    for part in (end, other):
+        part.watch(two.me, 0.0)
+    end.close()
+    end.close()
+    end.watch(two.me, 0.0)
+    assert one.service.give_up(two.me.peer, 1.0)
+    assert (ended.told, stays.told) == ([], [("silent", two.me.address)])
+    other.close()
+    assert not one.service.entries
+    one.service.close(A.group, 2.0)
+
+
 def test_any_record_is_a_sign_of_life() -> None:
     one, other = Process(1, A), Process(2)
     part, end = one.part(A)

@@ -1029,3 +1029,53 @@ def test_who_is_still_joining_is_no_super_process_and_not_gone() -> None:
     network.run(0.5)
     answers = {e.source: type(e.content) for e in transcript.of(Pong, Gone)}
     assert answers == {root.me.address: Pong}
+
+
+# -- settings that change ------------------------------------------------------------------
+
+
+def test_a_table_fits_a_smaller_z_at_once_and_asks_cold_ones_for_a_larger() -> None:
+    bench = Bench(z=4)
+    bench.start()
+    bench.know(ABC, 1, 2, 3, 4)
+    bench.tuning.settings = bench.parameters.with_changes({"z": 2})
+    bench.links.fit(bench.now)
+    topic, kept = bench.nearest
+    assert (topic, len(kept)) == (".a.b.c", 2)
+    bench.said_of(Ping)
+    bench.tuning.settings = bench.parameters
+    bench.links.fit(bench.now)
+    asked = {to for to, _ in ((to[0], one) for to, one in bench.said_of(Ping))}
+    cold = {contact(number) for number in {1, 2, 3, 4} - {*kept}}
+    assert asked == {one.address for one in cold}
+    for one in cold:
+        bench.tell(Pong(".a.b.c"), one)
+    assert bench.nearest == (".a.b.c", [1, 2, 3, 4])
+
+
+def test_a_smaller_z_costs_the_farthest_first() -> None:
+    bench = Bench(z=3)
+    bench.start()
+    bench.fire("search")
+    bench.fire("search")
+    bench.know(A, 1, 2)
+    bench.know(ABC, 3)
+    assert bench.nearest == (".a.b.c", [3])
+    bench.tuning.settings = bench.parameters.with_changes({"z": 1})
+    bench.links.fit(bench.now)
+    assert bench.nearest == (".a.b.c", [3])
+
+
+def test_a_table_that_is_closed_listens_to_nobody_and_searches_no_more() -> None:
+    bench = Bench()
+    bench.start()
+    bench.know(ABC, 1, 2)
+    assert len(bench.liveness.entries) == 2
+    bench.links.close()
+    assert not bench.liveness.entries
+    assert not bench.links.searching
+    bench.sought()
+    bench.said_of(ReqContact)
+    bench.fire("search")
+    assert bench.sought() == []
+    assert bench.said_of(ReqContact) == []
