@@ -299,12 +299,14 @@ class Node:
         self.recorder.record_control(now)
 
     def tune(self, topic: Topic, settings: CommunitySettings, now: float) -> None:
-        """Go by other settings in a community that the process is in, without a leave or a join.
+        """Go by other settings in all groups of a topic, without a leave or a join.
 
-        Raises `KeyError` without a local group.
+        A group that the process is in for several topics goes by those that came last.
         """
         self.outbox.now = now
-        self._homes[topic.group].tune(settings, now)
+        for local_group in self.local_groups:
+            if topic in local_group.context.interest.topics:
+                local_group.tune(settings, now)
         self._settle(now)
 
     def link(self, topic: Topic, super_topic: Topic, now: float) -> None:

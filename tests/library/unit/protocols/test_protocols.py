@@ -19,7 +19,7 @@ from camcast.testing.world import World
 from camcast.vocabulary import messages, wire
 from camcast.vocabulary.identity import PeerId, new_peer_id
 from camcast.vocabulary.outbox import Wake
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings, Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.wire import FRAME_HEADER, Kind
 from tests.event_frames import batch_of, frame_of
@@ -316,3 +316,18 @@ def test_hierarchical_views_are_part_of_the_protocol(name: str) -> None:
 
 def test_others_take_the_backend_that_is_named() -> None:
     assert membership_for(Percolation(), "hybrid")[0].name == "hybrid"
+
+
+@pytest.mark.parametrize(
+    ("protocol", "groups"), [("camcast", 1), ("multicast", 2), ("broadcast", 1)]
+)
+def test_all_groups_of_a_topic_go_by_the_new_settings(protocol: str, groups: int) -> None:
+    tuned = CommunitySettings(c=1, batch_events_max=7)
+    world = World(protocol=protocol, topics=(ROOT, A, AB))
+    node = world.join(A)
+    assert len([*node.local_groups]) == groups
+    world.do(node, lambda node, now: node.tune(A, tuned, now))
+    world.do(node, lambda node, now: node.tune(AB, CommunitySettings(), now))  # not joined
+    for local_group in node.local_groups:
+        assert local_group.context.parameters is tuned
+        assert local_group.batch_events_max == (7 if local_group.batched else 1)
