@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Final, Generic, Literal, Unpack
 
 import attrs
@@ -12,6 +13,7 @@ from typing_extensions import override
 
 from camcast.app.community_errors import CommunityError, GatewayTimeout, NotReady
 from camcast.app.lifetime import Lifetime
+from camcast.app.topic_arguments import TopicLike, check_super_topics, topic_of
 from camcast.engine.local_group import LocalGroup
 from camcast.inbox.changes import QUEUE_LENGTH as CHANGES_LENGTH
 from camcast.inbox.changes import ChangeCallback, Changes
@@ -42,6 +44,7 @@ from camcast.vocabulary.arguments import (
 )
 from camcast.vocabulary.events import Receipt
 from camcast.vocabulary.happenings import Change
+from camcast.vocabulary.hierarchy import HierarchyError, Steps
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.parameters import CommunitySettings, ParameterChanges
 from camcast.vocabulary.topics import GroupId, Topic
@@ -51,8 +54,6 @@ JOIN_SECONDS: Final = 10.0  # chosen: several rounds of asking gateways and cont
 _BURST: Final = 256  # chosen: publishes in one loop turn, a whole batch, before others get theirs
 
 State = Literal["new", "joining", "alone", "member", "left"]
-TopicLike = str | Topic | type
-"""A topic, its name, or an event class."""
 
 
 class Community(Generic[E]):
@@ -79,12 +80,14 @@ class Community(Generic[E]):
         deliveries: Deliveries[E],
         parameters: CommunitySettings,
         super_topics: tuple[Topic, ...],
+        above: Steps,
     ) -> None:
         self.topic = deliveries.topic
         self.super_topics = super_topics
         """The super-topics that this community is linked to; none for the root."""
         self.parameters = parameters
         """The settings of the community in this process; `tune` changes them."""
+        self._above = above  # the super-topics of topics farther up, as they were declared
         self._lifetime = lifetime
         self._deliveries = deliveries
         self._changes: list[Changes] = []
@@ -245,7 +248,8 @@ class Community(Generic[E]):
             return
         check_super_topics(self.topic, (topic,))
         if self._local_group is not None:
-            self._lifetime.open().link(self.topic, topic)
+            with _hierarchy_errors():
+                self._lifetime.open().link(self.topic, topic)
         self.super_topics = (*self.super_topics, topic)
 
     def unlink(self, super_topic: TopicLike) -> None:
@@ -490,12 +494,13 @@ class Community(Generic[E]):
         runner = self._lifetime.runner
         return None if runner is None else runner.node.local_group(self.topic)
 
-    def _settle(self, name: Literal["parameters", "super_topics"], value: object) -> None:
+    def _settle(self, name: Literal["parameters", "super_topics", "_above"], value: object) -> None:
         """Set what counts from the next join on; refused while the process takes part."""
         if value == getattr(self, name):
             return
         if self._local_group is not None:
-            words, verb = name.replace("_", "-"), "tune" if name == "parameters" else "link"
+            is_tuned = name == "parameters"
+            words, verb = ("parameters", "tune") if is_tuned else ("super-topics", "link")
             raise CommunityError(
                 f"{self.topic} exists already, with other {words}: change them with"
                 f" `Community.{verb}`, or leave first"
@@ -505,7 +510,10 @@ class Community(Generic[E]):
     def _take_part(self, where: Interest | None = None) -> LocalGroup:
         runner, local_group = self._lifetime.open(), self._local_group
         if local_group is None:
-            local_group = runner.join(self.topic, self.parameters, self.super_topics, where)
+            with _hierarchy_errors():
+                local_group = runner.join(
+                    self.topic, self.parameters, self.super_topics, where, self._above
+                )
             self._group = local_group.topic.group
             self._told_to_leave = False
         return local_group
@@ -565,17 +573,10 @@ class Community(Generic[E]):
             raise CommunityError(f"{self.topic} was left in the meantime")
 
 
-def topic_of(given: TopicLike) -> Topic:
-    """Return the topic that an application names. Raises `TopicError` and `TypedEventError`."""
-    if isinstance(given, Topic):
-        return given
-    return Topic.parse(given) if isinstance(given, str) else typed.topic_of(given)
-
-
-def check_super_topics(topic: Topic, super_topics: Iterable[Topic]) -> None:
-    """Raise `CommunityError` if one of these is the topic itself, or below it."""
-    for super_topic in super_topics:
-        if topic == super_topic:
-            raise CommunityError(f"{topic} cannot be its own super-topic")
-        if topic.includes(super_topic):
-            raise CommunityError(f"{super_topic} is below {topic}, and cannot be its super-topic")
+@contextmanager
+def _hierarchy_errors() -> Iterator[None]:
+    """Let super-topics that cannot be raise `CommunityError`."""
+    try:
+        yield
+    except HierarchyError as error:
+        raise CommunityError(str(error)) from error

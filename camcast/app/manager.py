@@ -21,13 +21,11 @@ from typing_extensions import override
 from camcast.app.community import (
     JOIN_SECONDS,
     Community,
-    TopicLike,
-    check_super_topics,
-    topic_of,
 )
 from camcast.app.community_errors import CommunityError
 from camcast.app.lifetime import Lifetime
 from camcast.app.settings import ProcessSettings, check_closed, is_closed
+from camcast.app.topic_arguments import SuperTopicsLike, TopicLike, steps_of, topic_of
 from camcast.doors.plugs import discovery_for, find_protocol, membership_for
 from camcast.doors.protocol import Protocol
 from camcast.doors.transport import OutputPipes
@@ -47,8 +45,7 @@ from camcast.observe.recent import Recent
 from camcast.observe.stats import FirstContactStats, PeerStats, Stats
 from camcast.observe.trace import Sink, flush_sink
 from camcast.security.passphrase import check_passphrase, group_key
-from camcast.vocabulary import typed
-from camcast.vocabulary.arguments import check_list, check_optional, check_timeout, check_type
+from camcast.vocabulary.arguments import check_optional, check_timeout, check_type
 from camcast.vocabulary.events import parse_event_id
 from camcast.vocabulary.happenings import Change
 from camcast.vocabulary.identity import Contact
@@ -404,24 +401,22 @@ class CommunityManager:
         topic: type[E] | str | Topic,
         *,
         parameters: Parameters | None = None,
-        super_topics: Iterable[TopicLike] | None = None,
+        super_topics: SuperTopicsLike | None = None,
     ) -> Community[E]:
         """Return the community of a topic, without joining it yet (getCommunity, 5.1).
 
         `topic` is a name, a `Topic` or an event class (`camcast.vocabulary.typed`). `super_topics`
         replaces the super-topic that the name implies, or the bases of the class; several are
-        allowed (3.6). A second call returns the same object. Other settings count from the next
-        `join` on; while the process takes part in the community, they raise `CommunityError`
-        (`Community.tune` and `Community.link` change what can be changed then).
+        allowed (3.6). As a mapping, it also says those of topics farther up, which count where
+        nobody is in the topics between. A second call returns the same object. Other settings count
+        from the next `join` on; while the process takes part in the community, they raise
+        `CommunityError` (`Community.tune` and `Community.link` change what can be changed then).
         """
         check_optional("parameters", parameters, Parameters, "Parameters(…)")
-        if super_topics is not None:
-            check_list("super_topics", super_topics, "topics")
         cls = topic if isinstance(topic, type) else None
         resolved = topic_of(topic)
-        supers = None if super_topics is None else tuple(map(topic_of, super_topics))
-        if supers is not None:
-            check_super_topics(resolved, supers)
+        above = steps_of(topic, super_topics)
+        supers = above.pop(resolved, None)
         community = self._communities.get(resolved.group)
         settings = self._by_topic.over(resolved, self._settings.parameters)
         if parameters is not None:
@@ -429,18 +424,18 @@ class CommunityManager:
         if community is not None:
             if parameters is not None:
                 community._settle("parameters", settings)
-            if supers is not None:
+            if supers is not None and super_topics is not None:
                 community._settle("super_topics", supers)
+                community._settle("_above", above)
         else:
-            if supers is None and cls is not None:
-                supers = typed.super_topics_of(cls)
-            elif supers is None:
-                supers = () if resolved.super_topic is None else (resolved.super_topic,)
+            if supers is None:
+                supers = self._inbox.hierarchy.declared(resolved)
             community = self._communities[resolved.group] = Community(
                 self._lifetime,
                 self._inbox.deliveries(resolved),
                 settings,
                 supers,
+                above,
             )
         if cls is not None:
             self._inbox.deliveries(resolved).learn_class(cls)
@@ -451,7 +446,7 @@ class CommunityManager:
         topic: type[E] | str | Topic,
         *,
         parameters: Parameters | None = None,
-        super_topics: Iterable[TopicLike] | None = None,
+        super_topics: SuperTopicsLike | None = None,
         timeout: float | None = JOIN_SECONDS,
         retry: bool = False,
     ) -> Community[E]:

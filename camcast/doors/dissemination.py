@@ -59,6 +59,9 @@ class OwnGroups(Protocol):
     def membership(self, group: Topic) -> Membership | None:
         """Return this process's membership of a group; None if it has not joined it."""
 
+    def joined_above(self, group: Topic) -> Sequence[Topic]:
+        """Return the nearest communities above a group that the process is in, on every way up."""
+
     def accept(self, batch: Batch, group: Topic, now: float) -> bool:
         """Spread and deliver a batch in another group of this process.
 
@@ -73,6 +76,17 @@ class SuperTable(Protocol):
     @property
     def super_topic(self) -> Topic:
         """The super-topic that the table is for."""
+
+    @property
+    def topics(self) -> Sequence[Topic]:
+        """The super-topic and the ancestors that the table may hold members of, nearest first.
+
+        Each includes the one before by its name.
+        """
+
+    @property
+    def stands_in(self) -> bool:
+        """Whether the table is among `super_tables` only while nobody nearer serves its topics."""
 
     def nearest(self) -> tuple[Topic, Sequence[Contact]]:
         """Return the nearest ancestor that has live members in the table, and those members.

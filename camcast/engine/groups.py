@@ -47,7 +47,7 @@ class Groups:
     def tables(self) -> Iterator[SuperTopicTable]:
         """Yield every super-topic table of the process."""
         for local_group in self.current.values():
-            yield from local_group.links
+            yield from local_group.ways_up.tables
 
     def joined(self, group: GroupId) -> LocalGroup | None:
         """Return what this process holds for a group of which it is a member by now."""

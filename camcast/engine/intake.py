@@ -72,6 +72,7 @@ class Intake:
         self._guard = process.guard
         self._admits = process.guard.admits
         self._own_events = OwnEvents()
+        self._hierarchy = process.hierarchy
         self._current = groups.current  # saves a step in each frame
         # Plain bytes as keys: a `PeerId` would cost a call in each frame, for the type alone.
         self._watched = cast("Mapping[bytes, Entry]", liveness.entries)
@@ -210,6 +211,18 @@ class Intake:
         """Return this process's membership of a group; None if it has not joined it."""
         local_group = self._groups.joined(group.group)
         return None if local_group is None else local_group.membership
+
+    def joined_above(self, group: Topic) -> list[Topic]:
+        """Return the nearest communities above a group that the process is in, on every way up."""
+        joined: list[Topic] = []
+        queue = list(self._groups.current[group.group].ways_up.super_topics)
+        for topic in queue:  # which grows
+            if self._groups.joined(topic.group) is not None:
+                joined.append(topic)
+            else:
+                above = self._hierarchy.super_topics(topic)
+                queue += [one for one in above if one not in queue]
+        return joined
 
     def accept(self, batch: Batch, group: Topic, now: float) -> bool:
         """Spread and deliver a batch in another group of this process."""

@@ -69,6 +69,17 @@ class Gone(Message, tag=7, frozen=True):
     topic: str
 
 
+class SuperTopics(Message, tag=8, frozen=True):
+    """The immediate super-topics of `topic` and of topics above it, where names say others.
+
+    A member of `topic` tells those that check it, and these push what is new to their community.
+    """
+
+    topic: str
+    steps: tuple[tuple[str, tuple[str, ...]], ...]
+    pushed: bool
+
+
 DECODER: Final[Decoder[Message]] = Decoder(
-    ReqContact | AnsContact | NewProcess | SuperProcesses | Ping | Pong | Gone
+    ReqContact | AnsContact | NewProcess | SuperProcesses | Ping | Pong | Gone | SuperTopics
 )

@@ -11,6 +11,7 @@ from camcast.doors.membership import Membership
 from camcast.engine.known_streams import KnownStreams
 from camcast.engine.repair.repair import Repair
 from camcast.engine.super_topic_table import SuperTopicTable
+from camcast.engine.ways_up import WaysUp
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import Finding
 from camcast.vocabulary.parameters import CommunitySettings
@@ -26,8 +27,8 @@ class LocalGroup:
     context: DisseminationContext
     """The arguments of the dissemination: the membership, the interest and the rest."""
     dissemination: Dissemination
-    links: list[SuperTopicTable]
-    """The super-topic tables; the context shows them to the dissemination."""
+    ways_up: WaysUp
+    """The super-topic tables; the context shows the active ones to the dissemination."""
     batched: bool
     """Whether batches of the group may have more than one event."""
     batch_events_max: int
@@ -57,8 +58,11 @@ class LocalGroup:
     retry_seconds: float = RETRY_SECONDS
     retries: int = 0
     """How often the discovery could not answer; only the latest timer for a retry counts."""
-    tables_made: int = 0
-    """How many super-topic tables were made, those that were closed included."""
+
+    @property
+    def links(self) -> list[SuperTopicTable]:
+        """The super-topic tables by which events climb now."""
+        return self.ways_up.active
 
     @property
     def topic(self) -> Topic:
@@ -88,8 +92,8 @@ class LocalGroup:
         before, self.context.tuning.settings = self.context.parameters, settings
         self.batch_events_max = settings.batch_events_max if self.batched else 1
         if settings.z != before.z:
-            for link in self.links:
-                link.fit(now)
+            for table in self.ways_up.tables:
+                table.fit(now)
 
     def copies_now(self) -> tuple[int, int]:
         """Return how many peers an event published now is sent to, and the live links."""

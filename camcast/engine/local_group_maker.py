@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from attrs import define, evolve, field
 
 from camcast.doors.dissemination import DisseminationContext, OwnGroups
-from camcast.doors.membership import MembershipContext
+from camcast.doors.membership import Membership, MembershipContext
 from camcast.doors.protocol import Group
 from camcast.engine.asked_lately import AskedLately
 from camcast.engine.event_outlet import GroupEventOutlet
@@ -23,10 +23,12 @@ from camcast.engine.repair.told import Lateness, RepairContext
 from camcast.engine.settings import Settings
 from camcast.engine.store import Store
 from camcast.engine.super_topic_table import SuperTopicTable
+from camcast.engine.ways_up import WaysUp
 from camcast.interests.attributes import EventAttributes
 from camcast.interests.wanted import ProcessInterest
 from camcast.vocabulary.events import EventId, Missed
 from camcast.vocabulary.happenings import Happening
+from camcast.vocabulary.hierarchy import Way
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import Tell
 from camcast.vocabulary.parameters import CommunitySettings, Tuning
@@ -80,8 +82,9 @@ def make_local_group(
         ),
         settings.options or backend.options(),
     )
-    links: list[SuperTopicTable] = []
     tuning = Tuning(parameters)
+    make_table = partial(_make_table, process, around, tuning, membership, topic, serial)
+    ways_up = WaysUp(process.hierarchy, super_topics, make_table)
     events = GroupEventOutlet(process, topic, interest, around.signing)
     context = DisseminationContext(
         me=me,
@@ -89,7 +92,7 @@ def make_local_group(
         interest=interest,
         attributes=around.attributes,
         membership=membership,
-        super_tables=links,
+        super_tables=ways_up.active,
         tuning=tuning,
         events=events,
         outlet=process.outlet(Kind.PROTOCOL, topic.group, serial),
@@ -113,10 +116,10 @@ def make_local_group(
         repair = Repair(repairing, around.nonces, events.send_again, tell_missed)
         context = evolve(context, repair=repair)
     dissemination, traced = group.dissemination(context), process.recorder.trace is not None
-    local_group = LocalGroup(
+    return LocalGroup(
         context=context,
         dissemination=dissemination,
-        links=links,
+        ways_up=ways_up,
         batched=group.batched,
         batch_events_max=parameters.batch_events_max if group.batched else 1,
         transit=group.transit,
@@ -128,31 +131,32 @@ def make_local_group(
         streams=streams,
         repair=repair,
     )
-    for super_topic in super_topics:
-        add_table(process, around, local_group, super_topic)
-    return local_group
 
 
-def add_table(
-    process: ProcessContext, around: Surroundings, local_group: LocalGroup, super_topic: Topic
+def _make_table(
+    process: ProcessContext,
+    around: Surroundings,
+    tuning: Tuning,
+    membership: Membership,
+    topic: Topic,
+    serial: int,
+    way: Way,
+    number: int,
+    changed: Callable[[float], None],
 ) -> SuperTopicTable:
-    """Give a local group a table for one more super-topic; it is to be started."""
-    context, group = local_group.context, local_group.topic.group
-    number = local_group.tables_made
-    local_group.tables_made += 1
-    table = SuperTopicTable(
-        super_topic,
-        context.tuning,
-        process.outlet(Kind.LINKS, group, local_group.serial, number),
-        process.liveness.part(Kind.LINKS, group),
+    """Make the table of one way up; it is to be started."""
+    return SuperTopicTable(
+        way,
+        tuning,
+        process.outlet(Kind.LINKS, topic.group, serial, number),
+        process.liveness.part(Kind.LINKS, topic.group),
         process.rng,
-        context.membership,
+        membership,
         around.queries,
         around.asked,
         number,
+        changed,
     )
-    local_group.links.append(table)
-    return table
 
 
 def _tell_missed(process: ProcessContext, group: GroupId, missed: Missed) -> None:

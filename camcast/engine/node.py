@@ -49,6 +49,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from random import Random
+from types import MappingProxyType
 from typing import Final
 
 from camcast.doors.datagrams import DatagramPort, Endpoint
@@ -63,7 +64,7 @@ from camcast.engine.guard.signing import Signing
 from camcast.engine.intake import Intake
 from camcast.engine.liveness import LivenessService
 from camcast.engine.local_group import RETRY_SECONDS, LocalGroup
-from camcast.engine.local_group_maker import Surroundings, add_table, make_local_group
+from camcast.engine.local_group_maker import Surroundings, make_local_group
 from camcast.engine.open_guard import Guard
 from camcast.engine.process_context import ProcessContext
 from camcast.engine.publisher import Publisher
@@ -83,6 +84,7 @@ from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import Receipt
 from camcast.vocabulary.happenings import NO_GROUP, Happening, HappeningKind, TakeBatch
+from camcast.vocabulary.hierarchy import Hierarchy, Steps, by_name, check_plain
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Arrival, Decoder, MessageT
 from camcast.vocabulary.outbox import ControlOutlet, Finding, Outbox, Token, Wake
@@ -102,7 +104,8 @@ class Node:
     `me` is its identity and the address that it announces, `rng` the random stream of its
     protocols. `clock`, which the driver may share, says what the wall clock is at a time of inputs.
     `attributes` reads the attributes of events, for a driver that does so too; `parts` are live
-    objects that it is given. `ring` remembers what happens to events.
+    objects that it is given. `ring` remembers what happens to events. `hierarchy` has what is known
+    of super-topics, for a driver that reads it, too.
     """
 
     def __init__(
@@ -115,6 +118,7 @@ class Node:
         attributes: EventAttributes | None = None,
         parts: Parts | None = None,
         ring: TakeBatch | None = None,
+        hierarchy: Hierarchy | None = None,
     ) -> None:
         parts = parts or Parts()
         self.me, self.clock = me, clock
@@ -142,8 +146,10 @@ class Node:
             nonces=parts.discovery_rng,
             addresses_signed=parts.admission is not None,
         )
+        self.hierarchy = hierarchy or Hierarchy()
+        """The super-topics of topics, as this process knows them."""
         self._process = process = ProcessContext(
-            me, outbox, recorder, groups, rng, self.liveness, guard, clock
+            me, outbox, recorder, groups, rng, self.liveness, guard, clock, self.hierarchy
         )
         self._queries = queries = RemoteQueries(process, settings.parameters)
         self.signing: Signing | None = None
@@ -215,24 +221,28 @@ class Node:
         parameters: CommunitySettings | None = None,
         super_topics: Sequence[Topic] | None = None,
         where: Interest | None = None,
+        above: Steps = MappingProxyType({}),
     ) -> LocalGroup:
         """Begin to take part in the community of `topic`; the local group tells when it joined.
 
         `super_topics` defaults to super(t), and to none for the root; each is linked independently
-        (3.6). See `want` for `where`. Joining again returns the same local group. Raises
-        `NotAllowedError`.
+        (3.6). `above` are super-topics of topics farther up, where they are not those that the
+        names say. See `want` for `where`. Joining again returns the same local group. Raises
+        `NotAllowedError`, and `HierarchyError` for a topic that would include itself, or for
+        super-topics that the protocol cannot carry.
         """
         self.outbox.now = now
         home = self._homes.get(topic.group)
         if home is not None:
             return home
         settings, groups = self._settings, self._groups
-        if not settings.protocol.linked:
-            super_topics = ()
-        elif super_topics is None:
-            super_topics = () if topic.super_topic is None else (topic.super_topic,)
+        if super_topics is None:
+            super_topics = by_name(topic)
         wanted = settings.protocol.groups(topic, settings.topics, self.me.peer)
         self._check_may_join([group.topic for group in wanted], now)
+        self._declare({**above, topic: super_topics}, now)
+        if not settings.protocol.linked:
+            super_topics = ()
         for group in wanted:
             local_group = groups.current.get(group.topic.group)
             if local_group is not None:
@@ -312,27 +322,34 @@ class Node:
     def link(self, topic: Topic, super_topic: Topic, now: float) -> None:
         """Link a community that the process is in to one more super-topic (3.2.2, 3.6).
 
-        Raises `KeyError` without a local group, and `ValueError` for a protocol without links.
+        Raises `KeyError` without a local group, and `HierarchyError` for a super-topic below the
+        topic, and with a protocol that does not link communities.
         """
-        self.outbox.now = now
-        home = self._homes[topic.group]
-        if not self._settings.protocol.linked:
-            raise ValueError(f"the protocol {self._settings.protocol.name} links no communities")
-        table = add_table(self._process, self._around, home, super_topic)
-        if home not in self._joining:
-            table.start(now)
-        self._settle(now)
+        self._link(topic, (*self._homes[topic.group].ways_up.super_topics, super_topic), now)
 
     def unlink(self, topic: Topic, super_topic: Topic, now: float) -> None:
         """Let events of a community no longer climb to a super-topic.
 
         Raises `KeyError` without a local group.
         """
+        linked = self._homes[topic.group].ways_up.super_topics
+        self._link(topic, [one for one in linked if one != super_topic], now)
+
+    def _link(self, topic: Topic, super_topics: Sequence[Topic], now: float) -> None:
+        """Link a community to these super-topics alone."""
         self.outbox.now = now
-        links = self._homes[topic.group].links
-        for link in [one for one in links if one.super_topic == super_topic]:
-            links.remove(link)
-            link.close()
+        self._declare({topic: super_topics}, now)
+        self._homes[topic.group].ways_up.link(super_topics, now)
+        self._settle(now)
+
+    def _declare(self, steps: Steps, now: float) -> None:
+        """Note what the application says of topics; raises `HierarchyError`."""
+        protocol = self._settings.protocol
+        if not protocol.linked:
+            check_plain(steps, f"the protocol {protocol.name}")
+        self.hierarchy.declare(steps)
+        for local_group in self.local_groups:
+            local_group.ways_up.fit(now)
 
     def publish(
         self,
@@ -606,9 +623,8 @@ class Node:
             local_group.repair.wake(name, now)
         elif kind is Kind.LINKS:
             number, *rest = name
-            for link in local_group.links:  # none has the number of one that was closed
-                if link.number == number:
-                    link.wake(tuple(rest), now)
+            assert isinstance(number, int)
+            local_group.ways_up.wake(number, tuple(rest), now)
         elif not local_group.joined and name == (local_group.retries,):
             # The node's own: nobody had answered.
             self.discovery.seek(local_group.topic, CONTACTS_WANTED, now)
@@ -662,8 +678,7 @@ class Node:
             for local_group in joined:
                 for topic in local_group.context.interest.topics:
                     self.recorder.tell(Happening("joined", local_group.topic.group, topic=topic))
-                for link in local_group.links:
-                    link.start(now)
+                local_group.ways_up.start(now)
                 local_group.dissemination.start(now)
                 if local_group.repair is not None:
                     local_group.repair.start(now)

@@ -11,6 +11,7 @@ from camcast.engine.liveness import LivenessService
 from camcast.engine.open_guard import Guard
 from camcast.observe.recorder import Recorder
 from camcast.vocabulary.clock import Clock
+from camcast.vocabulary.hierarchy import Hierarchy
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.topics import GroupId
@@ -34,6 +35,8 @@ class ProcessContext:
     """Judges what other processes send."""
     clock: Clock
     """The wall clock, by the time of inputs."""
+    hierarchy: Hierarchy
+    """The super-topics of topics, as the process knows them."""
 
     def outlet(self, kind: Kind, group: GroupId, *scope: object) -> ControlOutlet:
         """Return an outlet for a part of this process."""

@@ -27,10 +27,14 @@ from camcast.engine.link_messages import (
     Pong,
     ReqContact,
     SuperProcesses,
+    SuperTopics,
 )
+from camcast.engine.local_group import LocalGroup
 from camcast.engine.process_context import ProcessContext
 from camcast.engine.rate import Rate
+from camcast.engine.super_topic_table import PUSH_PEERS
 from camcast.vocabulary.addresses import AddressError
+from camcast.vocabulary.hierarchy import ANCESTORS_MAX, SUPER_TOPICS_MAX, by_name
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message, read_topic
 from camcast.vocabulary.outbox import ControlOutlet
@@ -44,6 +48,7 @@ GOODBYES_A_SECOND: Final = 64
 BELOW_MAX: Final = 64  # chosen: the g checkers of a dozen communities; 10 kB
 BELOW_SECONDS: Final = 60.0  # chosen: a dozen checks; a dead process is not named for longer
 SCOPE_MAX: Final = 33  # chosen: a topic has at most 32 levels, so 33 with the root
+STEPS_MAX: Final = 1 + ANCESTORS_MAX  # of one telling: a topic, and all that may include it
 SEARCHES_REMEMBERED: Final = 1024  # chosen: minutes of searches by a community of thousands
 
 
@@ -108,6 +113,10 @@ class RemoteQueries:
         contacts = list(known.values())
         return self._rng.sample(contacts, min(wanted, len(contacts)))
 
+    def is_super_process(self, peer: PeerId) -> bool:
+        """Return whether a process is in one of the super-topic tables."""
+        return any(table.has(peer) for table in self._groups.tables())
+
     # -- what this process answers ---------------------------------------------------------
 
     def receive(self, source: Contact, group: GroupId, message: Message, now: float) -> None:
@@ -135,6 +144,7 @@ class RemoteQueries:
                 if (joined := self._groups.joined(asked)) is not None:
                     age = inf if joined.repair is None else joined.repair.seconds_a_member(now)
                     self._outlet(group).send([source], Pong(name, age))
+                    self._tell_super_topics(joined, source, group)
                 elif asked not in self._groups.current:
                     self._outlet(group).send([source], Gone(name))
             case AnsContact() | SuperProcesses(pushed=False) | Gone():
@@ -142,9 +152,11 @@ class RemoteQueries:
                 # subtopic, so its group does not say which table it is for.
                 for table in self._groups.tables():
                     table.receive(source, message, now)
+            case SuperTopics():
+                self._learn_super_topics(source, group, message, now)
             case _ if (asking := self._groups.current.get(group)) is not None:
-                for link in asking.links:
-                    link.receive(source, message, now)
+                for table in asking.ways_up.tables:
+                    table.receive(source, message, now)
             case _:
                 self._counters.stray_controls += 1
 
@@ -158,6 +170,44 @@ class RemoteQueries:
         for table in local_group.links if local_group is not None else ():
             for above, contact in table.ancestors():
                 outlet.send([source], AnsContact(above.name, (contact,)))
+
+    def _tell_super_topics(self, joined: LocalGroup, receiver: Contact, group: GroupId) -> None:
+        """Tell a process that checks this one what names do not say of its super-topics."""
+        topic, hierarchy = joined.topic, self._process.hierarchy
+        told = hierarchy.unusual(topic)
+        if joined.ways_up.super_topics != by_name(topic):
+            told[topic] = joined.ways_up.super_topics
+        if told:
+            steps = tuple(
+                (one.name, tuple(super_topic.name for super_topic in super_topics))
+                for one, super_topics in list(told.items())[:STEPS_MAX]
+            )
+            self._outlet(group).send([receiver], SuperTopics(topic.name, steps, pushed=False))
+
+    def _learn_super_topics(
+        self, source: Contact, group: GroupId, message: SuperTopics, now: float
+    ) -> None:
+        """Note what a super-process tells of topics above a community, and push what is new."""
+        asking, above = self._groups.current.get(group), read_topic(message.topic)
+        if asking is None:
+            return
+        if not message.pushed and not any(
+            table.holds(source.peer, above) for table in asking.ways_up.tables
+        ):
+            return  # nobody has asked it
+        hierarchy = self._process.hierarchy
+        version = hierarchy.version
+        for name, super_topics in message.steps[:STEPS_MAX]:
+            topic = read_topic(name)
+            if topic == above or topic in hierarchy.ancestors(above):
+                told = [read_topic(one) for one in super_topics[:SUPER_TOPICS_MAX]]
+                hierarchy.tell(topic, told, now)
+        if hierarchy.version != version:
+            for local_group in self._groups.current.values():
+                local_group.ways_up.fit(now)
+            pushed = SuperTopics(message.topic, message.steps[:STEPS_MAX], pushed=True)
+            peers = asking.membership.peers().sample(PUSH_PEERS, self._rng)
+            self._outlet(group).send(peers, pushed)
 
     def _forget_below(self, now: float) -> None:
         """Forget those that have not checked this process lately, and the oldest of too many."""
@@ -177,7 +227,8 @@ class RemoteQueries:
         valid address, or beyond `GOODBYES_A_SECOND`.
         """
         left = self._groups.left.get(group)
-        above = (left.topic,) if left is not None else (event_topic, *event_topic.ancestors())
+        known = self._process.hierarchy.ancestors(event_topic)
+        above = (left.topic,) if left is not None else (event_topic, *known)
         topic = next((topic for topic in above if topic.group == group), None)
         if not address or topic is None:
             return

@@ -3,7 +3,8 @@
 Theory of operation
 -------------------
 `SuperTopicTable` is one super-topic table of one community in one process; a topic with several
-super-topics has one for each (3.6). It lives through two tasks of the paper:
+super-topics has one for each (3.6, `camcast.engine.ways_up`). It lives through two tasks of the
+paper:
 
 *Search* (FIND_SUPER_CONTACT, Figure 5). While no process of super(t) is known, the scope of
 the search starts at super(t) and widens by one ancestor a timeout, never to the root at once.
@@ -66,7 +67,7 @@ super(t); ``RAND() >= p_sel`` in Figure 6 is inverted.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from math import inf
 from random import Random
 from typing import Final, Protocol
@@ -92,6 +93,7 @@ from camcast.engine.link_messages import (
 )
 from camcast.vocabulary.cold_list import COLD_MAX, Cold, ColdList
 from camcast.vocabulary.happenings import HappeningKind
+from camcast.vocabulary.hierarchy import Way
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message, read_topic
 from camcast.vocabulary.outbox import ControlOutlet
@@ -140,13 +142,16 @@ class KnownProcesses(Protocol):
     def known(self, group: GroupId, wanted: int) -> list[Contact]:
         """Return members of a community that are among them."""
 
+    def is_super_process(self, peer: PeerId) -> bool:
+        """Return whether a process is in one of the super-topic tables."""
+
 
 class SuperTopicTable(Watcher):
     """One super-topic table, searched and kept up; see the module's theory of operation."""
 
     def __init__(
         self,
-        super_topic: Topic,
+        way: Way,
         tuning: Tuning,
         outlet: ControlOutlet,
         liveness: Liveness,
@@ -155,14 +160,19 @@ class SuperTopicTable(Watcher):
         process: KnownProcesses,
         asked: AskedLately,
         number: int = 0,
+        changed: Callable[[float], None] = lambda _: None,
     ) -> None:
         """`membership` keeps the topic table; all tables of the process share one `asked`.
 
         Timers of the table come back by its `number`, which no other table of the community has
-        had.
+        had. The table calls `changed` whenever another level is the nearest.
         """
-        self.super_topic = super_topic
+        self.way = way
+        """The topics whose members the table may hold, the nearest first."""
         self.number = number
+        self.covered = False
+        """Whether another table serves the topics of this one (`camcast.engine.ways_up`)."""
+        self._changed = changed
         self._me = outlet.me
         self._tuning = tuning
         self._outlet = outlet
@@ -192,11 +202,26 @@ class SuperTopicTable(Watcher):
         self._pause = tuning.settings.search_seconds
         self._search_number = 0
         self._waited = 0.0  # the pause between the last two steps of the search
-        self._nearest: tuple[Topic, list[Contact]] = (super_topic, [])
+        self._nearest: tuple[Topic, list[Contact]] = (way.start, [])
         self._alone_since = inf
         self._served = -inf  # until when entries that have left the table served what climbs
 
     # -- what others read ----------------------------------------------------------------
+
+    @property
+    def super_topic(self) -> Topic:
+        """The topic that the table is for."""
+        return self.way.start
+
+    @property
+    def topics(self) -> Sequence[Topic]:
+        """The topics whose members the table may hold, the nearest first."""
+        return self.way.topics
+
+    @property
+    def stands_in(self) -> bool:
+        """Whether the table is for a topic that others serve as long as they live."""
+        return self.way.depth > 0
 
     def nearest(self) -> tuple[Topic, Sequence[Contact]]:
         """Return the nearest ancestor with live contacts, and those contacts."""
@@ -232,6 +257,15 @@ class SuperTopicTable(Watcher):
         """Return for how many seconds no process above has been known; 0 while one is."""
         return 0.0 if self._nearest[1] else max(0.0, now - self._alone_since)
 
+    def has(self, peer: PeerId) -> bool:
+        """Return whether a process is in the table."""
+        return peer in self._table
+
+    def holds(self, peer: PeerId, topic: Topic) -> bool:
+        """Return whether a process is in the table as a member of this topic."""
+        entry = self._table.get(peer)
+        return entry is not None and entry.topic == topic
+
     @property
     def searching(self) -> bool:
         """Whether a search for nearer super-processes is going on."""
@@ -251,8 +285,37 @@ class SuperTopicTable(Watcher):
     def start(self, now: float) -> None:
         """Begin to search and to keep up the table."""
         self._alone_since = now
-        self._start_search(now)
+        if self.stands_in:
+            self._start_later()
+        else:
+            self._start_search(now)
         self._outlet.wake(self._check_pause(), "check")
+
+    def follow(self, way: Way, now: float) -> None:
+        """Hold members of other topics from now on, beginning with the same one."""
+        self.way = way
+        for entry in [one for one in self._table.values() if one.topic not in way.topics]:
+            self._shelve(entry, now, now)
+        self._renew_nearest(now)
+
+    def cover(self, covered: bool, now: float) -> None:
+        """Rest while others serve the topics of this table; take up its work after that.
+
+        A table that rests knows its super-processes as cold ones: it finds them again faster, and
+        they are told what they may have missed.
+        """
+        if covered == self.covered:
+            return
+        self.covered = covered
+        if covered:
+            self._scope = []
+            for entry in list(self._table.values()):
+                self._shelve(entry, now, now)
+            self._nearest = self.super_topic, []
+        else:
+            self._alone_since = now
+            self._warm(now)
+            self._start_later()
 
     def fit(self, now: float) -> None:
         """Fit the table to a z that has changed: shelve entries, or ask cold ones to come in."""
@@ -274,6 +337,8 @@ class SuperTopicTable(Watcher):
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """Take a timer: a step of the search, a check, or the verdict on a check."""
         match name:
+            case ("start",):
+                self._search_if_wanting(now)
             case ("search", number) if number == self._search_number and self._scope:
                 self._widen()
                 self._ask(now)
@@ -285,9 +350,12 @@ class SuperTopicTable(Watcher):
 
     def contacts_found(self, topic: Topic, contacts: Iterable[Contact], now: float) -> None:
         """Take the discovery's answer; a table by hearsay is drawn again from it."""
-        if not topic.includes(self.super_topic):
+        if topic not in self.topics:
             return
         found = list(contacts)
+        if self.covered:
+            self._remember(topic, found, now, living=True)
+            return
         if self._hearsay and topic == self._nearest[0] and self._table:
             self._draw_from(topic, found, now)
         else:
@@ -298,18 +366,21 @@ class SuperTopicTable(Watcher):
 
     def receive(self, source: Contact, message: Message, now: float) -> None:
         """Take an answer of a super-process or a push of a peer."""
+        if self.covered and not isinstance(message, AnsContact):
+            return
         match message:
             case AnsContact(topic=name, contacts=contacts):
                 topic, named = read_topic(name), contacts[: self._wanted]
-                super_process = source.peer in self._table
-                if topic.includes(self.super_topic) and (
-                    super_process or now < self._answers_until
-                ):
+                # That of any table: it names members of all ancestors, on whichever way.
+                super_process = source.peer in self._table or self._process.is_super_process(
+                    source.peer
+                )
+                if topic in self.topics and (super_process or now < self._answers_until):
                     self._learn(topic, named, now)
                     self._remember(topic, named, now, living=super_process)
             case SuperProcesses(topic=name, contacts=contacts, pushed=pushed):
                 topic, named = read_topic(name), contacts[: self._wanted]
-                if not topic.includes(self.super_topic):
+                if topic not in self.topics:
                     return
                 if not (pushed or source.peer in self._table):
                     return  # an answer of one who was not asked
@@ -347,7 +418,7 @@ class SuperTopicTable(Watcher):
                 self._inherited[source.address] = None
                 self._doubt(entry, now)
         cold = self._cold.get(source.address)
-        if cold is None or cold.topic.name != name:
+        if cold is None or cold.topic.name != name or cold.topic not in self.topics:
             return
         if self._exchange(source, cold.topic, now):
             return
@@ -423,12 +494,17 @@ class SuperTopicTable(Watcher):
     def _search_if_wanting(self, now: float) -> None:
         """Search unless a live process of super(t) itself is known."""
         topic, contacts = self._nearest
-        if not contacts or topic != self.super_topic:
+        if not self.covered and (not contacts or topic != self.super_topic):
             self._start_search(now)
+
+    def _start_later(self) -> None:
+        """Search once the topics nearer than that of this table were searched in vain."""
+        self._outlet.wake(self.way.depth * self._parameters.search_seconds, "start")
 
     def _widen(self) -> None:
         """Add the next ancestor, unless one at least as near is known already (line 24)."""
-        wider = self._scope[-1].super_topic
+        place = self.topics.index(self._scope[-1]) + 1
+        wider = self.topics[place] if place < len(self.topics) else None
         topic, contacts = self._nearest
         if wider is not None and (not contacts or wider.level > topic.level):
             self._scope.append(wider)
@@ -472,6 +548,8 @@ class SuperTopicTable(Watcher):
         return self._parameters.check_seconds * (0.5 + self._rng.random())
 
     def _check(self, now: float) -> None:
+        if self.covered:
+            return
         self._checked = now
         self._search_if_wanting(now)
         p_sel = self._parameters.selection_probability(self._membership.size())
@@ -708,3 +786,4 @@ class SuperTopicTable(Watcher):
         if (nearest, len(contacts)) != (before, len(known)):
             kind: HappeningKind = "linked" if contacts else "unlinked"
             self._outlet.report(kind, nearest, len(contacts))
+            self._changed(now)

@@ -36,6 +36,7 @@ from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import NO_EVENT, Receipt
 from camcast.vocabulary.happenings import Change, Standing
+from camcast.vocabulary.hierarchy import Steps
 from camcast.vocabulary.identity import Contact, PeerId, new_peer_id
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import Token
@@ -119,7 +120,9 @@ class Runner:
             ring = recent.note_batch
             pipes.lost.append(self._note_unsent)
         self._recent = recent
-        self.node = Node(me, settings, rng, clock, trace, inbox.attributes, parts, ring)
+        self.node = Node(
+            me, settings, rng, clock, trace, inbox.attributes, parts, ring, inbox.hierarchy
+        )
         self._comparing = self._compare_later()
         self.node.outbox.happenings = []
         self._reporter = Reporter(self.node, on_change, recent)
@@ -132,9 +135,11 @@ class Runner:
         parameters: CommunitySettings | None,
         super_topics: Sequence[Topic] | None,
         where: Interest | None,
+        above: Steps,
     ) -> LocalGroup:
         """Begin to take part in the community of `topic`; the local group tells when it joined."""
-        local_group = self.node.join(topic, self._loop.time(), parameters, super_topics, where)
+        now = self._loop.time()
+        local_group = self.node.join(topic, now, parameters, super_topics, where, above)
         self._drain()
         return local_group
 

@@ -29,14 +29,14 @@ from typing import Any, ClassVar
 from attrs import frozen
 from typing_extensions import override
 
-from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
+from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent, SuperTable
 from camcast.doors.protocol import Group, Protocol
 from camcast.protocols.tree import Tree
 from camcast.vocabulary.batches import NOT_UPWARD, Batch
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.vocabulary.parameters import CommunitySettings
-from camcast.vocabulary.topics import ROOT, Topic
+from camcast.vocabulary.topics import Topic
 
 
 class Upward:
@@ -44,8 +44,6 @@ class Upward:
 
     def __init__(self, context: DisseminationContext) -> None:
         self._context = context
-        self._ancestors: dict[Topic, tuple[Topic, ...]] = {}
-        """Each super-topic with its ancestors."""
         self._settings: CommunitySettings | None = None  # that p_sel was computed from
         self._size = 0.0  # the estimate of N_t that it was computed for
         self._p_sel = 0.0
@@ -60,15 +58,11 @@ class Upward:
         if batch.flags & NOT_UPWARD:
             return 0
         context, rng = self._context, self._context.rng
-        alone = context.groups.alone
+        near = () if context.groups.alone else self._hand_over(batch, now)
         sent = 0
         for table in context.super_tables:
             topic, super_processes = table.nearest()
-            if not alone:
-                nearest = topic if super_processes else ROOT
-                if self._hand_over(batch, table.super_topic, nearest, now):
-                    continue
-            if not super_processes:
+            if not super_processes or table in near:
                 continue
             p_sel, size = batch.upward_probability, inf  # a fixed p_sel goes with the paper's p_a
             if p_sel is None:
@@ -84,34 +78,34 @@ class Upward:
     def accept_above(self, batch: Batch, now: float) -> None:
         """Accept a batch in this process's own super-communities; send it to no other process."""
         if not self._context.groups.alone and not batch.flags & NOT_UPWARD:
-            for table in self._context.super_tables:
-                topic, super_processes = table.nearest()
-                nearest = topic if super_processes else ROOT
-                self._hand_over(batch, table.super_topic, nearest, now)
+            self._hand_over(batch, now)
 
-    def _hand_over(self, batch: Batch, super_topic: Topic, nearest: Topic, now: float) -> bool:
-        """Accept a batch in the nearest super-community that this process is a member of.
+    def _hand_over(self, batch: Batch, now: float) -> Sequence[SuperTable]:
+        """Accept a batch in the super-communities that this process is a member of.
 
-        The batch is accepted surely, or with its own p_sel if it has one. False if that community
-        is farther than `nearest`, the level at which super-processes are known, or if there is
-        none. The batches of other processes come to a community that is farther by way of the
-        nearer ones; those that this process publishes are accepted there at once, for its own
-        subscribers shall not depend on the processes between.
+        The batch is accepted surely, or with its own p_sel if it has one. The batches of other
+        processes come to a community by way of the nearer ones, where super-processes are known;
+        those that this process publishes are accepted in all at once, for its own subscribers shall
+        not depend on the processes between. Returns the tables on whose ways no super-process is
+        nearer than a community of this process: to these nothing need be sent.
         """
-        ancestors = self._ancestors.get(super_topic)
-        if ancestors is None:
-            ancestors = self._ancestors[super_topic] = (super_topic, *super_topic.ancestors())
-        groups, p_sel = self._context.groups, batch.upward_probability
+        groups, near = self._context.groups, list[SuperTable]()
+        joined = dict.fromkeys(groups.joined_above(self._context.group), False)
+        for table in self._context.super_tables if joined else ():
+            topic, super_processes = table.nearest()
+            for one in table.topics:
+                if super_processes and one.level < topic.level:
+                    break
+                if one in joined:
+                    near.append(table)
+                    joined[one] = True
+                    break
         own = batch.stream[:PEER_ID_BYTES] == self._context.me.peer
-        for topic in ancestors:
-            is_near = topic.level >= nearest.level
-            if not (is_near or own):
-                return False
-            if groups.membership(topic) is not None:
-                if p_sel is None or self._context.rng.random() < p_sel:
-                    groups.accept(batch, topic, now)
-                return is_near
-        return False
+        p_sel = batch.upward_probability
+        for topic, is_near in joined.items():
+            if (is_near or own) and (p_sel is None or self._context.rng.random() < p_sel):
+                groups.accept(batch, topic, now)
+        return near
 
     def _selection_probability(self) -> tuple[float, float]:
         """Return p_sel, and the N_t that it is for."""

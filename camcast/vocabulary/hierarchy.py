@@ -78,11 +78,11 @@ class Hierarchy:
         declared = dict(self._declared)
         for topic, super_topics in steps.items():
             declared[topic] = tuple(dict.fromkeys(super_topics))
-            if declared[topic] == _by_name(topic):
+            if declared[topic] == by_name(topic):
                 del declared[topic]
         for topic in steps:
             ancestors = _ancestors(topic, declared)
-            if topic in ancestors:
+            if topic in ancestors or any(topic.includes(one) for one in steps[topic]):
                 supers = " and ".join(map(str, steps[topic]))
                 raise HierarchyError(f"{topic} would be its own super-topic by way of {supers}")
             if (count := len(declared.get(topic, ()))) > SUPER_TOPICS_MAX:
@@ -108,7 +108,7 @@ class Hierarchy:
         told |= dict.fromkeys(super_topics[:SUPER_TOPICS_MAX], now)
         told = {one: when for one, when in told.items() if when >= now - TOLD_SECONDS}
         before = self._told.get(topic)
-        if before is None and tuple(told) == _by_name(topic):
+        if before is None and tuple(told) == by_name(topic):
             return
         if before is not None and list(before) == list(told):
             before |= told
@@ -122,20 +122,24 @@ class Hierarchy:
         self._told[topic] = told
         self._change()
 
+    def declared(self, topic: Topic) -> tuple[Topic, ...]:
+        """Return the immediate super-topics of a topic as declared here, else by its name."""
+        return self._declared.get(topic, by_name(topic))
+
     def super_topics(self, topic: Topic) -> tuple[Topic, ...]:
         """Return the immediate super-topics of a topic, as far as this process knows."""
         declared, told = self._declared.get(topic), self._told.get(topic)
         if declared is None and told is None:
-            return _by_name(topic)
+            return by_name(topic)
         return tuple(dict.fromkeys((*(declared or ()), *(told or ()))))
 
     def served_by(self, topic: Topic) -> tuple[Topic, ...]:
         """Return the super-topics to which the members of a topic take its events.
 
-        That is what they told; of members that told nothing, what is declared here.
+        That is what they told; members that told nothing go by names, whatever is declared here.
         """
         told = self._told.get(topic)
-        return self.super_topics(topic) if told is None else tuple(told)
+        return by_name(topic) if told is None else tuple(told)
 
     def ancestors(self, topic: Topic, *, served: bool = False) -> tuple[Topic, ...]:
         """Return all topics that include a topic, breadth first and without itself.
@@ -168,7 +172,7 @@ class Hierarchy:
     def unusual(self, topic: Topic) -> dict[Topic, tuple[Topic, ...]]:
         """Return, of a topic and its ancestors, those with other super-topics than names say."""
         of = {one: self.super_topics(one) for one in (topic, *self.ancestors(topic))}
-        return {one: supers for one, supers in of.items() if supers != _by_name(one)}
+        return {one: supers for one, supers in of.items() if supers != by_name(one)}
 
     def ways_up(self, super_topics: Iterable[Topic]) -> tuple[Way, ...]:
         """Return the ways up from these super-topics of a topic, breadth first.
@@ -202,9 +206,24 @@ class Hierarchy:
         self._ancestors.clear()
 
 
-def _by_name(topic: Topic) -> tuple[Topic, ...]:
+def by_name(topic: Topic) -> tuple[Topic, ...]:
+    """Return the super-topic that a topic's name says; none of the root."""
     above = topic.super_topic
     return () if above is None else (above,)
+
+
+def check_plain(steps: Steps, what: str) -> None:
+    """Raise `HierarchyError` if a topic has other super-topics than its name says.
+
+    `what` cannot carry them, as the message says.
+    """
+    for topic, super_topics in steps.items():
+        if tuple(super_topics) not in (by_name(topic), ()):
+            supers = " and ".join(map(str, super_topics))
+            raise HierarchyError(
+                f"{what} knows super-topics by names alone: it cannot link {topic} to {supers};"
+                " the protocol camcast can"
+            )
 
 
 def _ancestors(topic: Topic, declared: Steps) -> Mapping[Topic, None]:
@@ -212,7 +231,7 @@ def _ancestors(topic: Topic, declared: Steps) -> Mapping[Topic, None]:
     found: dict[Topic, None] = {}
     queue = [topic]
     for one in queue:  # which grows
-        for above in declared.get(one, _by_name(one)):
+        for above in declared.get(one, by_name(one)):
             if above not in found:
                 found[above] = None
                 queue.append(above)

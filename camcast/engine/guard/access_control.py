@@ -41,6 +41,7 @@ from camcast.engine.link_messages import (
     Pong,
     ReqContact,
     SuperProcesses,
+    SuperTopics,
 )
 from camcast.engine.open_guard import Guard
 from camcast.engine.repair.messages import Have
@@ -251,7 +252,11 @@ class AccessControl(Guard):
                 return may_link(sender, read_topic(name), wall)
             case ReqContact(topics=names):
                 return all(may_link(sender, read_topic(name), wall) for name in names)
-            case Pong(topic=name) | SuperProcesses(topic=name, pushed=False):
+            case (
+                Pong(topic=name)
+                | SuperProcesses(topic=name, pushed=False)
+                | SuperTopics(topic=name, pushed=False)
+            ):
                 return may_join(sender, read_topic(name), wall)
             case AnsContact() | Gone():
                 return True  # `_known_only` checks those that it names; to have left needs no right

@@ -103,7 +103,7 @@ class Answering:
     def _topic_above(self, name: str) -> Topic | None:
         """Return the super-topic of this name that the community is linked to, or None."""
         for table in self._context.community.super_tables:
-            for topic in (table.super_topic, *table.super_topic.ancestors()):
+            for topic in table.topics:
                 if topic.name == name:
                     return topic
         return None

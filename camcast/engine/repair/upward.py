@@ -158,8 +158,10 @@ class Upward:
         community = self._context.community
         parameters = community.parameters
         size, brought = community.membership.size(), self._context.changes.brought
+        # To a table that stands in for others which have died, all that is kept is news.
         self._above = {
-            table: self._above.get(table) or _Above() for table in community.super_tables
+            table: self._above.get(table) or _Above(told={} if table.stands_in else None)
+            for table in community.super_tables
         }
         for table, state in self._above.items():
             unheard = state.unheard

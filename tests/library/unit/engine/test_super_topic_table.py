@@ -39,6 +39,7 @@ from camcast.engine.super_topic_table import (
 from camcast.testing.lone_process import LoneProcess, contact
 from camcast.testing.world import World
 from camcast.vocabulary import messages, wire
+from camcast.vocabulary.hierarchy import Hierarchy
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message
 from camcast.vocabulary.parameters import CommunitySettings, Tuning
@@ -83,6 +84,9 @@ class Neighbours(KnownProcesses):
     def known(self, group: GroupId, wanted: int) -> list[Contact]:
         return []
 
+    def is_super_process(self, peer: PeerId) -> bool:
+        return False
+
 
 class Bench(LoneProcess):
     """The links of a process of `.a.b.c.d`, whose super-topic is `.a.b.c`, without a network."""
@@ -94,7 +98,7 @@ class Bench(LoneProcess):
         self.tuning = Tuning(self.parameters)
         self.liveness = self.answered_liveness(ABCD.group)
         self.links = SuperTopicTable(
-            super_topic,
+            Hierarchy().ways_up([super_topic])[0],
             self.tuning,
             self.outlet(Kind.LINKS, ABCD.group),
             self.liveness.part(Kind.LINKS, ABCD.group),

@@ -29,6 +29,7 @@ from camcast.vocabulary import wire
 from camcast.vocabulary.batches import make_batch
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import stream_id
+from camcast.vocabulary.hierarchy import Hierarchy
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import Topic
 from tests.authority import ADA, CLUB, EVE, ROOT, grant
@@ -188,6 +189,7 @@ def test_a_chain_goes_before_a_batch_and_again_after_a_while() -> None:
         LivenessService(process.outlet(wire.Kind.LIVENESS), Random(1), lambda *_: True),
         Guard(),
         Clock(),
+        Hierarchy(),
     )
     signing = Signing(signatures, context, lambda _: [])
     batch = signing.sign(make_batch(stream_id(ada, 7), 1, [b"goal"], SOCCER, published=5_000))
