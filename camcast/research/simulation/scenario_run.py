@@ -8,7 +8,7 @@ alone: its digest is the same in every process, under every hash seed, with a tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator
 from functools import partial
 from itertools import count, repeat
 from typing import Final, Literal
@@ -43,6 +43,7 @@ from camcast.virtual.census import Census
 from camcast.virtual.network import Process, VirtualNetwork
 from camcast.virtual.weather import Cut
 from camcast.vocabulary.events import EventId
+from camcast.vocabulary.hierarchy import Steps
 from camcast.vocabulary.identity import new_peer_id
 from camcast.vocabulary.outbox import Deliver
 from camcast.vocabulary.parameters import CommunitySettings
@@ -259,7 +260,7 @@ class _Run:
         declared, where = self._scenario.super_topics.declared, self._where_of(process)
         for topic in topics:
             settings = self._parameters[topic]
-            self._network.do(process, partial(_join, topic, settings, declared.get(topic), where))
+            self._network.do(process, partial(_join, topic, settings, declared, where))
         if self._scenario.stillborn and self._churn.random() < self._scenario.stillborn:
             self._bury(process)  # but leave it in the directory
         return process
@@ -425,12 +426,12 @@ class _Run:
 def _join(
     topic: Topic,
     settings: CommunitySettings,
-    supers: Sequence[Topic] | None,
+    declared: Steps,
     where: Interest | None,
     node: Node,
     now: float,
 ) -> None:
-    node.join(topic, now, settings, super_topics=supers, where=where)
+    node.join(topic, now, settings, declared.get(topic), where, declared)
 
 
 def _publish(topic: Topic, payload: bytes, node: Node, now: float) -> EventId:
