@@ -876,6 +876,17 @@ def test_an_answer_of_one_who_was_not_asked_changes_nothing() -> None:
     assert bench.nearest == (".a.b.c", [1])
 
 
+def test_nobody_who_was_not_asked_gets_on_the_list_from_which_tables_are_drawn() -> None:
+    bench = linked(1, 2, 3, z=3)
+    bench.now += 60.0
+    bench.tell(AnsContact(".a.b.c", contacts(*range(10, 20))), contact(9))
+    bench.tell(SuperProcesses(".a.b.c", contacts(*range(20, 30)), pushed=False), contact(9))
+    bench.tell(SuperProcesses(".a.b.c", contacts(*range(30, 40)), pushed=True), contact(9))
+    bench.tell(Pong(".a.b.c"), contact(9))
+    assert not len(bench.links._cold)
+    assert bench.nearest == (".a.b.c", [1, 2, 3])
+
+
 def test_a_push_is_not_passed_on() -> None:
     bench = linked()
     bench.tell(SuperProcesses(".a.b.c", contacts(1), pushed=True))
