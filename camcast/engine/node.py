@@ -129,11 +129,13 @@ class Node:
         self._homes: dict[GroupId, LocalGroup] = {}
         """The group in which the events of each subscribed topic start."""
         self.recorder = recorder = Recorder(trace, outbox, groups.community, ring)
+        self.hierarchy = hierarchy or Hierarchy()
+        """The super-topics of topics, as this process knows them."""
         self.guard = guard = Guard()
         """Judges what other processes send."""
         if parts.admission is not None:
             self.guard = guard = AccessControl(
-                parts.admission, outbox, me, recorder.counters, clock
+                parts.admission, outbox, me, recorder.counters, clock, self.hierarchy
             )
         outbox.vouch = guard.vouch
         lateness = Lateness()
@@ -146,8 +148,6 @@ class Node:
             nonces=parts.discovery_rng,
             addresses_signed=parts.admission is not None,
         )
-        self.hierarchy = hierarchy or Hierarchy()
-        """The super-topics of topics, as this process knows them."""
         self._process = process = ProcessContext(
             me, outbox, recorder, groups, rng, self.liveness, guard, clock, self.hierarchy
         )

@@ -169,6 +169,14 @@ class Hierarchy:
         """Say the same by names and by what this process's own application declares alone."""
         return above.includes(topic) or above in _ancestors(topic, self._declared)
 
+    def declared_below(self, above: Topic) -> list[Topic]:
+        """Return the topics that are declared to be below a topic, and are not by their names."""
+        return [
+            topic
+            for topic in self._declared
+            if not above.includes(topic) and above in _ancestors(topic, self._declared)
+        ]
+
     def unusual(self, topic: Topic) -> dict[Topic, tuple[Topic, ...]]:
         """Return, of a topic and its ancestors, those with other super-topics than names say."""
         of = {one: self.super_topics(one) for one in (topic, *self.ancestors(topic))}

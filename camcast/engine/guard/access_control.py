@@ -49,6 +49,7 @@ from camcast.engine.security_messages import DECODER, Introductions, WhoAre
 from camcast.observe.counters import NodeCounters
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.happenings import NO_GROUP
+from camcast.vocabulary.hierarchy import Hierarchy
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.introductions import Introduction
 from camcast.vocabulary.messages import Arrival, Message, MessageT, Right, read_topic
@@ -89,8 +90,10 @@ class AccessControl(Guard):
         me: Contact,
         counters: NodeCounters,
         clock: Clock,
+        hierarchy: Hierarchy,
     ) -> None:
         super().__init__()
+        self._hierarchy = hierarchy
         self.admission = admission
         self.vouch = self._vouch
         self.admits = self._admits
@@ -244,7 +247,7 @@ class AccessControl(Guard):
         topic: Topic | None,
         wall: float,
     ) -> bool:
-        may_join, may_link = self.admission.may_join, self.admission.may_link
+        may_join, may_link = self.admission.may_join, self._may_link
         if message.right is not Right.OF_GROUP:
             return self._may(sender, message, wall)
         match message:
@@ -268,6 +271,16 @@ class AccessControl(Guard):
             case _:
                 return True
 
+    def _may_link(self, sender: PeerId, topic: Topic, wall: float) -> bool:
+        """Say whether a sender may link to a topic, by its name or by what is declared here.
+
+        Whoever may link to a topic that the application of this process declares to be below may.
+        """
+        may_link = self.admission.may_link
+        return may_link(sender, topic, wall) or any(
+            may_link(sender, below, wall) for below in self._hierarchy.declared_below(topic)
+        )
+
     def _may(self, sender: PeerId, message: Message, wall: float) -> bool:
         """Say whether a sender has the right that a message declares, in the topic it names."""
         topic = read_topic(str(getattr(message, "topic", "")))
@@ -275,7 +288,7 @@ class AccessControl(Guard):
             case Right.JOIN:
                 return self.admission.may_join(sender, topic, wall)
             case Right.LINK:
-                return self.admission.may_link(sender, topic, wall)
+                return self._may_link(sender, topic, wall)
             case _:
                 return self.admission.may_serve(sender, topic, wall)
 

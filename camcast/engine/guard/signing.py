@@ -76,6 +76,7 @@ class Signing:
         self._neighbours = neighbours
         self._contact = process.liveness.contact
         self._clock = process.clock
+        self._hierarchy = process.hierarchy
         self._carried = AskedLately()
         """When a chain last went to a peer, by peer and certificate."""
         self._held = HeldBatches()
@@ -113,11 +114,15 @@ class Signing:
         """Verify a batch of another process that came in a group.
 
         A batch that is refused is counted, and one whose certificate is not known is held.
-        `address` is that of the sender `source`, empty if the record did not name it.
+        `address` is that of the sender `source`, empty if the record did not name it. Whoever may
+        publish in a topic may so in those above it, which are known by names and by what this
+        process's own application declares: what others tell gives nobody a right.
         """
         retention = local_group.context.parameters.retention_seconds
-        wall = self._clock.wall(now)
-        reason = self._signatures.refusal(batch, local_group.topic, wall, retention)
+        wall, group = self._clock.wall(now), local_group.topic
+        if not group.includes(batch.topic) and self._hierarchy.declares(group, batch.topic):
+            group = batch.topic
+        reason = self._signatures.refusal(batch, group, wall, retention)
         if not reason:
             return True
         held = HeldBatch(local_group, batch, source, now)

@@ -13,6 +13,9 @@ each time to another super-process, until one says that it has come (`Heard`). T
 asks for what it lacks, and is told of nothing else below it. What it gets is as fresh as if it had
 climbed: it is pushed, and climbs on.
 
+*Members above.* A process that is in the super-community, too, hands events over there, and tells
+nothing. What came before it joined there is told on: for `IN_TIME`, and until it is heard.
+
 *Newcomers above.* Nobody asks for what is older than its membership. What was said below while
 all members of a community ended and others took their place would stay below, though members
 farther up were there for it. A super-topic table knows since when that may be so
@@ -70,6 +73,16 @@ class _Above:
     """How many had failed by then."""
     unheard: dict[int, Unheard] = field(factory=dict)
     """The pages to be told again, by the number that a `Heard` gives."""
+    member_since: float = inf
+    """Since when this process has been a member of that community itself."""
+
+    def owes(self, now: float, *, member: bool) -> bool:
+        """Whether the super-processes are to be told of something.
+
+        A `member` of their community hands over what comes, and owes what came before it was one.
+        """
+        self.member_since = min(now, self.member_since) if member else inf
+        return not member or now - self.member_since < IN_TIME or bool(self.unheard)
 
     def follow(self, topic: Topic, above: Sequence[Contact], failures: int) -> dict[PeerId, None]:
         """Return `told` for the super-processes of now.
@@ -167,7 +180,8 @@ class Upward:
             unheard = state.unheard
             topic, above = table.nearest()
             told_all = state.follow(topic, above, table.failures)
-            if not above or community.groups.membership(topic) is not None:
+            member = community.groups.membership(topic) is not None
+            if not state.owes(now, member=member) or not above:
                 for number, page in list(unheard.items()):
                     if now - page.when >= self._context.retention:
                         del unheard[number]

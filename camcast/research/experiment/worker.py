@@ -184,7 +184,7 @@ class Worker:
         return self._managers[number].community(
             topic,
             parameters=self._parameters[topic],
-            super_topics=self._scenario.super_topics.declared.get(topic),
+            super_topics=self._scenario.super_topics.declared or None,
         )
 
     async def _count(self, _received: Received) -> None:

@@ -8,7 +8,7 @@ alone: its digest is the same in every process, under every hash seed, with a tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator
 from functools import partial
 from itertools import count, repeat
 from typing import Final, Literal
@@ -45,7 +45,6 @@ from camcast.virtual.weather import Cut
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import new_peer_id
 from camcast.vocabulary.outbox import Deliver
-from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import ROOT, Topic
 
@@ -256,13 +255,17 @@ class _Run:
         self._record.born(process)
         self._hosts[key_of(process)] = process.number
         self._joining[process.life] = dict.fromkeys(topics)
-        declared, where = self._scenario.super_topics.declared, self._where_of(process)
+        where = self._where_of(process)
         for topic in topics:
-            settings = self._parameters[topic]
-            self._network.do(process, partial(_join, topic, settings, declared.get(topic), where))
+            self._network.do(process, partial(self._take_part, topic, where))
         if self._scenario.stillborn and self._churn.random() < self._scenario.stillborn:
             self._bury(process)  # but leave it in the directory
         return process
+
+    def _take_part(self, topic: Topic, where: Interest | None, node: Node, now: float) -> None:
+        """Let a node join a community, with what the scenario says of its topic and those above."""
+        declared = self._scenario.super_topics.declared
+        node.join(topic, now, self._parameters[topic], declared.get(topic), where, declared)
 
     def _where_of(self, process: Process) -> Interest | None:
         """Return what a process wants of attributes; hosts take the constraints in turn."""
@@ -420,17 +423,6 @@ class _Run:
     def _on_delivery(self, process: Process, delivery: Deliver) -> None:
         self._invariants.on_delivery(process, delivery)
         self._record.delivered(process, delivery)
-
-
-def _join(
-    topic: Topic,
-    settings: CommunitySettings,
-    supers: Sequence[Topic] | None,
-    where: Interest | None,
-    node: Node,
-    now: float,
-) -> None:
-    node.join(topic, now, settings, super_topics=supers, where=where)
 
 
 def _publish(topic: Topic, payload: bytes, node: Node, now: float) -> EventId:

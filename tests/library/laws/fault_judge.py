@@ -1,6 +1,11 @@
 """Judges a case of `tests.library.laws.faults`: who was to get what, and what became of it.
 
-``python -m tests.library.laws.fault_judge scamp 17 [18 ...]`` runs and judges seeds of a backend.
+``python -m tests.library.laws.fault_judge scamp 17 [18 ...]`` runs and judges seeds of a backend,
+``python -m tests.library.laws.fault_judge several scamp 17 [18 ...]`` seeds of `make_system`.
+
+A process is to get an event in each of its communities that includes the event's topic, by the
+relation that the scenario declares, and its own events as well (docs/api.md, `subscribe`). An event
+whose upward probability is 0 is for its own community alone.
 
 What was neither delivered nor told as `Missed` is *lost*, unless nobody could have delivered it.
 Two excuses are taken, each on evidence that repair itself has no hand in:
@@ -19,19 +24,22 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Container, Iterable, Iterator
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping
 from math import inf
+from typing import Final
 
 from attrs import define, field
 
 from camcast.observe.trace_reading import Member, Published, Reading
 from camcast.research.simulation.run_context import collector_off
 from camcast.research.simulation.run_record import key_of
-from camcast.research.simulation.scenario_run import _Run
 from camcast.virtual.network import Process
 from camcast.vocabulary.identity import Contact
-from camcast.vocabulary.topics import Topic
-from tests.library.laws.faults import Case, make_case
+from camcast.vocabulary.outbox import Deliver
+from camcast.vocabulary.topics import GroupId, Topic
+from tests.library.laws.faults import Case, make_case, make_system
+from tests.library.laws.faulty_run import FaultyRun
 
 
 @define
@@ -57,6 +65,14 @@ class Verdict:
     """Processes that live at the end and never became members, though they could."""
     shut_out: list[str] = field(factory=list)
     """The others that never became members."""
+    twice: list[str] = field(factory=list)
+    """Made more than once in a community by one process in one life."""
+    foreign: list[str] = field(factory=list)
+    """Made in a community that does not include the topic, or of what nobody published."""
+    undue: list[str] = field(factory=list)
+    """Made outside the community of an event whose upward probability is 0."""
+    forged: int = 0
+    """Batches that processes counted as forged in their own names, though nobody forged any."""
 
     def __str__(self) -> str:
         case, scenario = self.case, self.case.scenario
@@ -66,7 +82,8 @@ class Verdict:
             f" {len(self.lost)} lost, {self.told} told, {len(self.told_wrongly)} wrongly,"
             f" {len(self.late)} late (by {self.latest:.1f} s), {len(self.gone)} gone,"
             f" {len(self.cut_off)} cut off, {len(self.never_joined)} never joined,"
-            f" {len(self.shut_out)} shut out"
+            f" {len(self.shut_out)} shut out, {len(self.twice)} twice, {len(self.foreign)} foreign,"
+            f" {len(self.undue)} undue, {self.forged} forged"
         )
 
 
@@ -76,7 +93,7 @@ class _Acquaintances:
     Whoever knows another, be it as one that fell silent, can find it again.
     """
 
-    def __init__(self, run: _Run) -> None:
+    def __init__(self, run: FaultyRun) -> None:
         self._run = run
         self._overlay = run._scenario.discovery == "kademlia"
         self._known: dict[tuple[int, int], None] = {}
@@ -147,10 +164,53 @@ def _addresses(process: Process) -> Iterator[str]:
             yield from (entry.contact.address for entry in link._table.values())
 
 
+class _Made:
+    """All deliveries of a run, in their order, and all processes that ever lived."""
+
+    def __init__(self, run: FaultyRun) -> None:
+        network = run._network
+        self.deliveries: list[tuple[str, GroupId, str]] = []
+        """The life of the process, the community, and the event."""
+        self.processes: dict[int, Process] = {}
+        note_delivery, note_step = network.on_delivery, network.on_step
+
+        def on_delivery(process: Process, delivery: Deliver) -> None:
+            for event in delivery.batch.events():
+                self.deliveries.append((key_of(process), delivery.group, str(event.id)))
+            assert note_delivery is not None
+            note_delivery(process, delivery)
+
+        def on_step(process: Process) -> None:
+            self.processes[process.life] = process
+            assert note_step is not None
+            note_step(process)
+
+        network.on_delivery, network.on_step = on_delivery, on_step
+
+    def judge(self, verdict: Verdict, reading: Reading, upward: Mapping[str, float | None]) -> None:
+        """Add what was made though it should not have been."""
+        above = verdict.case.scenario.super_topics
+        names = {topic.group: topic.name for topic in verdict.case.scenario.sizes}
+        for (node, group, event), times in Counter(self.deliveries).items():
+            community, published = names[group], reading.published.get(event)
+            words = f"{event} in {community}: {node}"
+            if times > 1:
+                verdict.twice.append(f"{words}, {times} times")
+            if published is None:
+                verdict.foreign.append(f"{words}, which nobody published")
+                continue
+            words = f"{event} of {published.topic} by {published.node} in {community}: {node}"
+            if not above.includes(community, published.topic):
+                verdict.foreign.append(words)
+            if upward.get(event) == 0 and community != published.topic:
+                verdict.undue.append(words)
+        verdict.forged = sum(one.node.counters.forged for one in self.processes.values())
+
+
 def judge(case: Case) -> Verdict:
     """Run a case, and say what became of all that somebody was to get (a set-full checker)."""
-    run = _Run(case.scenario, None)
-    acquaintances = _Acquaintances(run)
+    run = FaultyRun(case)
+    acquaintances, made = _Acquaintances(run), _Made(run)
     with collector_off():
         outcome = run.run(None)
     reading, islands = run._record.reading, acquaintances.islands(without=run._joining)
@@ -168,9 +228,10 @@ def judge(case: Case) -> Verdict:
         holders = [
             member
             for member in having_it
-            if member is not None and member.crashed - start > case.spread_by(when)
+            if member is not None
+            and min(member.crashed, member.left) - start > case.spread_by(when)
         ]
-        for member in receivers(reading, published):
+        for member in receivers(case, reading, published, run.upward.get(event)):
             verdict.due += 1
             words = f"{event} of {published.topic} at {when:.1f} s: {member.node} in"
             words += f" {member.topic} since {member.joined - start:.1f} s; of"
@@ -183,7 +244,7 @@ def judge(case: Case) -> Verdict:
                     verdict.late.append(f"by {over:.1f} s: {words}")
                     verdict.latest = max(verdict.latest, over)
                 continue
-            having = [one for one in holders if _hands_on(one, member, published, reading)]
+            having = [one for one in holders if _hands_on(case, one, member, published, reading)]
             told = reading.told_missed(member.node, member.topic, event)
             island = islands[member.node]
             if any(
@@ -196,7 +257,8 @@ def judge(case: Case) -> Verdict:
                 verdict.told += 1
             else:
                 (verdict.cut_off if having else verdict.gone).append(words)
-    verdict.told_wrongly += _not_theirs(reading)
+    verdict.told_wrongly += _not_theirs(case, reading)
+    made.judge(verdict, reading, run.upward)
     for process in run._network:
         for topic in run._joining.get(process.life, ()):
             island = with_all[key_of(process)]
@@ -209,45 +271,53 @@ def judge(case: Case) -> Verdict:
     return verdict
 
 
-def receivers(reading: Reading, published: Published) -> list[Member]:
-    """Return who was a member when an event was published, lives on, and is to get it."""
-    topic = Topic.parse(published.topic)
+def receivers(
+    case: Case, reading: Reading, published: Published, p_sel: float | None = None
+) -> list[Member]:
+    """Return who was a member when an event was published, stays and lives on, and is to get it."""
+    includes = case.scenario.super_topics.includes
     return [
         member
         for member in reading.members.values()
         if member.joined <= published.when
-        and member.crashed == inf
-        and member.node != published.node
-        and Topic.parse(member.topic).includes(topic)
+        and member.crashed == member.left == inf
+        and (member.topic == published.topic if p_sel == 0 else True)
+        and includes(member.topic, published.topic)
     ]
 
 
-def _hands_on(holder: Member, member: Member, published: Published, reading: Reading) -> bool:
+def _hands_on(
+    case: Case, holder: Member, member: Member, published: Published, reading: Reading
+) -> bool:
     """Whether one is to get an event that another has: of its own community, or from below.
 
-    Of each community between that has members, one must have been there when it was published: a
-    newcomer does not ask for what is older than its membership.
+    On one of the ways up, of each community between that has members, one must have been there when
+    it was published: a newcomer does not ask for what is older than its membership.
     """
-    above, below = Topic.parse(member.topic), Topic.parse(holder.topic)
-    living = [one for one in reading.members.values() if one.crashed == inf]
-    between = [topic for topic in below.ancestors() if topic.level > above.level]
-    return above.includes(below) and all(
-        any(one.joined <= published.when for one in living if one.topic == topic.name)
-        for topic in between
-        if any(one.topic == topic.name for one in living)
-    )
+    living = [one for one in reading.members.values() if one.crashed == one.left == inf]
+    inhabited = {one.topic for one in living}
+    open_ways = {one.topic for one in living if one.joined <= published.when}
+
+    def leads_up(topic: Topic) -> bool:
+        if topic.name == member.topic:
+            return True
+        if topic.name != holder.topic and topic.name in inhabited - open_ways:
+            return False
+        return any(map(leads_up, case.scenario.super_topics.of(topic)))
+
+    return leads_up(Topic.parse(holder.topic))
 
 
-def _not_theirs(reading: Reading) -> list[str]:
+def _not_theirs(case: Case, reading: Reading) -> list[str]:
     """Return what members were told to have missed though it was none of their business."""
-    wrong = []
+    wrong, includes = [], case.scenario.super_topics.includes
     for (node, community, stream), ranges in reading.missed.items():
         member = reading.members.get((node, community))
         for sequence in (number for told in ranges for number in told):
             published = reading.published.get(f"{stream}-{sequence}")
             if published is None or member is None:
                 wrong.append(f"{stream}-{sequence}: told {node} of what nobody published")
-            elif not Topic.parse(member.topic).includes(Topic.parse(published.topic)):
+            elif not includes(member.topic, published.topic):
                 wrong.append(f"{stream}-{sequence} of {published.topic}: told {member}")
             elif published.when < member.joined:
                 before = member.joined - published.when
@@ -255,11 +325,18 @@ def _not_theirs(reading: Reading) -> list[str]:
     return wrong
 
 
+LISTS: Final = (
+    *("lost", "told_wrongly", "late", "gone", "cut_off", "never_joined", "shut_out"),
+    *("twice", "foreign", "undue"),
+)
+
 if __name__ == "__main__":
     logging.disable(logging.WARNING)  # of many processes that find nobody, as the faults mean it
-    for number in sys.argv[2:]:
-        verdict = judge(make_case(sys.argv[1], int(number)))
+    make = make_system if sys.argv[1] == "several" else make_case
+    membership, *numbers = sys.argv[2:] if make is make_system else sys.argv[1:]
+    for number in numbers:
+        verdict = judge(make(membership, int(number)))
         print(verdict, flush=True)
-        for name in ("lost", "told_wrongly", "late", "gone", "cut_off", "never_joined", "shut_out"):
+        for name in LISTS:
             for words in getattr(verdict, name)[:5]:
                 print(f"  {name} {words}", flush=True)

@@ -13,7 +13,10 @@ from typing import Any, Final
 from attrs import frozen
 
 from camcast.doors.plugs import find_backend
+from camcast.research.scenarios.base import Processes
+from camcast.research.scenarios.super_topics import DeclaredTopic
 from camcast.research.scenarios.virtual import Crashes, Links, Partition, Pauses, VirtualScenario
+from camcast.research.scenarios.workload import Workload
 from camcast.research.workloads import Publication
 from camcast.vocabulary.topics import ROOT, Topic
 
@@ -34,7 +37,7 @@ class FaultyScenario(VirtualScenario):
     def publications(self) -> list[Publication]:
         """See `BaseScenario`; drawn with the seed."""
         rng = Random(f"publications {self.seed}")
-        topics = list(self.communities)
+        topics = list(self.sizes)
         count = int(self.publishing_seconds * RATE)
         times = sorted(rng.random() * self.publishing_seconds for _ in range(count))
         return [
@@ -146,11 +149,27 @@ FAULTS: Final[dict[str, Callable[[Random], Fault]]] = {
 
 
 @frozen
+class Change:
+    """A moment at which one process, drawn at random, joins a community or leaves it."""
+
+    at_seconds: float
+    topic: Topic
+    joins: bool
+
+
+@frozen
 class Case:
-    """A scenario, and its faults."""
+    """A scenario, its faults, and the changes of its processes' communities."""
 
     scenario: FaultyScenario
     faults: tuple[Fault, ...]
+    changes: tuple[Change, ...] = ()
+    kept_back: int = 0
+    """Of so many events one stays in its community; 0: none does."""
+
+    def upward_probability(self, payload: bytes) -> float | None:
+        """Return the upward probability of the event with this payload, if it has one."""
+        return 0.0 if self.kept_back and int(payload) % self.kept_back == 0 else None
 
     def deadline(self, published: float) -> float:
         """Return by when everybody should have an event, by the scenario's clock."""
@@ -184,6 +203,68 @@ def make_case(membership: str, seed: int, names: tuple[str, ...] = ()) -> Case:
     rng = Random(f"faults {seed}")
     drawn = names or tuple(rng.sample(list(FAULTS), rng.choice((1, 1, 2, 2, 3))))
     faults = tuple(FAULTS[name](rng) for name in drawn)
+    publishing = _publishing_seconds(faults)
+    communities = {topic: rng.randint(3, 9 if topic == ROOT else 6) for topic in TOPICS}
+    return Case(_scenario(membership, seed, faults, publishing, communities=communities), faults)
+
+
+SYSTEM_FAULTS: Final = (
+    *("loss-1", "loss-10", "delay", "reorder", "duplicate", "kill-30", "restart-new"),
+    *("cut-10", "cut-non-transitive", "pause-5"),
+)
+"""The faults of a system; a cut of one level would need the topics of `TOPICS`."""
+KEPT_BACK: Final = 5  # chosen: a fifth of the events shows who hands on what should stay
+
+
+def make_system(membership: str, seed: int) -> Case:
+    """Make a case of 4 to 12 processes with 1 to 3 topics each, out of a drawn hierarchy.
+
+    Topics have up to three super-topics, processes join and leave while events are on their way,
+    and there are up to two faults.
+    """
+    rng = Random(f"systems {seed}")
+    topics, declared = _draw_hierarchy(rng)
+    kinds = [tuple(rng.sample(topics, rng.randint(1, 3))) for _ in range(rng.randint(4, 12))]
+    inhabited = list(dict.fromkeys(topic for kind in kinds for topic in kind))
+    drawn = rng.sample(SYSTEM_FAULTS, rng.choice((0, 1, 1, 2)))
+    faults = tuple(FAULTS[name](rng) for name in drawn)
+    publishing = _publishing_seconds(faults)
+    changes = [
+        Change(rng.uniform(0, publishing), rng.choice(inhabited), joins=rng.random() < 0.5)
+        for _ in range(rng.randint(0, 6))
+    ]
+    scenario = _scenario(
+        membership,
+        seed,
+        faults,
+        publishing,
+        processes=tuple(Processes(topics=kind) for kind in kinds),
+        workload=Workload(topic=inhabited[0]),  # the scenario has publications of its own
+        topics={topic: DeclaredTopic(below=above) for topic, above in declared.items()},
+    )
+    return Case(scenario, faults, tuple(changes), KEPT_BACK)
+
+
+def _draw_hierarchy(rng: Random) -> tuple[list[Topic], dict[Topic, tuple[Topic, ...]]]:
+    """Draw topics below the root and below each other, and those that are below several."""
+    topics = [ROOT, *(Topic.parse(f".t{number}") for number in range(rng.randint(2, 4)))]
+    topics += [topic.child("s") for topic in rng.sample(topics[1:], rng.randint(0, 2))]
+    declared: dict[Topic, tuple[Topic, ...]] = {}
+    for number in range(rng.randint(1, 3)):
+        topic = Topic.parse(f".x{number}")
+        declared[topic] = tuple(rng.sample(topics[1:], min(rng.randint(1, 3), len(topics) - 1)))
+        topics.append(topic)
+    return topics, declared
+
+
+def _publishing_seconds(faults: Sequence[Fault]) -> float:
+    return max([25.0, *(fault.end + 12.0 for fault in faults)])
+
+
+def _scenario(
+    membership: str, seed: int, faults: Sequence[Fault], publishing: float, **who: Any
+) -> FaultyScenario:
+    """Return the scenario with these faults, of the communities and processes in `who`."""
     values: dict[str, Any] = {"crashes": (), "cuts": (), "pauses": (), "links": {}}
     for fault in faults:
         values[fault.key] = (
@@ -191,15 +272,12 @@ def make_case(membership: str, seed: int, names: tuple[str, ...] = ()) -> Case:
             if isinstance(fault.values, dict)
             else values[fault.key] + fault.values
         )
-    publishing = max([25.0, *(fault.end + 12.0 for fault in faults)])
-    scenario = FaultyScenario(
-        communities={topic: rng.randint(3, 9 if topic == ROOT else 6) for topic in TOPICS},
+    return FaultyScenario(
         membership=membership,
         discovery="kademlia" if find_backend(membership).discovery == "kademlia" else "gateways",
         repair=True,
         seed=seed,
         publishing_seconds=publishing,
         duration_seconds=publishing + CALM_SECONDS,
-        **(values | {"links": Links(**values["links"])}),
+        **(who | values | {"links": Links(**values["links"])}),
     )
-    return Case(scenario, faults)

@@ -74,8 +74,7 @@ def test_each_setting_is_an_option_or_is_written_by_hand() -> None:
 
     options = inspect.signature(grouped(command)).parameters
     by_hand = {one.name for group in WRITTEN.values() for one in attrs.fields(type(group))}
-    programs_only = {"parameters"}
-    assert options.keys() == SETTINGS.keys() - WRITTEN.keys() - programs_only | by_hand
+    assert options.keys() == SETTINGS.keys() - WRITTEN.keys() | by_hand
 
 
 def test_retention_and_spread_are_settings_beside_the_parameters() -> None:

@@ -127,6 +127,29 @@ def test_an_input_is_judged_and_vouched_for_at_its_own_time(name: str) -> None:
     assert admission.asked or name not in ASKING
 
 
+def test_whoever_may_link_to_a_topic_may_to_those_declared_above_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By the application of the process that is asked."""
+    node, admission = member()
+    below = Topic.parse(".l.x")
+
+    def is_answered() -> bool:
+        node.outbox.sends.clear()
+        node.receive(said(Kind.LINKS, below, Ping(A.name)), THEN, ADA.peer)
+        return bool(node.outbox.sends)
+
+    def may_link(_peer: PeerId, topic: Topic, _now: float) -> bool:
+        return topic == below
+
+    monkeypatch.setattr(admission, "may_link", may_link, raising=False)
+    assert not is_answered()
+    node.hierarchy.tell(below, (A,), THEN)
+    assert not is_answered()
+    node.hierarchy.declare({below: (A,)})
+    assert is_answered()
+
+
 def test_the_guard_of_an_open_process_lets_everything_pass() -> None:
     guard, unknown = Guard(), Contact(PeerId(b"x" * 16), "tcp://10.0.0.7:7000")
     arrival = Arrival(None, unknown, Kind.LINKS, A.group, b"", THEN)

@@ -175,6 +175,24 @@ def test_a_batch_that_comes_in_several_groups_is_verified_once(
     assert [delivery.group for delivery in node.outbox.deliveries] == [SOCCER.group, ITALY.group]
 
 
+def test_a_topic_that_is_declared_to_be_below_is_below_for_rights_too() -> None:
+    """By the receiver's own application; what others tell of the topic gives nobody a right."""
+    node = SignedWorld().member(key(1), CHESS, own=certificate(key(1), ".chess"))
+    ada = ADA.public.peer_id
+
+    def receive(number: int) -> int:
+        stream = stream_id(ada, number)
+        batch = signed_event(ADA, stream, 1, b"1", certificate(ADA), ITALY)
+        node.receive(frame(batch, certificate(ADA), group=CHESS), 5.0)
+        return len(node.outbox.deliveries)
+
+    assert receive(1) == 0
+    node.hierarchy.tell(ITALY, (SOCCER, CHESS), 5.0)
+    assert receive(2) == 0
+    node.hierarchy.declare({ITALY: (SOCCER, CHESS)})
+    assert receive(3) == 1
+
+
 def test_a_chain_goes_before_a_batch_and_again_after_a_while() -> None:
     ada = ADA.public.peer_id
     process = LoneProcess(Contact(ada, "tcp://127.0.0.1:7000"))

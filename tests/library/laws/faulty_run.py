@@ -1,0 +1,81 @@
+"""A run of a case: a scenario of the virtual network whose processes join and leave communities."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import attrs
+from typing_extensions import override
+
+from camcast.engine.node import Node
+from camcast.observe.trace_reading import Published
+from camcast.research.simulation.run_record import key_of
+from camcast.research.simulation.scenario_run import _Run
+from camcast.research.workloads import Publication
+from camcast.virtual.network import Process
+from camcast.vocabulary.events import EventId
+from camcast.vocabulary.topics import Topic
+from tests.library.laws.faults import Case, Change
+
+
+class FaultyRun(_Run):
+    """The run of a case, with its changes of communities and its upward probabilities."""
+
+    def __init__(self, case: Case) -> None:
+        super().__init__(case.scenario, None)
+        self._case = case
+        self.upward: dict[str, float | None] = {}
+        """The upward probability of each event that has one of its own."""
+
+    @override
+    def _schedule(self, start: float, publications: list[Publication]) -> None:
+        for change in self._case.changes:
+            self._network.queue.at(start + change.at_seconds, self._change, change)
+        super()._schedule(start, publications)
+
+    def _change(self, change: Change) -> None:
+        """Let one process that can join, or leave, a community; none if there is no such one."""
+        joins = [process for process in self._network if self._could(process, change)]
+        if not joins:
+            return
+        process, topic = self._churn.choice(joins), change.topic
+        topics = self._topics[process.number]
+        if change.joins:
+            self._topics[process.number] = (*topics, topic)
+            self._joining.setdefault(process.life, {})[topic] = None
+            self._network.do(process, partial(self._take_part, topic, None))
+            return
+        self._topics[process.number] = tuple(one for one in topics if one != topic)
+        place, members = (key_of(process), topic.name), self._record.reading.members
+        members[place] = attrs.evolve(members[place], left=self._network.now)
+        self._members.strike(topic, process.me)
+        self._directory.strike(topic, process.me)
+        self._publishers = {
+            key: one for key, one in self._publishers.items() if (key[1], one) != (topic, process)
+        }
+        self._network.do(process, lambda node, now: node.leave(topic, now))
+
+    def _could(self, process: Process, change: Change) -> bool:
+        """Whether a process may make a change: nobody returns, and all stay in one community."""
+        if process.number not in self._topics or process.held is not None:
+            return False
+        topics = self._topics[process.number]
+        member = self._record.reading.members.get((key_of(process), change.topic.name))
+        if change.joins:
+            return change.topic not in topics and member is None
+        return change.topic in topics and member is not None and len(topics) > 1
+
+    @override
+    def _publish_as(self, process: Process, topic: Topic, payload: bytes) -> None:
+        p_sel = self._case.upward_probability(payload)
+        if p_sel is None:
+            super()._publish_as(process, topic, payload)
+            return
+        published = Published(key_of(process), self._network.now, topic.name)
+
+        def publish(node: Node, now: float) -> EventId:
+            return node.publish(topic, payload, now, upward_probability=p_sel).id
+
+        event = self._network.do(process, publish)
+        self._record.published(event, published)
+        self.upward[str(event)] = p_sel
