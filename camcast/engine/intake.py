@@ -166,7 +166,7 @@ class Intake:
 
     def publish(self, local_group: LocalGroup, batch: Batch, now: float) -> Sent:
         """Accept a batch that this process publishes; return to how many processes it went."""
-        self._own_events.add(batch)
+        self._own_events.add(batch, local_group.context.parameters.retention_seconds)
         return self._accept_here(local_group, batch, now)
 
     def _accept_here(self, local_group: LocalGroup, batch: Batch, now: float) -> Sent:

@@ -2,22 +2,24 @@
 
 A batch of this process may come back to it in a community that it joined after the publication, or
 one in which it did not accept the batch then. Such a batch is genuine if its body is the one that
-was published. A hash of each body is remembered for this, not the body: without repair nobody keeps
-it.
+was published. The bodies are kept for as long as others may keep them, in bounded memory. Where
+events are repaired they are in the store, too, and take no room of their own. What the store has is
+no proof: other nodes of the event loop share it, and may have believed a forger.
 """
 
 from __future__ import annotations
 
 from enum import Enum
-from hashlib import sha256
+from math import inf
 from typing import Final
 
+from camcast.engine.store import BATCH_BYTES, published_at
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import StreamId
 
-# chosen: 100 batches/s for longer than the two minutes for which they are repaired; 4 MB
-BATCHES_MAX: Final = 1 << 14
-HASH_BYTES: Final = 16  # chosen: nobody finds another body with the same 128 bits
+# chosen: a full batch takes 20 us to hash, so that the bodies themselves are kept
+BYTES_MAX: Final = 1 << 24
+KEPT_SECONDS: Final = 120.0  # chosen: without repair: as long as others keep batches by default
 
 
 class Verdict(Enum):
@@ -26,34 +28,36 @@ class Verdict(Enum):
     GENUINE = "genuine"
     FORGED = "forged"
     FORGOTTEN = "forgotten"
-    """The batch claims a time of publication of which not all is remembered."""
+    """It is as old as batches of which not all is remembered."""
 
 
 class OwnEvents:
     """The batches that one process has published, in bounded memory."""
 
-    def __init__(self, batches_max: int = BATCHES_MAX) -> None:
-        self._batches_max = batches_max
-        self._bodies: dict[tuple[StreamId, int], tuple[int, bytes]] = {}
-        """The time of publication and the hash of the body of each batch, oldest first."""
-        self._forgotten_until = -1  # the time of publication of the newest that was forgotten
+    def __init__(self, bytes_max: int = BYTES_MAX) -> None:
+        self._bytes_max = bytes_max
+        self._bytes = 0
+        self._kept: dict[tuple[StreamId, int], Batch] = {}
+        """The batches by their first event, oldest first."""
+        self._forgotten_until = -inf  # when the last that was forgotten had been published
 
-    def add(self, batch: Batch) -> None:
-        """Remember a batch that this process publishes; the oldest makes room."""
-        bodies = self._bodies
-        if len(bodies) >= self._batches_max:
-            published, _ = bodies.pop(next(iter(bodies)))
-            self._forgotten_until = max(self._forgotten_until, published)
-        bodies[batch.stream, batch.first] = batch.published, _hash(batch)
+    def add(self, batch: Batch, retention_seconds: float) -> None:
+        """Keep a batch that this process publishes; those that nobody keeps any longer go."""
+        kept, now = self._kept, batch.since
+        self._bytes += len(batch.body) + BATCH_BYTES
+        kept[batch.stream, batch.first] = batch
+        after = now - (retention_seconds or KEPT_SECONDS)
+        oldest = kept[next(iter(kept))]
+        while oldest.since < after or self._bytes > self._bytes_max:
+            del kept[oldest.stream, oldest.first]
+            self._bytes -= len(oldest.body) + BATCH_BYTES
+            self._forgotten_until = oldest.since
+            oldest = kept[next(iter(kept))]
 
     def judge(self, batch: Batch) -> Verdict:
         """Compare a batch that came in this process's name with what was published."""
-        known = self._bodies.get((batch.stream, batch.first))
-        if known is None:
-            forgotten = batch.published <= self._forgotten_until
-            return Verdict.FORGOTTEN if forgotten else Verdict.FORGED
-        return Verdict.GENUINE if known[1] == _hash(batch) else Verdict.FORGED
-
-
-def _hash(batch: Batch) -> bytes:
-    return sha256(batch.body).digest()[:HASH_BYTES]
+        known = self._kept.get((batch.stream, batch.first))
+        if known is not None:
+            return Verdict.GENUINE if known.body == batch.body else Verdict.FORGED
+        is_old = published_at(batch) <= self._forgotten_until
+        return Verdict.FORGOTTEN if is_old else Verdict.FORGED
