@@ -3,7 +3,7 @@
 __version__ = "0.1.0"  # before the imports, since some of what they import says it
 
 from camcast.app.community import Community
-from camcast.app.community_errors import CommunityError, GatewayTimeout, InsecureError, NotReady
+from camcast.app.community_errors import GatewayTimeout, InsecureError, NotReady
 from camcast.app.manager import CommunityManager
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import UnknownPlugError
@@ -19,7 +19,7 @@ from camcast.observe.stats import Stats
 from camcast.observe.trace import DigestSink, JsonLinesSink, ListSink, TraceRecord
 from camcast.security.passphrase import PassphraseError
 from camcast.vocabulary.addresses import AddressError
-from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.errors import CamcastError, CommunityError
 from camcast.vocabulary.events import EventId, Missed, Receipt
 from camcast.vocabulary.happenings import Change
 from camcast.vocabulary.identity import Contact

@@ -33,7 +33,6 @@ from typing_extensions import override
 from camcast.app import community as communities
 from camcast.app import manager as managers
 from camcast.app.community import State
-from camcast.app.community_errors import CommunityError
 from camcast.app.lifetime import check_not_forked
 from camcast.inbox import changes
 from camcast.inbox import subscription as queues
@@ -42,6 +41,7 @@ from camcast.inbox.subscription import Feed
 from camcast.observe.counters import Counters
 from camcast.observe.stats import SubscriptionStats
 from camcast.vocabulary.arguments import check_type
+from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.happenings import Change
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.parameters import CommunitySettings
@@ -268,6 +268,7 @@ class CommunityManager(_Face[managers.CommunityManager]):
             raise TypeError("output pipes belong to one event loop; leave pipes out")
         self._manager = self
         self._inner = managers.CommunityManager(*args, **given)
+        self._entered = False  # inside a `with`
         self._process = os.getpid()
         self._starting = threading.Lock()
         self._lock = threading.Lock()  # no call may slip in behind the one that stops the loop
@@ -319,10 +320,18 @@ class CommunityManager(_Face[managers.CommunityManager]):
             thread.join()
 
     def __enter__(self) -> CommunityManager:
-        self.start()
+        if self._entered:
+            raise CommunityError("this manager is in a `with` already, whose end closes it")
+        self._entered = True
+        try:
+            self.start()
+        except BaseException:
+            self._entered = False
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._entered = False
         self.close()
 
     renew = _calls(managers.CommunityManager.renew)

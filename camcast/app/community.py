@@ -11,7 +11,7 @@ from typing import Final, Generic, Literal, Unpack
 import attrs
 from typing_extensions import override
 
-from camcast.app.community_errors import CommunityError, GatewayTimeout, NotReady
+from camcast.app.community_errors import GatewayTimeout, NotReady
 from camcast.app.lifetime import Lifetime
 from camcast.app.topic_arguments import TopicLike, check_super_topics, topic_of
 from camcast.engine.local_group import LocalGroup
@@ -42,6 +42,7 @@ from camcast.vocabulary.arguments import (
     check_type,
     check_whole,
 )
+from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.events import Receipt
 from camcast.vocabulary.happenings import Change
 from camcast.vocabulary.hierarchy import HierarchyError, Steps
@@ -335,6 +336,7 @@ class Community(Generic[E]):
         runner = self._lifetime.open()
         subscription = Subscription(
             self._ended,
+            self.topic,
             callback,
             on_batch=on_batch,
             on_lagged=on_lagged,
@@ -371,7 +373,7 @@ class Community(Generic[E]):
         the community is left and joined again, until they or the manager are closed.
         """
         runner = self._lifetime.open()
-        changes = Changes(self._changes.remove, on_change, queue_length)
+        changes = Changes(self._changes.remove, on_change, queue_length, self.topic)
         self._lifetime.note_callback(changes)
         self._changes.append(changes)
         standing = None if self._group is None else runner.standing(self._group)
@@ -384,6 +386,8 @@ class Community(Generic[E]):
     def unsubscribe(self, subscription: Subscription[E]) -> None:
         """End one subscription; after the last one, a process that does not publish leaves."""
         check_type("subscription", subscription, Subscription, "what `subscribe` has returned")
+        if not subscription.closed and subscription not in self._deliveries.subscriptions:
+            raise CommunityError(f"that is a subscription of another community than {self.topic}")
         subscription.close()
 
     # -- publishing --------------------------------------------------------------------------

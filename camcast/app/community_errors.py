@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from camcast.live.wire.probe_port import Reach
-from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.topics import Topic
-
-
-class CommunityError(CamcastError):
-    """Base of what goes wrong with a community."""
 
 
 class NotReady(CommunityError, TimeoutError):  # a state, as users say it

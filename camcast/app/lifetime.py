@@ -6,9 +6,9 @@ import asyncio
 import os
 from typing import Any
 
-from camcast.app.community_errors import CommunityError
 from camcast.inbox.subscription import Feed, running_loop
 from camcast.live.runner import Runner
+from camcast.vocabulary.errors import CommunityError
 
 
 class Lifetime:

@@ -22,7 +22,6 @@ from camcast.app.community import (
     JOIN_SECONDS,
     Community,
 )
-from camcast.app.community_errors import CommunityError
 from camcast.app.lifetime import Lifetime
 from camcast.app.settings import ProcessSettings, check_closed, is_closed
 from camcast.app.topic_arguments import SuperTopicsLike, TopicLike, steps_of, topic_of
@@ -46,6 +45,7 @@ from camcast.observe.stats import FirstContactStats, PeerStats, Stats
 from camcast.observe.trace import Sink, flush_sink
 from camcast.security.passphrase import check_passphrase, group_key
 from camcast.vocabulary.arguments import check_optional, check_timeout, check_type
+from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.events import parse_event_id
 from camcast.vocabulary.happenings import Change
 from camcast.vocabulary.identity import Contact
@@ -225,6 +225,7 @@ class CommunityManager:
                 signatures=self._identity.signatures,
                 reserve_numbers=files.stream_numbers().reserve,
             )
+        self._entered = False  # inside an `async with`
         self._trace = trace
         self._given_pipes = pipes
         self._repair = given.spread.repair
@@ -237,8 +238,7 @@ class CommunityManager:
         control = given.control
         self._recent = None if control is None else Recent()
         self._control = None if control is None else ControlServer(Path(control), answers)
-        # Seeded once: a system call for every draw would double the cost of a fan-out.
-        self._rng = rng or Random(SystemRandom().getrandbits(64))
+        self._rng = rng
         self._pipes: OutputPipes | None = None
         self._lifetime = Lifetime()
         self._communities: dict[GroupId, Community] = {}
@@ -295,7 +295,9 @@ class CommunityManager:
                 clock=clock,
                 bind=self._bind,
                 advertise=self._advertise,
-                rng=self._rng,
+                # Seeded once: a system call for every draw would double the cost of a fan-out. And
+                # seeded now: processes forked since the constructor would draw the same numbers.
+                rng=self._rng or Random(SystemRandom().getrandbits(64)),
                 sink=self._trace,
                 recent=self._recent,
                 inbox=self._inbox,
@@ -377,10 +379,18 @@ class CommunityManager:
             await _turns()  # in which the tasks end that it has cancelled
 
     async def __aenter__(self) -> CommunityManager:
-        await self.start()
+        if self._entered:
+            raise CommunityError("this manager is in an `async with` already, whose end closes it")
+        self._entered = True
+        try:
+            await self.start()
+        except BaseException:
+            self._entered = False
+            raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._entered = False
         await self.close()
 
     @property

@@ -22,12 +22,11 @@ import msgspec
 from attrs import frozen
 
 from camcast.app.community import Community
-from camcast.app.community_errors import CommunityError
 from camcast.app.manager import CommunityManager
 from camcast.inbox.received import Received
 from camcast.inbox.subscription import Subscription, check_plain
 from camcast.vocabulary.arguments import check_finite, check_type
-from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.errors import CamcastError, CommunityError
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
 
@@ -106,6 +105,8 @@ class Presence:
         return others | {self._manager.contact.peer: self.name}
 
     async def __aenter__(self) -> Presence:
+        if self._events is not None and not self._events.closed:
+            raise CommunityError("this is open already: make another `Presence`, or use this one")
         events = self._events = self._community.subscribe(since=self._kept_seconds, own=False)
         try:
             await self._community.join()

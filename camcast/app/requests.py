@@ -28,11 +28,11 @@ import msgspec
 from attrs import frozen
 
 from camcast.app.community import Community
-from camcast.app.community_errors import CommunityError
 from camcast.app.manager import CommunityManager
 from camcast.inbox.received import Received
 from camcast.inbox.subscription import Subscription
 from camcast.vocabulary.arguments import BYTES, check_timeout, check_type, check_whole
+from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.topics import Topic
@@ -123,6 +123,8 @@ class Requests:
         return found
 
     async def __aenter__(self) -> Requests:
+        if self._events is not None and not self._events.closed:
+            raise CommunityError("this is open already: make another `Requests`, or use this one")
         events = self._events = self._community.subscribe(own=False)
         try:
             await self._community.join()

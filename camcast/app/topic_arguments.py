@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from camcast.app.community_errors import CommunityError
 from camcast.vocabulary import typed
 from camcast.vocabulary.arguments import check_list
+from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.topics import Topic
 
 TopicLike = str | Topic | type

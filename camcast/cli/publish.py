@@ -11,7 +11,6 @@ import msgspec
 import typer
 
 from camcast.app.community import Community
-from camcast.app.community_errors import CommunityError
 from camcast.app.manager import make_manager
 from camcast.app.settings import ProcessSettings
 from camcast.cli import options
@@ -25,6 +24,7 @@ from camcast.cli.served_metrics import served_metrics
 from camcast.cli.until_signalled import run_until_signalled
 from camcast.doors.transport import OutputPipes
 from camcast.live.runner import GATHERING_TURNS_MAX
+from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.events import Receipt
 from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import Topic

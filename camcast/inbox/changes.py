@@ -10,6 +10,7 @@ from camcast.inbox.received import Lagged
 from camcast.inbox.subscription import Feed
 from camcast.vocabulary.arguments import check_whole
 from camcast.vocabulary.happenings import Change
+from camcast.vocabulary.topics import Topic
 
 # chosen: a reader that sleeps through a renewal of its whole table (3 ln N, twice) misses nothing
 QUEUE_LENGTH: Final = 256
@@ -62,9 +63,10 @@ class Changes(Feed[ChangeQueue, Change | Lagged]):
         on_close: Callable[[Changes], None],
         callback: ChangeCallback | None,
         queue_length: int,
+        topic: Topic,
     ) -> None:
         queue = ChangeQueue(queue_length)
-        super().__init__(on_close, queue, callback, queue.take)
+        super().__init__(on_close, queue, callback, queue.take, topic)
 
     def put(self, change: Change) -> None:
         """Queue a change; called by the community."""

@@ -8,20 +8,22 @@ whole batches first, then as many events of one batch as need be, so that the bo
 event. Where events were dropped, a `Lagged` stands in the queue and says how many. What repair
 gave up is told by a `Missed`, which is not dropped.
 
-A batch is taken apart when its first event is taken. Its other events are then *opened*: they
-still count as queued, and may be dropped one by one. What is not opened is in memory as its bytes,
-whatever its values would take. An event that came alone and has no value but its payload is queued
-as it is, and a batch is made of it for consumers of batches. Nothing here waits or locks.
+A batch is taken apart when its first event is taken. Its other events are then *opened*: they still
+count as queued, and may be dropped one by one. What is queued is in memory as its bytes, whatever
+its values would take: the value of an event is made by `with_value`, after the event was taken and
+outside of every lock, since the classes of an application may take their time. An event that came
+alone and has no value but its payload is queued as it is, and a batch is made of it for consumers
+of batches. Nothing here waits or locks.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from enum import Enum
 from itertools import accumulate, repeat
-from typing import Generic
+from typing import Any, Generic
 
 import msgspec
 from attrs import frozen
@@ -146,13 +148,22 @@ class ReceivedBatch(msgspec.Struct, Generic[E_co], eq=False):  # a Struct: one i
         return len(self.sequences)
 
     def __iter__(self) -> Iterator[Received[E_co]]:
+        return self._events(self.values)
+
+    def undecoded(self) -> Iterator[Received[E_co]]:
+        """Iterate its events without values, which `with_value` makes."""
+        if self._decode is None:
+            return self._events(self.payloads)
+        return self._events(repeat(_Undecoded(self._decode)))
+
+    def _events(self, values: Iterable[Any]) -> Iterator[Received[E_co]]:
         return map(
             Received,
             repeat(self.stream),
             self.sequences,
             repeat(self.topic),
             self.payloads,
-            self.values,
+            values,
             repeat(self.hops),
             repeat(self.published),
         )
@@ -199,6 +210,21 @@ def batch_of(event: Received[E]) -> ReceivedBatch[E]:
     )
 
 
+@frozen
+class _Undecoded:
+    """Stands in the place of the value of an event that is not taken yet."""
+
+    decode: Callable[[bytes], object]
+
+
+def with_value(event: Received[E]) -> Received[E]:
+    """Give an event that was taken from a queue its value, and return the event."""
+    undecoded: object = event.value
+    if type(undecoded) is _Undecoded:  # then the event is this reader's own, and nobody has seen it
+        msgspec.structs.force_setattr(event, "value", undecoded.decode(event.payload))
+    return event
+
+
 class Overflow(Enum):
     """The choice of the items that a full queue drops.
 
@@ -236,7 +262,9 @@ class DeliveryQueue(Generic[E]):
         if bytes_max < 1:
             raise ValueError(f"a subscription's queue holds at least 1 byte, not {bytes_max}")
         self.opened: deque[Received[E]] = deque()
-        """Of the batch that was opened last, the events that are still queued."""
+        """Of the batch that was opened last, the events that are still queued, without values."""
+        self.undecoded = False
+        """Whether the opened events have values to be made."""
         self.gap = 0
         """How many events were dropped before everything that is queued, and not reported yet."""
         self.missed = 0
@@ -295,7 +323,10 @@ class DeliveryQueue(Generic[E]):
             self.missed += count
 
     def take_event(self) -> Received[E] | Gap | None:
-        """Remove and return the next event or gap; None if there is nothing."""
+        """Remove and return the next event or gap; None if there is nothing.
+
+        `with_value` makes the value of an event.
+        """
         if self.gap:
             return self._take_gap()
         if not self.opened:
@@ -354,7 +385,8 @@ class DeliveryQueue(Generic[E]):
 
     def _open(self, batch: ReceivedBatch[E]) -> None:
         self._opened_batch = batch
-        self.opened.extend(batch)
+        self.undecoded = batch._decode is not None
+        self.opened.extend(batch.undecoded())
         self._opened_bytes = batch.size
 
     def _drop_oldest(self) -> None:

@@ -16,6 +16,11 @@ Several tasks may iterate one feed, and then each item goes to one of them. A ta
 queue empty waits in line. As long as a task waits, a task that asks for the next item joins the
 line at its end, even if there are items. The tasks take turns, however short their work on an
 item is.
+
+A task that takes items which are there already, one after the other, gives the event loop a turn
+every `TURN_SECONDS`: timeouts strike, and the process goes on forwarding. What is made for an item,
+an instance of an event class, is made when the item was taken, outside of the lock that the loop
+waits for.
 """
 
 from __future__ import annotations
@@ -24,10 +29,10 @@ import asyncio
 import inspect
 import logging
 import threading
-import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
+from time import monotonic
 from typing import Any, Final, Generic, Protocol, Self, TypeVar
 
 from typing_extensions import override
@@ -39,15 +44,20 @@ from camcast.inbox.received import (
     Overflow,
     Received,
     ReceivedBatch,
+    with_value,
 )
 from camcast.interests.interest import Interest
 from camcast.observe.stats import SubscriptionStats
+from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.events import Missed
+from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.typed import E
 
 _log = logging.getLogger(__name__)
 
 _LOG_INTERVAL_SECONDS: Final = 1.0  # chosen: a callback that always raises fills no disk
+# chosen: as long as a frame waits for others at most; a twentieth of what a heartbeat may be late
+TURN_SECONDS: Final = 0.005
 
 QUEUE_LENGTH: Final = 4096  # chosen: a second of 4,000 events/s; 2 MB at 500 bytes an event
 QUEUE_BYTES: Final = 1 << 26  # chosen: 64 MiB, 4,096 events of 16 KiB
@@ -56,6 +66,9 @@ EventCallback = Callable[[Received[E]], Awaitable[None] | None]
 BatchCallback = Callable[[ReceivedBatch[E]], Awaitable[None] | None]
 LaggedCallback = Callable[[Lagged], None]
 MissedCallback = Callable[[Missed], None]
+
+running_loop: Final = asyncio._get_running_loop
+"""Returns the event loop that runs in this thread; None if there is none."""
 
 _Added = TypeVar("_Added")
 _Item = TypeVar("_Item")
@@ -70,7 +83,8 @@ class Feed(Generic[_Queue, _Item]):
     """A queue with its readers; iterate it with ``async for``, unless it has a callback.
 
     Readers and the callback get what `take` returns, None where the queue is empty. `on_close` is
-    called when the feed is closed; what it adds is still handed out.
+    called when the feed is closed; what it adds is still handed out. `topic` is the community's,
+    for logs. Raises `TypeError` for a callback that is no function, or a generator function.
     """
 
     def __init__(
@@ -79,9 +93,10 @@ class Feed(Generic[_Queue, _Item]):
         queue: _Queue,
         callback: Callable[[Any], Awaitable[None] | None] | None,
         take: Callable[[], Any],
+        topic: Topic,
     ) -> None:
-        if callback is not None and not callable(callback):
-            raise TypeError(f"a callback is a function, and not {callback!r}")
+        if callback is not None:
+            _check_callback(callback)
         self.errors = 0
         """How often the callback has raised."""
         self.running: asyncio.Future[None] | None = None
@@ -91,7 +106,11 @@ class Feed(Generic[_Queue, _Item]):
         self._callback = callback
         self._take = take
         self._closed = False
+        self._topic = topic
         self._log_after = 0.0
+        self._gaps_after = 0.0
+        self._lagged = self._gone = 0  # since the last warning
+        self._turn_after = monotonic() + TURN_SECONDS
         self._loop = asyncio.get_running_loop()
         self._line: deque[asyncio.Future[None]] = deque()
         """A future for each task that waits, in the order in which they came."""
@@ -136,7 +155,8 @@ class Feed(Generic[_Queue, _Item]):
         item: _Item | None = await self._next(self._take)
         if item is None:
             raise StopAsyncIteration
-        return item
+        made: _Item = self._made(item)
+        return made
 
     async def __aenter__(self) -> Self:
         return self
@@ -155,27 +175,38 @@ class Feed(Generic[_Queue, _Item]):
             put(item)
             self._wake()
 
+    def _made(self, item: Any) -> Any:
+        """Make of what was taken what a reader gets; called outside of the lock."""
+        return item
+
     def _check_iterable(self) -> None:
+        """Raise `CommunityError` if there is a callback, which gets all items."""
         if self._callback is not None:
-            raise RuntimeError("a subscription with a callback has nothing to iterate")
+            raise CommunityError("a subscription with a callback has nothing to iterate")
+
+    def _check_loop(self) -> None:
+        """Raise `CommunityError` in another event loop; any may read the rest of a closed feed."""
+        if not self._closed and running_loop() is not self._loop:
+            raise CommunityError(
+                "items come in the event loop of the manager: iterate there, or in"
+                " camcast.app.blocking"
+            )
 
     # -- waiting -----------------------------------------------------------------------------
 
     async def _next(self, take: Callable[[], _Added | None]) -> _Added | None:
         """Take the next item when it is this task's turn; None at the end of the subscription."""
+        self._check_loop()
+        await self._give_turn()
         item = None
         if not self._line and ((item := take()) is not None or self._closed):
             return item
-        if running_loop() is not self._loop:
-            raise RuntimeError(
-                "items come in the event loop of the manager: iterate there, or in"
-                " camcast.app.blocking"
-            )
         while item is None:
             turn = self._loop.create_future()
             self._line.append(turn)
             try:
                 await turn
+                self._turn_after = monotonic() + TURN_SECONDS
                 item = take()
             finally:
                 self._line.remove(turn)
@@ -183,6 +214,15 @@ class Feed(Generic[_Queue, _Item]):
             if self._closed:
                 break
         return item
+
+    async def _give_turn(self) -> None:
+        """Give the event loop a turn, if none was given for a while.
+
+        Without a loop there is nothing to wait for: `camcast.app.blocking` reads the rest so.
+        """
+        if monotonic() >= self._turn_after and running_loop() is not None:
+            await asyncio.sleep(0)
+            self._turn_after = monotonic() + TURN_SECONDS
 
     def _wake(self) -> None:
         """Tell the task that has waited for longest, if there is something for it."""
@@ -198,14 +238,16 @@ class Feed(Generic[_Queue, _Item]):
         task = asyncio.current_task()
         assert task is not None
         while True:
+            await self._give_turn()
             item = take()
             if item is None and (item := await self._next(take)) is None:
+                self._log_gaps()
                 return
             try:
                 if isinstance(item, Gap):
                     self._report(item)
                 else:
-                    result = callback(item)
+                    result = callback(self._made(item))
                     if result is not None:
                         await result
             except asyncio.CancelledError:
@@ -230,32 +272,53 @@ class Feed(Generic[_Queue, _Item]):
         callback, take = self._callback, self._take
         while True:
             with self._lock:
-                while (item := take()) is None:
-                    if self._closed:
-                        return
+                while (item := take()) is None and not self._closed:
                     self._filled.wait()
+            if item is None:
+                self._log_gaps()
+                return
             try:
                 if isinstance(item, Gap):
                     self._report(item)
-                elif inspect.iscoroutine(result := callback(item)):
-                    result.close()
-                    raise TypeError(f"{callback!r} made a coroutine: make it an `async def` itself")
+                elif _is_awaited(result := callback(self._made(item))):
+                    if inspect.iscoroutine(result):
+                        result.close()
+                    raise TypeError(
+                        f"{callback!r} returned {result!r}, which nobody awaits or iterates: make"
+                        " it an `async def` itself"
+                    )
             except BaseException:  # a SystemExit would end the thread in silence
                 self._failed()
 
     def _report(self, gap: Gap) -> None:
-        """Tell of items that the callback does not get."""
+        """Log items that the callback does not get: once a second at most, added up."""
         if isinstance(gap, Lagged):
-            _log.warning("a subscriber was too slow and missed %d events", gap.missed)
+            self._lagged += gap.missed
         else:
+            self._gone += gap.last - gap.first + 1
+        if monotonic() >= self._gaps_after:
+            self._log_gaps()
+
+    def _log_gaps(self) -> None:
+        """Log how many items the callback did not get since this was logged last."""
+        self._gaps_after = monotonic() + _LOG_INTERVAL_SECONDS
+        lagged, self._lagged = self._lagged, 0
+        gone, self._gone = self._gone, 0
+        name = getattr(self._callback, "__qualname__", None) or repr(self._callback)
+        if lagged:
             _log.warning(
-                "events %d to %d of publisher %s in %s can no longer be had",
-                *(gap.first, gap.last, gap.publisher.hex()[:8], gap.topic),
+                "the callback %s in %s was too slow and missed %d of what came",
+                *(name, self._topic, lagged),
+            )
+        if gone:
+            _log.warning(
+                "the callback %s in %s misses %d events that can no longer be had",
+                *(name, self._topic, gone),
             )
 
     def _failed(self) -> None:
         self.errors += 1
-        now = time.monotonic()
+        now = monotonic()
         if now >= self._log_after:
             self._log_after = now + _LOG_INTERVAL_SECONDS
             _log.exception("a subscriber's callback raised (%d times so far)", self.errors)
@@ -282,6 +345,7 @@ class Subscription(Feed[DeliveryQueue[E], Received[E] | Gap], Generic[E]):
     def __init__(
         self,
         on_close: Callable[[Subscription[E]], None],
+        topic: Topic,
         callback: EventCallback[E] | None = None,
         *,
         on_batch: BatchCallback[E] | None = None,
@@ -315,7 +379,7 @@ class Subscription(Feed[DeliveryQueue[E], Received[E] | Gap], Generic[E]):
         take: Callable[[], Received[E] | ReceivedBatch[E] | Gap | None] = (
             queue.take_event if on_batch is None else queue.take_batch
         )
-        super().__init__(on_close, queue, callback or on_batch, take)
+        super().__init__(on_close, queue, callback or on_batch, take, topic)
 
     @property
     def missed(self) -> int:
@@ -355,10 +419,21 @@ class Subscription(Feed[DeliveryQueue[E], Received[E] | Gap], Generic[E]):
     @override
     async def __anext__(self) -> Received[E] | Gap:
         queue = self._queue
-        if queue.opened and not queue.gap and not self._line:  # spares the calls of `Feed`
-            self._check_iterable()
-            return queue.opened.popleft()
+        if (  # spares the calls of `Feed`
+            queue.opened
+            and not queue.gap
+            and not self._line
+            and self._callback is None
+            and monotonic() < self._turn_after
+            and running_loop() is self._loop
+        ):
+            event = queue.opened.popleft()
+            return with_value(event) if queue.undecoded else event
         return await super().__anext__()
+
+    @override
+    def _made(self, item: Any) -> Any:
+        return with_value(item) if isinstance(item, Received) else item
 
     @override
     def _report(self, gap: Gap) -> None:
@@ -387,18 +462,33 @@ class _Batches(Generic[E]):
         return item
 
 
-def running_loop() -> asyncio.AbstractEventLoop | None:
-    """Return the event loop that runs in this thread; None if there is none."""
-    try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
+def _check_callback(callback: Callable[..., object]) -> None:
+    """Raise `TypeError` for what is no function, or one that would never run."""
+    if not callable(callback):
+        raise TypeError(f"a callback is a function, and not {callback!r}")
+    if _is_generator_function(callback):
+        raise TypeError(
+            f"{callback!r} has a `yield`: nobody would iterate it, and it would never run"
+        )
+
+
+def _is_awaited(result: object) -> bool:
+    """Say whether work is left to do by whoever gets a plain callback's result."""
+    return inspect.isawaitable(result) or inspect.isgenerator(result) or inspect.isasyncgen(result)
 
 
 def check_plain(name: str, call: Callable[..., object]) -> None:
-    """Raise `TypeError` for what is no plain function, since nobody would await its coroutine."""
-    if not callable(call) or _is_coroutine_function(call):
+    """Raise `TypeError` for what is no plain function: nobody would await or iterate its result."""
+    if not callable(call) or _is_coroutine_function(call) or _is_generator_function(call):
         raise TypeError(f"{name} is a plain function, which is not awaited, and not {call!r}")
+
+
+def _is_generator_function(callback: Callable[..., object]) -> bool:
+    call = getattr(callback, "__call__", None)  # noqa: B004  # an object whose `__call__` is one
+    return any(
+        inspect.isgeneratorfunction(one) or inspect.isasyncgenfunction(one)
+        for one in (callback, call)
+    )
 
 
 def _is_coroutine_function(callback: Callable[..., object]) -> bool:

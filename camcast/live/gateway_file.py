@@ -129,6 +129,8 @@ async def _resolve(address: str) -> str:
     loop = asyncio.get_running_loop()
     try:
         found = await loop.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)
+    except UnicodeError as error:  # by Python, for an empty or long label
+        raise GatewayError(f"gateway {address}: {host!r} is no host name: {error}") from error
     except OSError as error:
         raise GatewayError(
             f"gateway {address}: no address for {host!r}: {error.strerror}"

@@ -31,12 +31,12 @@ from typing_extensions import override
 
 from camcast.app import blocking
 from camcast.app.community import State
-from camcast.app.community_errors import CommunityError
 from camcast.app.manager import CommunityManager
 from camcast.doors.transport import BindError
 from camcast.inbox.subscription import running_loop
 from camcast.observe.counters import INPUT, METRIC, OUTPUTS, Metric
 from camcast.observe.stats import CommunityStats, Stats, SubscriptionStats
+from camcast.vocabulary.errors import CommunityError
 
 _log = logging.getLogger(__name__)
 

@@ -28,8 +28,10 @@ _EXAMPLES = "write tcp://127.0.0.1:7000, tcp://[::1]:7000 or tcp://host.example:
 
 _SHAPE = re.compile(r"tcp://(?:\[(?P<ipv6>[^\[\]]*)\]|(?P<host>[^\[\]:/]*)):(?P<port>[^:/]*)")
 _PORT = re.compile(r"0|[1-9][0-9]{0,4}")
-_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"  # [RFC 1123, 2.1] 1 to 63 characters
-_HOST_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+# Whether a name is one is for whoever looks it up: a service of Docker Compose may be called
+# my_gateway, and a dot at the end spares Kubernetes its list of suffixes. Refused is what means
+# something else to ZeroMQ or in a list of addresses.
+_HOST_NAME = re.compile(r"[^\s/:;,*%@\[\]]+")
 # Resolvers read 127.1, 2130706433 and 0x7f.1 as IPv4 addresses, which `is_loopback` would take
 # for names. As in [WHATWG URL, 3.5], a last label that looks like a number is one.
 _NUMBER_LAST = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
@@ -94,7 +96,7 @@ def is_numeric(address: str) -> bool:
 @lru_cache(maxsize=4_096)
 def _parse(text: str) -> _Address:
     check_type("an address", text, str, "a text such as 'tcp://127.0.0.1:7000'")
-    if len(text) > ADDRESS_BYTES_MAX:
+    if len(text.encode("utf-8", "surrogatepass")) > ADDRESS_BYTES_MAX:
         raise AddressError(
             f"address {text[:40]!r}… is longer than {ADDRESS_BYTES_MAX} bytes; {_EXAMPLES}"
         )
@@ -132,8 +134,11 @@ def _read_ipv6(text: str, digits: str) -> IPv4Address | IPv6Address:
 
 
 def _read_host(text: str, host: str) -> IPv4Address | str:
-    name = host.lower() if host.isascii() else ""
-    if _NUMBER_LAST.fullmatch(name):
+    try:
+        name = host.lower() if host.isascii() else host.encode("idna").decode()
+    except UnicodeError:
+        name = ""
+    if _NUMBER_LAST.fullmatch(name.removesuffix(".")):
         try:
             return IPv4Address(name)
         except AddressValueError as error:
@@ -141,9 +146,9 @@ def _read_host(text: str, host: str) -> IPv4Address | str:
                 f"address {text!r} has the host {host!r}, which looks like an IPv4 address but is"
                 f" not four decimal numbers from 0 to 255; {_EXAMPLES}"
             ) from error
-    if not _HOST_NAME.fullmatch(name):
+    if not (_HOST_NAME.fullmatch(name) and name.isprintable()):
         raise AddressError(
-            f"address {text!r} has the host {host!r}; a host name is made of letters, digits and"
-            f" '-' between dots (an IPv6 address needs brackets); {_EXAMPLES}"
+            f"address {text!r} has the host {host!r}, which is no name (an IPv6 address needs"
+            f" brackets); {_EXAMPLES}"
         )
     return name

@@ -21,6 +21,10 @@ class CamcastError(Exception):
         return _restore, (type(self), self.args, self.__dict__)
 
 
+class CommunityError(CamcastError):
+    """Base of what goes wrong with a community."""
+
+
 def _restore(kind: type[CamcastError], args: tuple[Any, ...], state: Mapping[str, Any]) -> object:
     error = kind.__new__(kind, *args)
     if isinstance(error, OSError):

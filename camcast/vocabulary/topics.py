@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, total_ordering
 from typing import Final, NewType
 
 from attrs import field, frozen
@@ -73,12 +73,16 @@ def _check_levels(instance: Topic, _attribute: object, levels: tuple[str, ...]) 
             )
 
 
-@frozen(order=True)
+@total_ordering
+@frozen(eq=False)
 class Topic:
     """One topic, as the tuple of its levels; the root is the empty tuple.
 
     Raises `TopicError` when a level is empty, too long or has a character outside
     letters, digits, ``_ - +``, or when there are too many levels or bytes.
+
+    A topic equals the text that names it, and hashes as this text does: a topic that was received
+    is found in a dict of handlers by name. Topics are in the order of their levels.
 
     Example:
         >>> str(Topic.parse(".soccer.italy").super_topic)
@@ -87,11 +91,11 @@ class Topic:
 
     levels: tuple[str, ...] = field(validator=_check_levels)
     # Derived, and kept because every copy of every event needs them.
-    name: str = field(init=False, eq=False, order=False, repr=False)
+    name: str = field(init=False, repr=False)
     """The topic as it is written, ``.`` for the root."""
-    encoded: bytes = field(init=False, eq=False, order=False, repr=False)
+    encoded: bytes = field(init=False, repr=False)
     """The name in UTF-8."""
-    group: GroupId = field(init=False, eq=False, order=False, repr=False)
+    group: GroupId = field(init=False, repr=False)
     """The identifier of this topic's community on the wire."""
 
     def __attrs_post_init__(self) -> None:
@@ -132,6 +136,23 @@ class Topic:
     def child(self, level: str) -> Topic:
         """Return the subtopic one level below this one."""
         return Topic((*self.levels, level))
+
+    @override
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Topic):
+            return self.name == other.name
+        return self.name == other if isinstance(other, str) else NotImplemented
+
+    def __lt__(self, other: Topic) -> bool:
+        return self.levels < other.levels if isinstance(other, Topic) else NotImplemented
+
+    @override
+    def __hash__(self) -> int:
+        return self.name.__hash__()  # no run depends on it: nothing iterates a set
+
+    @override
+    def __format__(self, spec: str) -> str:
+        return format(self.name, spec)
 
     @override
     def __str__(self) -> str:

@@ -157,3 +157,6 @@ async def test_a_gateway_name_without_an_address_is_refused() -> None:
     manager = CommunityManager(gateways=["tcp://no-such-host.invalid:7000"])
     with pytest.raises(GatewayError, match="no address for 'no-such-host"):
         await manager.start()
+    manager = CommunityManager(gateways=[f"tcp://{'a' * 64}:7000"])
+    with pytest.raises(GatewayError, match="is no host name"):
+        await manager.start()

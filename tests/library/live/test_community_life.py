@@ -27,6 +27,8 @@ from camcast import (
     Topic,
     open_pipes,
 )
+from camcast.app.presence import Presence
+from camcast.app.requests import Requests
 from camcast.research.experiment.node import manager_of
 from camcast.research.simulation.run_context import collector_off
 from tests.library.live.communities import (
@@ -400,7 +402,7 @@ async def test_a_manager_serves_the_loop_that_started_it() -> None:
                 await call()
         with pytest.raises(CommunityError, match="started in another event loop"):
             await community.publish(b"x")
-        with pytest.raises(RuntimeError, match="items come in the event loop of the manager"):
+        with pytest.raises(CommunityError, match="items come in the event loop of the manager"):
             await anext(events)
 
     async with CommunityManager() as manager:
@@ -531,6 +533,59 @@ async def test_closing_in_a_forked_child_does_nothing() -> None:
             finally:
                 os._exit(code)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_processes_that_are_forked_from_one_draw_numbers_of_their_own() -> None:
+    """A manager that is made as a module is imported is started in each worker of a pool."""
+    manager = CommunityManager()
+    reading, writing = os.pipe()
+
+    async def draw() -> None:
+        async with manager as started:
+            runner = started._lifetime.runner
+            assert runner is not None
+            os.write(writing, runner.node.liveness._rng.randbytes(8))
+
+    for _ in range(3):
+        child = os.fork()
+        if not child:
+            code = 1
+            try:
+                asyncio.run(draw())
+                code = 0
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    os.close(writing)
+    with os.fdopen(reading, "rb") as drawn:
+        assert len({drawn.read(8) for _ in range(3)} - {b""}) == 3
+
+
+@live
+async def test_what_is_entered_already_says_so_and_goes_on() -> None:
+    """The end of an inner `async with` would end the outer one."""
+    async with CommunityManager() as manager, Requests(manager, ".a") as requests:
+        with pytest.raises(CommunityError, match="in an `async with` already"):
+            await manager.__aenter__()
+        with pytest.raises(CommunityError, match="open already"):
+            await requests.__aenter__()
+        async with Presence(manager, ".a", "ada") as presence:
+            with pytest.raises(CommunityError, match="open already"):
+                await presence.__aenter__()
+        await manager.join(".b")
+    async with manager:  # and once more, one after the other
+        await manager.join(".b")
+
+
+@live
+async def test_a_community_ends_its_own_subscriptions_alone() -> None:
+    async with CommunityManager() as manager:
+        other = manager.community(".b").subscribe()
+        with pytest.raises(CommunityError, match=r"of another community than \.a"):
+            manager.community(".a").unsubscribe(other)
+        assert not other.closed
+        other.close()
+        manager.community(".a").unsubscribe(other)  # is closed: nothing is left to do
 
 
 @live

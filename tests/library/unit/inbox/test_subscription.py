@@ -3,16 +3,17 @@
 import asyncio
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from typing import Any
 
 import pytest
 
-from camcast import Lagged, Overflow, Received, ReceivedBatch
+from camcast import CommunityError, Lagged, Overflow, Received, ReceivedBatch
+from camcast.inbox import subscription as subscription_module
 from camcast.inbox.received import Gap
-from camcast.inbox.subscription import Subscription
+from camcast.inbox.subscription import TURN_SECONDS, Subscription
 from tests.patience import live
-from tests.received_batches import received
+from tests.received_batches import TOPIC, received
 
 Item = Received | ReceivedBatch | Gap
 Read = Callable[[Subscription], AsyncIterator[Item]]
@@ -21,7 +22,7 @@ iterators = pytest.mark.parametrize("read", [aiter, Subscription.batches])
 
 
 def subscription(**settings: Any) -> Subscription:
-    return Subscription(lambda _: None, **settings)
+    return Subscription(lambda _: None, TOPIC, **settings)
 
 
 def one(number: int) -> Received | ReceivedBatch:
@@ -36,7 +37,7 @@ def numbers(item: Item) -> list[int]:
 def test_closing_is_told_once() -> None:
     async def main() -> None:
         closed: list[Subscription] = []
-        queue = Subscription(closed.append)
+        queue = Subscription(closed.append, TOPIC)
         queue.close()
         queue.close()
         assert closed == [queue]
@@ -69,9 +70,9 @@ async def test_a_subscription_says_what_is_wrong_with_its_settings() -> None:
     with pytest.raises(ValueError, match="on_missed goes with a callback"):
         subscription(on_missed=lambda _: None)
     called = subscription(callback=lambda _: None)
-    with pytest.raises(RuntimeError, match="nothing to iterate"):
+    with pytest.raises(CommunityError, match="nothing to iterate"):
         await anext(called)
-    with pytest.raises(RuntimeError, match="nothing to iterate"):
+    with pytest.raises(CommunityError, match="nothing to iterate"):
         called.batches()
     called.close()
 
@@ -79,11 +80,23 @@ async def test_a_subscription_says_what_is_wrong_with_its_settings() -> None:
 async def _coroutine_function(_: object) -> None: ...
 
 
+def _generator_function(_: object) -> Iterator[None]:
+    yield
+
+
+class _Iterated:
+    async def __call__(self, _: object) -> AsyncIterator[None]:
+        yield
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"callback": 5}, "a callback is a function, and not 5"),
         ({"on_batch": "x"}, "a callback is a function, and not 'x'"),
+        ({"callback": _generator_function}, "_generator_function .* has a `yield`"),
+        ({"on_batch": _Iterated()}, "_Iterated .* has a `yield`"),
+        ({"callback": print, "on_lagged": _generator_function}, "on_lagged is a plain function"),
         ({"callback": print, "on_lagged": _coroutine_function}, "on_lagged is a plain function"),
         ({"callback": print, "on_missed": 5}, "on_missed is a plain function, .* and not 5"),
         ({"queue_length": 1.5}, "queue_length is a whole number, and not 1.5"),
@@ -134,8 +147,20 @@ def _makes_a_coroutine(got: list[Any]) -> Callable[[Received], object]:
     return callback
 
 
+def _makes_a_generator(got: list[Any]) -> Callable[[Received], object]:
+    def callback(event: Received) -> object:
+        got.append(event)
+        return _generator_function(event)
+
+    return callback
+
+
 @pytest.mark.parametrize(
-    "make", [_exits, _awaits_what_was_cancelled, _raises_a_group, _makes_a_coroutine]
+    "make",
+    [
+        *(_exits, _awaits_what_was_cancelled, _raises_a_group, _makes_a_coroutine),
+        _makes_a_generator,
+    ],
 )
 @live
 async def test_whatever_a_callback_does_it_gets_the_next_event(
@@ -159,12 +184,131 @@ async def test_a_callback_in_a_thread_may_close_its_subscription() -> None:
     """What ends with it, perhaps the membership, is the loop's to do."""
     ended: list[threading.Thread] = []
     queue = Subscription(
-        lambda _: ended.append(threading.current_thread()), lambda _: queue.close()
+        lambda _: ended.append(threading.current_thread()), TOPIC, lambda _: queue.close()
     )
     queue.put(one(1))
     assert queue.running is not None
     await queue.running
     assert ended == [threading.current_thread()]
+
+
+# -- others' code ----------------------------------------------------------------------------
+
+
+class _Clock:
+    """A clock by which a millisecond passes whenever it is read."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        self.now += 0.001
+        return self.now
+
+
+@pytest.mark.parametrize("how", ["events", "batches", "callback"])
+@live
+async def test_a_reader_that_is_never_without_items_gives_the_loop_turns(
+    how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of an event a millisecond, at most a few are taken between two turns of the loop."""
+    monkeypatch.setattr(subscription_module, "monotonic", _Clock())
+    taken: list[object] = []
+    most = 0
+
+    async def take(event: object) -> None:
+        taken.append(event)
+
+    queue = subscription(callback=take) if how == "callback" else subscription()
+    for number in range(1, 201):
+        queue.put(one(number))
+    queue.close()
+
+    async def read() -> None:
+        async for item in queue if how == "events" else queue.batches():
+            await take(item)
+
+    reader = queue.running or asyncio.ensure_future(read())
+    while not reader.done():
+        before = len(taken)
+        await asyncio.sleep(0)
+        most = max(most, len(taken) - before)
+    await reader
+    assert len(taken) == 200
+    assert most <= TURN_SECONDS / 0.001
+
+
+@pytest.mark.parametrize("overflow", Overflow)
+@live
+async def test_values_for_a_plain_callback_are_made_where_the_loop_never_waits(
+    overflow: Overflow,
+) -> None:
+    """In the callback's thread, without the lock that the loop takes to put an event."""
+    made_in: list[tuple[str, bool]] = []
+    got: list[object] = []
+    go = threading.Event()
+
+    def decode(payload: bytes) -> str:
+        made_in.append((threading.current_thread().name, queue._lock.locked()))
+        return payload.decode()
+
+    def callback(event: Received) -> None:
+        go.wait()
+        got.append(event.value)
+
+    queue = subscription(callback=callback, overflow=overflow, queue_length=3)
+    queue.put(received(1, [b"1", b"2", b"3"], decode))
+    queue.put(received(4, [b"4", b"5"], decode))
+    go.set()
+    queue.close()
+    assert queue.running is not None
+    await queue.running
+    assert got == [str(event) for event in range(1, 6) if str(event) in got]
+    assert len(got) >= 3
+    assert made_in == [("camcast-subscriber", False)] * len(got)
+
+
+@live
+async def test_gaps_are_logged_once_a_second_with_their_sum_and_where(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = _Clock()
+    monkeypatch.setattr(subscription_module, "monotonic", clock)
+
+    async def slow(_: Received) -> None: ...
+
+    queue = subscription(callback=slow, queue_length=1)
+    for number in range(1, 101):
+        queue.put(received(2 * number, [b"x"] * 2))  # one of two is dropped
+        await asyncio.sleep(0)
+        clock.now += 0.02
+    queue.close()
+    assert queue.running is not None
+    await queue.running
+    logged = [record.args for record in caplog.records]
+    sums = [args[2] for args in logged if isinstance(args, tuple)]
+    assert sum(number for number in sums if isinstance(number, int)) == queue.missed
+    assert len(sums) <= 1 + clock.now + 1  # the first, one a second, and what is left at the end
+    assert all("slow in .a.b was too slow" in record.getMessage() for record in caplog.records)
+
+
+@live
+async def test_items_are_had_in_the_loop_of_the_manager_alone_until_all_is_closed() -> None:
+    queue = subscription()
+    queue.put(received(1, [b"x"] * 3))
+    assert numbers(await anext(queue)) == [1]
+
+    def elsewhere(items: AsyncIterator[Item]) -> list[int]:
+        async def take() -> Item:
+            return await anext(items)
+
+        return numbers(asyncio.run(take()))
+
+    for items in (aiter(queue), queue.batches()):
+        with pytest.raises(CommunityError, match="iterate there"):
+            await asyncio.to_thread(elsewhere, items)
+    queue.close()
+    assert await asyncio.to_thread(elsewhere, aiter(queue)) == [2]
 
 
 # -- several tasks ---------------------------------------------------------------------------

@@ -101,6 +101,24 @@ def test_inclusion_compares_levels_and_not_bytes() -> None:
     assert not Topic.parse(".a").includes(ROOT)
 
 
+def test_a_topic_equals_the_text_that_names_it_and_is_found_by_it() -> None:
+    topic = Topic.parse(".soccer.italy")
+    assert topic == ".soccer.italy"
+    assert ".soccer.italy" == topic  # noqa: SIM300  # this order is asked for as well
+    assert topic != ".soccer"
+    assert topic != "soccer.italy"
+    assert topic != (".soccer.italy",)
+    assert {".soccer.italy": 1}[topic] == {topic: 1}[".soccer.italy"] == 1  # type: ignore[index]
+    assert f"{topic:>15}|" == "  .soccer.italy|"
+
+
+@given(TOPICS, TOPICS)
+def test_topics_are_in_the_order_of_their_levels(one: Topic, other: Topic) -> None:
+    assert (one < other) is (one.levels < other.levels)
+    assert (one >= other) is (one.levels >= other.levels)
+    assert (one == other) is (one.levels == other.levels)
+
+
 def test_the_group_is_the_head_of_the_names_sha1() -> None:
     for name in (".", ".soccer.italy", ".漢字"):
         assert Topic.parse(name).group == hashlib.sha1(name.encode()).digest()[:8]
