@@ -26,7 +26,7 @@ def test_a_plan_is_what_models_and_simulators_then_go_by(tmp_path: Path, capfd: 
     assert list(said.said) == [ROOT, MIDDLE, BELOW]
     given = (*SIZES, "--topic", ".a.b", "--parameters", file)
     predicted = answer(capfd, "model", *given)["communities"]
-    simulated = answer(capfd, "simulate", "population", *given, "--runs", 4000)
+    simulated = answer(capfd, "simulate", "population", *given, "--runs", 1500)
     assert [one["success"] for one in simulated["setting"]["communities"]] == [0.95, 0.9, 1.0]
     for plan, model, found in zip(
         planned["communities"], predicted, simulated["communities"], strict=True
