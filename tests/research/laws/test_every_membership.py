@@ -57,8 +57,9 @@ def test_a_protocol_is_its_model_on_every_membership(protocol: str, membership: 
 
 
 def unknown(world: World) -> float:
-    """Return the share of links over which the other end has not told its subscriptions."""
-    ends = [link for of_peer in links(world).values() for link in of_peer]
+    """Return the share of links to live processes that have not told their subscriptions."""
+    found = links(world)
+    ends = [link for of_peer in found.values() for link in of_peer if link.contact.peer in found]
     return fmean(link.topics is None for link in ends)
 
 
@@ -83,7 +84,7 @@ def test_links_of_percolation_have_two_ends_that_know_each_other(membership: str
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("membership", MEMBERSHIPS)
+@pytest.mark.parametrize("membership", ["scamp", "dht", "cyclon", "hyparview"])
 def test_subscriptions_are_known_and_events_arrive_also_after_churn(membership: str) -> None:
     """sigma = .15, gamma = .03. A process dies and another one comes in each of 60 seconds; ten
     seconds later, as long as a link to a dead process lasts, all is as it was before."""

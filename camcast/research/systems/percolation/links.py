@@ -8,11 +8,12 @@ that hold this one are unknown to it, or known in part. And a table may change f
 subscriptions can be told: Cyclon's exchanges two thirds of its entries in a second.
 
 Therefore a process *opens* a link to a neighbour that its membership names, and says so; the other
-end then has the link, too, whatever its own membership knows. A process opens as many links as its
-membership has neighbours. It keeps a link that it has opened until its membership has not named the
-other end for `lasting` ticks, and then closes it, with a word to the other end. A link that another
-process has opened lasts until that process closes it, or has not confirmed it for three times as
-long, since the word may be lost and the process may be dead.
+end then has the link, too, whatever its own membership knows, and answers. Only a process that has
+answered is a neighbour: the tables of a membership name processes that are dead, too. A process
+opens as many links as its membership has neighbours. It keeps a link that it has opened until its
+membership has not named the other end for `lasting` ticks, and then closes it, with a word to the
+other end. A link that another process has opened lasts until that process closes it, or has not
+confirmed it for three times as long, since the word may be lost and the process may be dead.
 """
 
 from __future__ import annotations
@@ -25,9 +26,7 @@ from attrs import define
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import Topic
 
-LINKS_MAX: Final = (
-    1024  # chosen: opened by other processes; the in-degrees of views are far smaller
-)
+LINKS_MAX: Final = 1024  # chosen: of other processes' opening; in-degrees of views are far smaller
 _SILENT: Final = 3  # chosen: confirmations that may be lost; at 30 % loss one link in 37 is
 
 
@@ -62,8 +61,12 @@ class Links:
         self._links: dict[PeerId, Link] = {}
 
     def all(self) -> Iterable[Link]:
-        """Return all links, the oldest first."""
+        """Return all links, the oldest first, those that were not answered yet included."""
         return self._links.values()
+
+    def neighbours(self) -> Iterable[Link]:
+        """Return the links whose other end has said what it subscribes to, the oldest first."""
+        return (link for link in self._links.values() if link.topics is not None)
 
     def follow(self, named: Sequence[Contact], tick: int) -> list[Contact]:
         """Open and close links, given the neighbours that the membership names at this tick.

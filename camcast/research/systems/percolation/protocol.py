@@ -125,7 +125,7 @@ class _Percolation(Dissemination):
         context, gamma = self._context, self._options.gamma
         chosen = [
             link.contact
-            for link in self._links.all()
+            for link in self._links.neighbours()
             if link.contact.peer != source
             and (
                 any(topic.includes(batch.topic) for topic in link.topics or ())
