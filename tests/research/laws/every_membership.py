@@ -76,7 +76,8 @@ EFFORTS: Final[Mapping[str, Effort]] = {
         seconds=0.6,
         allowed=0.03,  # targets are drawn from a table, which may have as few as 5 entries
     ),
-    "percolation": Effort((102, 18), options={"gamma": 0.03}, events=30),
+    # an event in some twenty dies out near its publisher, which 60 events may not show
+    "percolation": Effort((102, 18), options={"gamma": 0.03}, events=30, allowed=0.05),
     "pmcast": Effort(options={"fan_out": 4, "period_seconds": 0.03}, seconds=0.6),
     "hpmcast": Effort(options={"fan_out": 3, "period_seconds": 0.03}, seconds=0.6),
 }
@@ -200,7 +201,7 @@ def expected(
         predicted = predict(chain)
         return {topic: one.reception for topic, one in zip(CHAIN, predicted, strict=False)}
     if protocol == "percolation":
-        reception = percolated(world, effort, loss, crash)
+        reception = fmean(percolated(world, effort, loss, crash))
     else:
         system = find_system(protocol)
         options = {"published_in": effort.published_in, **effort.options}
@@ -209,8 +210,10 @@ def expected(
     return dict.fromkeys(effort.interested, reception)
 
 
-def percolated(world: World, effort: Effort, loss: float, crash: float, events: int = 200) -> float:
-    """Return the mean reception by Algorithm 2 on the links of a world, if all know all they need.
+def percolated(
+    world: World, effort: Effort, loss: float, crash: float, events: int = 200
+) -> list[float]:
+    """Return receptions by Algorithm 2 on the links of a world, if all know what they need.
 
     Reception includes the publisher. A process that is dead does nothing (003, III-B).
     """
@@ -240,7 +243,7 @@ def percolated(world: World, effort: Effort, loss: float, crash: float, events: 
                     waiting.append((other, node))
         alive = [peer for peer in asking if peer not in dead]
         found.append(fmean(peer in have for peer in alive))
-    return fmean(found)
+    return found
 
 
 @frozen
