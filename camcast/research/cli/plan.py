@@ -37,9 +37,7 @@ if TYPE_CHECKING:  # numpy is an extra
     from camcast.research.systems.camcast.planner import Plan
 
 RUNS: Final = 10_000  # chosen: a reliability to within 1 % at any value, in seconds
-RUNS_OVERLAPPING: Final = (
-    400  # chosen: at most, of processes in several communities: seconds for 100
-)
+RUNS_OVERLAPPING: Final = 400  # chosen: of processes in several communities; seconds for a hundred
 POPULATION_MAX: Final = 1_000_000  # chosen: above it the count chain checks, at any size
 
 
