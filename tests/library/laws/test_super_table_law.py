@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from camcast.testing import SuperTableContract
 
+EXAMPLE = Path(__file__).parents[3] / "examples/full_view"
 OVERLAYS = ("hybrid", "dht")
 MEMBERSHIPS = ("scamp", "hybrid", "dht", "cyclon", "hyparview")
 
@@ -32,3 +35,24 @@ class TestLaws(SuperTableContract):
     def _plug(self, request: pytest.FixtureRequest) -> None:
         self.membership = request.param
         self.uniform = request.param in OVERLAYS
+
+
+@pytest.mark.slow
+class TestThirdParty(SuperTableContract):
+    """The example of a third party's package; its heartbeats grow as N^2."""
+
+    membership = "full-view"
+    sizes = (14, 40)
+
+    @pytest.fixture(autouse=True)
+    def _installed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        information = tmp_path / "full_view-1.dist-info"
+        information.mkdir()
+        (information / "METADATA").write_text(
+            "Metadata-Version: 2.1\nName: full-view\nVersion: 1\n"
+        )
+        (information / "entry_points.txt").write_text(
+            "[camcast.membership]\nfull-view = full_view:BACKEND\n"
+        )
+        monkeypatch.syspath_prepend(str(EXAMPLE))
+        monkeypatch.syspath_prepend(str(tmp_path))
