@@ -7,22 +7,48 @@ counter, and what the network carried.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, Final
 
 import attrs
 from attrs import frozen
 
+from camcast.observe.trace import Sink, TraceRecord
 from camcast.observe.trace_reading import Delivery, Member, Published, Reading
 from camcast.research.runs.summary import Summary, quantile, summarise
 from camcast.research.scenarios.virtual import VirtualScenario
-from camcast.research.simulation.community_tally import CommunityTally
 from camcast.research.simulation.liars import FORGED
 from camcast.virtual.network import Process, VirtualNetwork
 from camcast.vocabulary.events import EventId
+from camcast.vocabulary.happenings import TraceKind
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.outbox import Deliver, Tell
 from camcast.vocabulary.topics import Topic
+
+_COUNTED: Final[tuple[TraceKind, ...]] = ("receive", "duplicate", "send", "upward")
+
+
+class CommunityTally:
+    """Counts copies of events by community, and hands every record of a trace on.
+
+    A node counts the copies that it sends and receives over all its communities together. The
+    records of its trace name the community of each copy. So the trace is taken where processes are
+    in several communities, for which a run of 100 processes and 300 events takes 8.5 s of CPU
+    instead of 7.0 s.
+    """
+
+    def __init__(self, sink: Sink | None) -> None:
+        self._sink = sink
+        self.copies: dict[TraceKind, Counter[str]] = {kind: Counter() for kind in _COUNTED}
+        """The copies by kind (`camcast.vocabulary.happenings`), then by community."""
+
+    def write(self, record: TraceRecord) -> None:
+        """Count a record, and pass it to the sink."""
+        if record.kind in self.copies:
+            self.copies[record.kind][record.community] += 1
+        if self._sink is not None:
+            self._sink.write(record)
 
 
 @frozen

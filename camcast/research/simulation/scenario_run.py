@@ -30,11 +30,10 @@ from camcast.research.scenarios.virtual import (
     Pauses,
     VirtualScenario,
 )
-from camcast.research.simulation.community_tally import CommunityTally
 from camcast.research.simulation.invariants import Invariants
 from camcast.research.simulation.liars import tell
 from camcast.research.simulation.run_context import collector_off, warnings_unheard
-from camcast.research.simulation.run_record import RunRecord, VirtualOutcome, key_of
+from camcast.research.simulation.run_record import CommunityTally, RunRecord, VirtualOutcome, key_of
 from camcast.research.simulation.stub_signatures import StubAuthority, StubSignatures
 from camcast.research.simulation.weak_links import Losses
 from camcast.research.workloads import Publication

@@ -23,9 +23,9 @@ from camcast.engine.settings import Settings
 from camcast.observe.trace import Sink
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.research.population.outcome import Outcome
-from camcast.research.simulation.community_tally import CommunityTally
 from camcast.research.simulation.dealt_table import dealt_tables
 from camcast.research.simulation.run_context import collector_off
+from camcast.research.simulation.run_record import CommunityTally
 from camcast.research.systems.camcast.setting import Setting
 from camcast.research.systems.setting_base import SettingError
 from camcast.virtual.climate import Climate, Constant
