@@ -236,7 +236,7 @@ class Community(_Face[communities.Community[E]], Generic[E]):
     def unsubscribe(self, subscription: Subscription[E]) -> None:
         """End one subscription; after the last one, a process that does not publish leaves."""
         check_type("subscription", subscription, Subscription, "what `subscribe` has returned")
-        subscription.close()
+        self._manager._look(partial(self._inner.unsubscribe, subscription._inner))
 
     join = _waits(communities.Community[E].join)
     ready = _waits(communities.Community[E].ready)

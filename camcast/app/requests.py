@@ -30,7 +30,7 @@ from attrs import frozen
 from camcast.app.community import Community
 from camcast.app.manager import CommunityManager
 from camcast.inbox.received import Received
-from camcast.inbox.subscription import Subscription
+from camcast.inbox.subscription import Subscription, is_coroutine_function
 from camcast.vocabulary.arguments import BYTES, check_timeout, check_type, check_whole
 from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.identity import PeerId
@@ -79,7 +79,7 @@ class Requests:
     def __init__(
         self, manager: CommunityManager, topic: str, handler: Handler | None = None
     ) -> None:
-        if handler is not None and not callable(handler):
+        if handler is not None and not is_coroutine_function(handler):
             raise TypeError(f"a handler is a coroutine function, and not {handler!r}")
         below = Topic.parse(topic).child("requests")
         self._community: Community = manager.community(below, super_topics=())

@@ -84,7 +84,7 @@ from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import Receipt
 from camcast.vocabulary.happenings import NO_GROUP, Happening, HappeningKind, TakeBatch
-from camcast.vocabulary.hierarchy import Hierarchy, Steps, by_name, check_plain
+from camcast.vocabulary.hierarchy import Hierarchy, Steps, by_name, check_by_name
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Arrival, Decoder, MessageT
 from camcast.vocabulary.outbox import ControlOutlet, Finding, Outbox, Token, Wake
@@ -346,7 +346,7 @@ class Node:
         """Note what the application says of topics; raises `HierarchyError`."""
         protocol = self._settings.protocol
         if not protocol.linked:
-            check_plain(steps, f"the protocol {protocol.name}")
+            check_by_name(steps, f"the protocol {protocol.name}")
         self.hierarchy.declare(steps)
         for local_group in self.local_groups:
             local_group.ways_up.fit(now)

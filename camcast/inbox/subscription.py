@@ -116,7 +116,7 @@ class Feed(Generic[_Queue, _Item]):
         """A future for each task that waits, in the order in which they came."""
         self._lock = threading.Lock()  # for a thread, which takes what the loop puts in
         self._filled = threading.Condition(self._lock)
-        self._threaded = callback is not None and not _is_coroutine_function(callback)
+        self._threaded = callback is not None and not is_coroutine_function(callback)
         if self._threaded:
             self.running = self._loop.create_future()
             # A daemon, because a callback that hangs must not keep the process from ending.
@@ -479,7 +479,7 @@ def _is_awaited(result: object) -> bool:
 
 def check_plain(name: str, call: Callable[..., object]) -> None:
     """Raise `TypeError` for what is no plain function: nobody would await or iterate its result."""
-    if not callable(call) or _is_coroutine_function(call) or _is_generator_function(call):
+    if not callable(call) or is_coroutine_function(call) or _is_generator_function(call):
         raise TypeError(f"{name} is a plain function, which is not awaited, and not {call!r}")
 
 
@@ -491,6 +491,7 @@ def _is_generator_function(callback: Callable[..., object]) -> bool:
     )
 
 
-def _is_coroutine_function(callback: Callable[..., object]) -> bool:
+def is_coroutine_function(callback: Callable[..., object]) -> bool:
+    """Say whether a function, or an object that is called like one, is to be awaited."""
     call = getattr(callback, "__call__", None)  # noqa: B004  # an object with `async def __call__`
     return inspect.iscoroutinefunction(callback) or inspect.iscoroutinefunction(call)

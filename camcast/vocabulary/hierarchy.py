@@ -220,7 +220,7 @@ def by_name(topic: Topic) -> tuple[Topic, ...]:
     return () if above is None else (above,)
 
 
-def check_plain(steps: Steps, what: str) -> None:
+def check_by_name(steps: Steps, what: str) -> None:
     """Raise `HierarchyError` if a topic has other super-topics than its name says.
 
     `what` cannot carry them, as the message says.

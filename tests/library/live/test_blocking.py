@@ -261,6 +261,20 @@ def test_a_closed_manager_says_so_and_can_start_again() -> None:
             _ = once.address
 
 
+def test_a_with_in_a_with_is_refused_and_the_outer_goes_on() -> None:
+    with blocking.CommunityManager() as manager:
+        with pytest.raises(CommunityError, match="in a `with` already"):
+            manager.__enter__()
+        subscription = manager.community(".a").subscribe()
+        with pytest.raises(CommunityError, match=r"of another community than \.b"):
+            manager.community(".b").unsubscribe(subscription)
+        assert not subscription.closed
+        manager.community(".a").unsubscribe(subscription)
+        assert subscription.closed
+    with manager:  # and once more, one after the other
+        assert manager.join(".a").state == "alone"
+
+
 def test_close_ends_the_calls_that_are_waiting() -> None:
     with manager() as only, ThreadPoolExecutor(1) as pool:
         community = only.join(".a")

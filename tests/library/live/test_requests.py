@@ -1,6 +1,7 @@
 """Questions and answers over real sockets."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any, cast
 
@@ -101,8 +102,13 @@ async def test_what_is_no_question_or_no_answer_is_said(caplog: pytest.LogCaptur
             await eventually(lambda reason=reason: reason in caplog.text)
             asking.cancel()
             await asyncio.wait([asking])
-        with pytest.raises(TypeError, match="a handler is a coroutine function, and not 5"):
-            Requests(first, ".other", cast("Any", 5))
+        for handler in (5, print, _generator_function):
+            with pytest.raises(TypeError, match="a handler is a coroutine function, and not "):
+                Requests(first, ".other", cast("Any", handler))
+
+
+async def _generator_function(_: bytes) -> AsyncIterator[bytes]:
+    yield b""
 
 
 @live

@@ -37,7 +37,7 @@ def test_a_wrong_file_is_refused_before_anything_starts(file: Path) -> None:
     with pytest.raises(TopicParametersError, match=r"p\.toml:2: \.a: g: 'g' must be > 0"):
         CommunityManager(parameters=file)
     with pytest.raises(TypeError, match="parameters is Parameters"):
-        CommunityManager(parameters="p.toml")  # type: ignore[arg-type]
+        CommunityManager(parameters="p.toml")  # type: ignore[arg-type]  # a user may
 
 
 def test_commands_take_the_file_as_an_option_and_from_their_configuration(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from typing import Any, cast
 
 import pytest
 from hypothesis import example, given
@@ -108,8 +109,12 @@ def test_a_topic_equals_the_text_that_names_it_and_is_found_by_it() -> None:
     assert topic != ".soccer"
     assert topic != "soccer.italy"
     assert topic != (".soccer.italy",)
-    assert {".soccer.italy": 1}[topic] == {topic: 1}[".soccer.italy"] == 1  # type: ignore[index]
+    by_text: dict[object, int] = {".soccer.italy": 1}
+    by_topic: dict[object, int] = {topic: 2}
+    assert (by_text[topic], by_topic[".soccer.italy"]) == (1, 2)
     assert f"{topic:>15}|" == "  .soccer.italy|"
+    with pytest.raises(TypeError, match="a topic"):
+        Topic.parse(cast("Any", topic))  # whatever text was read before
 
 
 @given(TOPICS, TOPICS)
