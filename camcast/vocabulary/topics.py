@@ -164,8 +164,7 @@ ROOT: Final = Topic(())
 
 # chosen: 4,096 names; an application names few topics, and names that peers send are
 # parsed once per event of a new topic. A bound, because peers feed this table.
-# By type, since a `Topic` equals its text: what is no text is refused whatever was asked before.
-@lru_cache(maxsize=4096, typed=True)
+@lru_cache(maxsize=4096)
 def _parse(name: str) -> Topic:
     check_type("a topic", name, str, "a text such as '.soccer.italy'")
     if not name.startswith("."):

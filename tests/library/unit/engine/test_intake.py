@@ -186,6 +186,25 @@ def test_a_forged_stream_of_its_own_does_not_silence_a_publisher() -> None:
     assert [delivery.event.payload for _, delivery in world.delivered] == [b"1", b"2"]
 
 
+def test_an_own_event_that_comes_to_a_community_joined_after_it_is_delivered_there_once() -> None:
+    """As it was published: another body in its name is forged."""
+    world, node = member()
+    below = A.child("below")
+    world.do(node, lambda node, now: node.join(below, now))
+    world.run(5.0)
+    world.do(node, lambda node, now: node.leave(A, now))
+    mine = world.publish(node, below, b"1")
+    (batch,) = node._intake._own_events._kept.values()
+    world.do(node, lambda node, now: node.join(A, now))
+    world.run(5.0)
+    forged = make_batch(batch.stream, batch.first, [b"2"], below, published=batch.published, hops=1)
+    for came in (forged, batch, batch):
+        world.inject(node.me.address, frame_of(came, A.group, SENDERS[0]))
+    delivered = [d for _, d in world.delivered if d.group == A.group]
+    assert [(one.event.id, one.event.payload) for one in delivered] == [(mine, b"1")]
+    assert (node.counters.forged, node.counters.duplicates) == (1, 1)
+
+
 def test_several_events_in_a_group_that_takes_each_by_itself_are_malformed() -> None:
     world = World(protocol="broadcast", topics=[A])
     node = world.join(A)
