@@ -108,6 +108,23 @@ def test_upward_copies_follow_g_within_two_seconds_and_nothing_is_lost(
     levels.assert_nobody_came_or_went()
 
 
+def test_super_topic_tables_follow_z() -> None:
+    levels = Levels(12)
+    for z in (1, 3):
+        levels.tune(CommunitySettings(z=z, tau=z))
+        if z == 1:  # to shelve takes no time; for others to come in, they are asked
+            assert {_contacts(node) for node in levels.below} == {1}
+        levels.world.run(30.0)
+        assert {_contacts(node) for node in levels.below} == {z}
+
+
+def _contacts(node: Node) -> int:
+    """Count the super-processes that a process of the community below knows."""
+    local_group = node.local_group(BELOW)
+    assert local_group is not None
+    return local_group.live_links()
+
+
 @pytest.mark.parametrize("size", [12, pytest.param(200, marks=pytest.mark.slow)])
 def test_a_super_topic_that_half_of_the_members_link_gets_all_later_events(size: int) -> None:
     levels = Levels(size)

@@ -82,9 +82,11 @@ def test_each_fault_is_found_and_comes_with_advice(
 
 def test_a_community_without_links_is_asked_about_and_not_blamed(healthy: dict[str, Any]) -> None:
     stats = copy.deepcopy(healthy)
-    stats["communities"][1]["links"][0]["contacts"] = 0
+    assert stats["communities"][1]["links"][0]["alone_seconds"] == 0
+    stats["communities"][1]["links"][0] |= {"contacts": 0, "alone_seconds": 42.4}
     (finding,) = (finding for finding in of_process(stats) if not finding.ok)
     assert (finding.check, finding.ok) == ("link of .a", None)
+    assert "has been known for 42 s" in finding.says
 
 
 def test_too_few_descriptors_and_a_clock_of_its_own_are_told(

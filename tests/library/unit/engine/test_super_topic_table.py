@@ -311,6 +311,20 @@ def linked(*numbers: int, **parameters: Any) -> Bench:
     return bench
 
 
+def test_it_says_for_how_long_nobody_above_has_been_known() -> None:
+    bench = Bench(tau=0)
+    bench.now = 3.0
+    bench.start()
+    assert bench.links.alone_for(10.0) == 7.0
+    bench.know(ABC, 1)
+    assert bench.links.alone_for(20.0) == 0.0
+    bench.now = 30.0
+    bench.fire("check")
+    bench.fire("verdict")  # it has not answered
+    assert bench.nearest == (".a.b.c", [])
+    assert bench.links.alone_for(bench.now + 5.0) == 5.0
+
+
 def test_a_check_pings_every_super_process_and_who_is_silent_has_failed() -> None:
     bench = linked(1, 2, 3, tau=0)
     bench.fire("check")
