@@ -29,7 +29,7 @@ async def test_a_newcomer_gets_what_its_neighbours_keep_if_it_asks() -> None:
         await plain.join()
         await eventually(lambda: sorted(history.payloads) == sorted(OLD))
         await near.publish(b"new")
-        await eventually(lambda: all(b"new" in one.payloads for one in (history, nothing_old)))
+        await eventually(lambda: all(b"new" in x.payloads for x in (history, news, nothing_old)))
         assert sorted(history.payloads) == sorted([*OLD, b"new"])
         assert news.payloads == nothing_old.payloads == [b"new"]
 
