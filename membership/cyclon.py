@@ -66,17 +66,15 @@ from typing import ClassVar, Final, NamedTuple
 from attrs import field, frozen, validators
 from typing_extensions import override
 
+from camcast.doors.first_contacts import ANSWER_SECONDS
 from camcast.doors.membership import Backend, MembershipContext
+from camcast.doors.table_membership import TableMembership
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
-from camcast.vocabulary.peers import PeerTable
-from camcast.vocabulary.streams import jittered
-from membership.first_contacts import ANSWER_SECONDS, AskingMembership
 
 AGE_MAX: Final = 2**16  # chosen: 18 hours of periods; what is clamped is the oldest anyway
 VIEW_MAX: Final = 200  # chosen: ten times the default; bounds what a user may set
 WALKS_A_PERIOD: Final = 2**14  # chosen: as SCAMP; 800 joins in a period at a view of 20
-WATCHED_PERIODS: Final = 5  # chosen: two that know different events tell each other within two
 STEPS_MAX: Final = 64  # chosen: as SCAMP; a walk of a forged length is not longer
 
 
@@ -170,45 +168,36 @@ class _Exchange(NamedTuple):
     request: Shuffle
 
 
-class Cyclon(AskingMembership):
+class Cyclon(TableMembership):
     """The view of one process in one community; see the module's theory of operation."""
 
     decoder = Decoder(Join | Walk | Given | Shuffle | Answer | Bye)
+    goodbye = Bye()
 
     def __init__(self, context: MembershipContext, options: CyclonOptions) -> None:
         self.refused = 0
         """Joins that were refused because of too many walks in one period."""
-        super().__init__(context, options.suspect_after, Join(), options.shuffle_seconds)
+        super().__init__(
+            context,
+            options.view,
+            options.shuffle_seconds,
+            options.suspect_after,
+            watched=options.watched,
+        )
         self._options = options
-        self._watched: dict[PeerId, int] = {}  # since which period; the earliest comes first
-        self._view = PeerTable(context.watch)
         self._born: dict[PeerId, int] = {}
         """The period in which each entry of the view was of age 0."""
-        self._period = 0
         self._exchanges: dict[int, _Exchange] = {}
         self._walks_left = WALKS_A_PERIOD
-
-    # -- what others read ------------------------------------------------------------------
-
-    @override
-    def peers(self) -> PeerTable:
-        """Return the view; see `Membership`. A process does not know which processes hold it."""
-        return self._view
 
     # -- inputs ----------------------------------------------------------------------------
 
     @override
-    def leave(self, now: float) -> None:
-        self._leaving = True
-        self._outlet.send(list(self._view), Bye())
+    def greeting(self, now: float) -> Join:
+        return Join()
 
     @override
-    def receive(self, source: Contact, message: Message, now: float) -> None:
-        if self._leaving:
-            if not isinstance(message, Bye):
-                self._outlet.send([source], Bye())
-            return
-        self._cold.pop(source.address)
+    def on_message(self, source: Contact, message: Message, now: float) -> None:
         match message:
             case Shuffle():
                 self._on_shuffle(source, message, now)
@@ -217,52 +206,34 @@ class Cyclon(AskingMembership):
             case Walk(steps=steps):
                 self._walk(source, max(0, min(steps, STEPS_MAX)), now)
             case Given(entry=entry):
-                self._become_member(now)
+                self.become_member(now)
                 self._merge((entry,), [], now)
             case Join():
                 self._liveness.prove(source, now, partial(self._on_join, source))
-            case Bye():
-                known = self._view.get(source.peer)
-                if known is not None:
-                    self._liveness.doubt(known, now)
 
     @override
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         match name:
-            case ("period",):
-                self._begin_period(now)
             case ("again", int(number)) if exchange := self._exchanges.get(number):
                 self._outlet.send([exchange.partner], exchange.request)
             case _:
-                self._contacts.wake(name)
+                super().wake(name, now)
 
     @override
-    def peer_silent(self, contact: Contact, now: float) -> None:
-        self._give_up(contact, now)
-
-    @override
-    def peer_gone(self, contact: Contact, now: float) -> None:
-        """See `Watcher`: forget a process that has left."""
-        self._forget(contact.peer)
+    def let_go(self, contact: Contact, now: float) -> None:
+        super().let_go(contact, now)
         for number, exchange in list(self._exchanges.items()):
             if exchange.partner == contact:
                 del self._exchanges[number]
 
     # -- joining ---------------------------------------------------------------------------
 
-    @override
-    def _become_member(self, now: float) -> None:
-        self._contacts.stop()
-        if not self._joined:
-            self._joined = True
-            self._wake_next_period()
-
     def _on_join(self, newcomer: Contact, now: float) -> None:
-        self._become_member(now)  # two processes that still join found the community together
+        self.become_member(now)  # two processes that still join found the community together
         self._estimate.note(newcomer.peer, now)
         if self._has_room:  # in a small community everybody knows everybody
             self._hold(newcomer, now)
-        if len(self._view) < 2:
+        if len(self._table) < 2:
             return
         if self._options.view > self._walks_left:
             self.refused += 1
@@ -273,7 +244,7 @@ class Cyclon(AskingMembership):
 
     def _walk(self, newcomer: Contact, steps: int, now: float) -> None:
         """Take a step of a walk, or end it here."""
-        onward = self._view.choose(self._rng, newcomer.peer) if steps else None
+        onward = self._table.choose(self._rng, newcomer.peer) if steps else None
         if onward is None:
             self._hold(newcomer, now)
         else:
@@ -282,45 +253,37 @@ class Cyclon(AskingMembership):
     def _hold(self, newcomer: Contact, now: float) -> None:
         """Hold a newcomer, and give it the entry whose place it takes, else an own entry."""
         given = Entry(self._me, 0)
-        if newcomer.peer not in self._view and not self._has_room:
-            evicted = self._view.choose(self._rng)
+        if newcomer.peer not in self._table and not self._has_room:
+            evicted = self._table.choose(self._rng)
             assert evicted is not None
             given = self._entry(evicted)
-            self._forget(evicted.peer)
+            self.drop(evicted.peer)
         self._note_alive(newcomer, now)
         self._outlet.send([newcomer], Given(given))
 
     # -- shuffling -------------------------------------------------------------------------
 
-    def _wake_next_period(self) -> None:
-        self._outlet.wake(jittered(self._options.shuffle_seconds, self._rng), "period")
-
-    def _begin_period(self, now: float) -> None:
-        for exchange in self._exchanges.values():
+    @override
+    def tick(self, now: float) -> None:
+        unanswered, self._exchanges = self._exchanges, {}
+        for exchange in unanswered.values():
             self._give_up(exchange.partner, now)
-        self._exchanges.clear()
-        self._period += 1
         self._walks_left = WALKS_A_PERIOD
-        self._estimate.refresh(now)
-        oldest = min(self._view, key=lambda c: self._born[c.peer], default=None)
+        oldest = min(self._table, key=lambda c: self._born[c.peer], default=None)
         if oldest is not None:
             self._shuffle_with(oldest, now)
-        self._probe(now, alone=oldest is None)
-        self._contacts.seek_in_time(now, lonely=oldest is None)
-        self._watch_some(now)
-        self._wake_next_period()
 
     @override
-    def _meet(self, strangers: list[Contact], now: float) -> None:
+    def meet(self, strangers: list[Contact], now: float) -> None:
         self._shuffle_with(strangers[0], now)
 
     @override
-    def _try_again(self, contact: Contact, now: float) -> None:
+    def try_again(self, contact: Contact, now: float) -> None:
         self._shuffle_with(contact, now)
 
     def _shuffle_with(self, partner: Contact, now: float) -> None:
         number = self._rng.getrandbits(32)
-        others = self._view.sample(self._options.shuffle - 1, self._rng, partner.peer)
+        others = self._table.sample(self._options.shuffle - 1, self._rng, partner.peer)
         entries = (Entry(self._me, 0), *map(self._entry, others))
         request = Shuffle(number, entries, self._estimate.encode(now))
         self._exchanges[number] = _Exchange(partner, request)
@@ -328,11 +291,11 @@ class Cyclon(AskingMembership):
         self._outlet.wake(ANSWER_SECONDS, "again", number)
 
     def _on_shuffle(self, source: Contact, request: Shuffle, now: float) -> None:
-        self._become_member(now)  # the partner holds this process
-        others = self._view.sample(self._options.shuffle, self._rng, source.peer)
+        self.become_member(now)  # the partner holds this process
+        others = self._table.sample(self._options.shuffle, self._rng, source.peer)
         entries = tuple(map(self._entry, others))
         self._outlet.send([source], Answer(request.number, entries, self._estimate.encode(now)))
-        self._learn_size(source, request.sample, now)
+        self.learn_size(source, request.sample, now)
         self._merge(request.entries, [contact.peer for contact in others], now)
         self._note_alive(source, now)
 
@@ -342,68 +305,48 @@ class Cyclon(AskingMembership):
             return
         partner = exchange.partner.peer
         if partner not in (source.peer, UNKNOWN_PEER):  # another process took over its address
-            self._forget(partner)
+            self.drop(partner)
         sent = [entry.contact.peer for entry in exchange.request.entries]
-        self._learn_size(source, answer.sample, now)
+        self.learn_size(source, answer.sample, now)
         self._merge(answer.entries, [partner, *sent], now)
         self._note_alive(source, now)
 
     def _merge(self, entries: Iterable[Entry], replaceable: list[PeerId], now: float) -> None:
         """Take unknown entries into free slots, then into the slots of `replaceable` ones."""
-        slots = [peer for peer in replaceable if peer in self._view]
+        slots = [peer for peer in replaceable if peer in self._table]
         for contact, said in list(entries)[: self._options.shuffle]:
             age = max(0, min(said, AGE_MAX))
-            if contact.peer in (self._me.peer, UNKNOWN_PEER) or contact.peer in self._view:
+            if contact.peer in (self._me.peer, UNKNOWN_PEER) or contact.peer in self._table:
                 continue
-            cold = self._cold.get(contact.address)
-            if cold is not None and now - age * self._options.shuffle_seconds <= cold.since:
+            if self.is_gone(contact.peer, now - age * self._options.shuffle_seconds):
                 continue
             if not self._has_room:
                 if not slots:
                     return
-                self._forget(slots.pop(0))
-            self._become_member(now)  # even if this process still waits for a dead gateway
-            self._view.add(contact)
+                self.drop(slots.pop(0))
+            self.hold(contact, now)
             self._born[contact.peer] = self._period - age
 
     def _note_alive(self, contact: Contact, now: float) -> None:
         """Set the age of a process that has just sent a message to 0; hold it if there is room."""
         self._merge((Entry(contact, 0),), [], now)
-        if contact.peer in self._view:
+        if contact.peer in self._table:
             self._born[contact.peer] = self._period
 
     # -- the view --------------------------------------------------------------------------
 
-    @property
-    def _has_room(self) -> bool:
-        return len(self._view) < self._options.view
-
     def _entry(self, contact: Contact) -> Entry:
         return Entry(contact, min(AGE_MAX, self._period - self._born[contact.peer]))
 
-    def _forget(self, peer: PeerId) -> None:
-        self._view.discard(peer)
+    @override
+    def drop(self, peer: PeerId) -> None:
+        super().drop(peer)
         self._born.pop(peer, None)
-        self._watched.pop(peer, None)
-        self._liveness.unwatch(peer)
-
-    def _watch_some(self, now: float) -> None:
-        """Watch some processes of the view, each for a while: a small view may never change."""
-        others = [contact for contact in self._view if contact.peer not in self._watched]
-        longest = next(iter(self._watched), None)
-        if others and longest and self._period - self._watched[longest] >= WATCHED_PERIODS:
-            del self._watched[longest]
-            self._liveness.unwatch(longest)
-        missing = max(0, self._options.watched - len(self._watched))
-        for contact in self._rng.sample(others, min(missing, len(others))):
-            self._watched[contact.peer] = self._period
-            self._liveness.watch(contact, now)
 
     def _give_up(self, partner: Contact, now: float) -> None:
         """Drop a partner that has not answered."""
-        if self._view.get(partner.peer) == partner:
-            self._forget(partner.peer)
-            self._put_on_cold_list(partner, now)
+        if self._table.get(partner.peer) == partner:
+            self.peer_silent(partner, now)
 
 
 BACKEND = Backend(

@@ -62,12 +62,12 @@ from typing import Final
 from attrs import field, frozen, validators
 from typing_extensions import override
 
+from camcast.doors.first_contacts import ANSWER_SECONDS
 from camcast.doors.membership import Backend, MembershipContext
+from camcast.doors.table_membership import TableMembership
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.messages import Message
-from camcast.vocabulary.peers import PeerTable
 from camcast.vocabulary.streams import jittered
-from membership.first_contacts import ANSWER_SECONDS, AskingMembership
 from membership.hyparview_messages import (
     DECODER,
     Accepted,
@@ -116,19 +116,19 @@ class HyParViewOptions:
     """Silent periods until a neighbour is suspect, and others are asked. chosen: as SCAMP"""
 
 
-class HyParView(AskingMembership):
+class HyParView(TableMembership):
     """The views of one process in one community; see the module's theory of operation."""
 
     decoder = DECODER
+    goodbye = Disconnect(left=True)
 
     def __init__(self, context: MembershipContext, options: HyParViewOptions) -> None:
-        super().__init__(context, options.suspect_after, Join(), options.heartbeat_seconds)
+        super().__init__(context, options.active, options.heartbeat_seconds, options.suspect_after)
         self._options = options
-        self._active = PeerTable(context.watch)
         self._shuffled_max = SHUFFLE_ACTIVE + SHUFFLE_PASSIVE + 1
         """Processes in a shuffle, its sender included."""
         self._passive = PassiveView(
-            context.me.peer, self._active, options.passive, self._shuffled_max, context.rng
+            context.me.peer, self._table, options.passive, self._shuffled_max, context.rng
         )
         self._asked: dict[str, float] = {}
         """The open requests to be a neighbour: when each address was asked."""
@@ -142,28 +142,18 @@ class HyParView(AskingMembership):
     # -- what others read ------------------------------------------------------------------
 
     @override
-    def peers(self) -> PeerTable:
-        """Return the active view; see `Membership`."""
-        return self._active
-
-    @override
     def in_view(self) -> list[Contact]:
         """Return the active view: it is symmetric; see `Membership`."""
-        return list(self._active)
+        return list(self._table)
 
     # -- inputs: joining and leaving ---------------------------------------------------------
 
     @override
-    def leave(self, now: float) -> None:
-        self._leaving = True
-        self._outlet.send(list(self._active), Disconnect(left=True))
+    def greeting(self, now: float) -> Join:
+        return Join()
 
     @override
-    def receive(self, source: Contact, message: Message, now: float) -> None:
-        if self._leaving:
-            if not isinstance(message, Disconnect):
-                self._outlet.send([source], Disconnect(left=True))
-            return
+    def on_message(self, source: Contact, message: Message, now: float) -> None:
         match message:
             case Holding(sample=sample):
                 self._on_holding(source, sample, now)
@@ -180,10 +170,8 @@ class HyParView(AskingMembership):
             case Refused():
                 self._passive.refuse(source.peer)
                 self._on_no(source, now)
-            case Disconnect(left=True) if known := self._active.get(source.peer):
-                self._liveness.doubt(known, now)
-            case Disconnect(left=left):
-                self._on_disconnect(source, now, left=left)
+            case Disconnect():
+                self._on_disconnect(source, now)
             case ForwardJoin():
                 self._on_forward_join(source, message, now)
             case Join():
@@ -192,27 +180,22 @@ class HyParView(AskingMembership):
     @override
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         match name:
-            case ("tick",):
-                self._tick(now)
             case ("answer", attempt) if attempt == self._attempt and self._candidate:
                 self._passive.discard(self._candidate.peer)  # taken to be dead
                 self._candidate = None
                 self._fill_up(now)
             case _:
-                self._contacts.wake(name)
+                super().wake(name, now)
 
     # -- inputs: liveness --------------------------------------------------------------------
 
     @override
-    def peer_silent(self, contact: Contact, now: float) -> None:
-        """See `Watcher`: replace a failed neighbour, and put it on the cold list."""
-        self._forget(contact.peer)
-        self._put_on_cold_list(contact, now)
+    def let_go(self, contact: Contact, now: float) -> None:
+        """Replace a neighbour that has failed or left."""
+        super().let_go(contact, now)
+        self._passive.discard(contact.peer)
+        self._on_no(contact, now)
         self._fill_up(now)
-
-    @override
-    def peer_gone(self, contact: Contact, now: float) -> None:
-        self._on_disconnect(contact, now, left=True)
 
     @override
     def all_silent(self, now: float) -> None:
@@ -221,30 +204,28 @@ class HyParView(AskingMembership):
 
     @override
     def heartbeat(self, contact: Contact, now: float) -> Holding | None:
-        held = contact.peer in self._active
+        held = contact.peer in self._table
         return Holding(self._estimate.encode(now)) if held else None
 
     # -- joining -----------------------------------------------------------------------------
 
     @override
-    def _become_member(self, now: float) -> None:
-        self._contacts.stop()
+    def become_member(self, now: float) -> None:
         if not self._joined:
-            self._joined = True
             self._last_tick = now
             self._next_shuffle = now + jittered(self._options.shuffle_seconds, self._rng)
-            self._wake_next_tick()
+        super().become_member(now)
 
     def _on_join(self, newcomer: Contact, now: float) -> None:
-        self._become_member(now)  # two processes that still join found the community together
+        self.become_member(now)  # two processes that still join found the community together
         self._estimate.note(newcomer.peer, now)
         self._take_in(newcomer, now)
         self._outlet.send([newcomer], Accepted(self._estimate.encode(now)))
 
     def _take_in(self, newcomer: Contact, now: float) -> None:
         """Make a newcomer a neighbour, and start the walks that find it other neighbours."""
-        self._hold(newcomer, now)
-        others = [contact for contact in self._active if contact.peer != newcomer.peer]
+        self.hold(newcomer, now)
+        others = [contact for contact in self._table if contact.peer != newcomer.peer]
         walk = ForwardJoin(ACTIVE_WALK, self._me.peer)
         self._outlet.send(others, walk, reply_to=newcomer)
 
@@ -256,16 +237,16 @@ class HyParView(AskingMembership):
         if onward is not None:
             passed_on = ForwardJoin(steps - 1, self._me.peer)
             self._outlet.send([onward], passed_on, reply_to=newcomer)
-        elif newcomer.peer not in self._active and newcomer.peer != self._me.peer:
+        elif newcomer.peer not in self._table and newcomer.peer != self._me.peer:
             self._ask(newcomer, now, high=True)
 
     def _onward(self, origin: PeerId, via: bytes) -> Contact | None:
         """Draw the neighbour that a walk goes on to; None if there is none and the walk ends."""
-        others = [contact for contact in self._active if contact.peer not in (origin, via)]
+        others = [contact for contact in self._table if contact.peer not in (origin, via)]
         return self._rng.choice(others) if others else None
 
     @override
-    def _meet(self, strangers: list[Contact], now: float) -> None:
+    def meet(self, strangers: list[Contact], now: float) -> None:
         """Ask one stranger whether it has met this community; fill the views with all of them."""
         if self._has_room or self._lonely:
             self._passive.put(strangers)
@@ -275,33 +256,29 @@ class HyParView(AskingMembership):
     # -- the active view -----------------------------------------------------------------------
 
     @property
-    def _has_room(self) -> bool:
-        return len(self._active) < self._options.active
-
-    @property
+    @override
     def _lonely(self) -> bool:
         """Whether this process has no neighbour, or may be cut off from all of them."""
-        return not len(self._active) or self._last_tick < self._cut_off_until
+        return not len(self._table) or self._last_tick < self._cut_off_until
 
-    def _hold(self, contact: Contact, now: float) -> None:
+    @property
+    @override
+    def _lost(self) -> bool:
+        return not len(self._table) and not len(self._passive)
+
+    @override
+    def hold(self, contact: Contact, now: float) -> bool:
         """Make a process a neighbour, in place of a random neighbour if there is no room."""
         if contact.peer in (self._me.peer, UNKNOWN_PEER):
-            return
-        if contact.peer not in self._active and not self._has_room:
-            evicted = self._active.choose(self._rng)
+            return False
+        if contact.peer not in self._table and not self._has_room:
+            evicted = self._table.choose(self._rng)
             assert evicted is not None
-            self._forget(evicted.peer)
+            self.drop(evicted.peer)
             self._passive.put((evicted,))
             self._outlet.send([evicted], Disconnect(left=False))
-        self._become_member(now)  # even if this process still waits for a dead gateway
         self._passive.discard(contact.peer)
-        self._cold.pop(contact.address)
-        self._active.add(contact)
-        self._liveness.watch(contact, now)
-
-    def _forget(self, peer: PeerId) -> None:
-        self._active.discard(peer)
-        self._liveness.unwatch(peer)
+        return super().hold(contact, now)
 
     def _ask(self, contact: Contact, now: float, *, high: bool) -> None:
         """Ask a process to be a neighbour."""
@@ -319,10 +296,10 @@ class HyParView(AskingMembership):
             self._outlet.wake(ANSWER_SECONDS, "answer", self._attempt)
 
     def _on_neighbor(self, source: Contact, sample: bytes, now: float, *, high: bool) -> None:
-        self._become_member(now)  # a member wants to hold this process
-        self._learn_size(source, sample, now)
-        if high or source.peer in self._active or self._has_room:
-            self._hold(source, now)
+        self.become_member(now)  # a member wants to hold this process
+        self.learn_size(source, sample, now)
+        if high or source.peer in self._table or self._has_room:
+            self.hold(source, now)
             self._outlet.send([source], Accepted(self._estimate.encode(now)))
         else:
             self._outlet.send([source], Refused())
@@ -332,18 +309,18 @@ class HyParView(AskingMembership):
         if self._estimate.is_stranger(sample):
             self._outlet.send([source], Accepted(self._estimate.encode(now)))
             self._take_in(source, now)
-        self._learn_size(source, sample, now)
+        self.learn_size(source, sample, now)
 
     def _on_accepted(self, source: Contact, sample: bytes, now: float) -> None:
         stranger = self._estimate.is_stranger(sample)
-        self._become_member(now)
-        self._learn_size(source, sample, now)
+        self.become_member(now)
+        self.learn_size(source, sample, now)
         self._cut_off_until = 0.0
         asked = self._asked.pop(source.address, None) is not None
         if stranger and not self._has_room:
             self._take_in(source, now)
-        elif asked or self._has_room or source.peer in self._active:
-            self._hold(source, now)
+        elif asked or self._has_room or source.peer in self._table:
+            self.hold(source, now)
         else:
             self._outlet.send([source], Disconnect(left=False))
         self._on_no(source, now)
@@ -355,32 +332,29 @@ class HyParView(AskingMembership):
             self._candidate = None
             self._fill_up(now)
 
-    def _on_disconnect(self, source: Contact, now: float, *, left: bool) -> None:
-        self._forget(source.peer)
-        self._cold.pop(source.address)
-        if left:
-            self._passive.discard(source.peer)
-        else:
-            self._passive.put((source,))
-            self._passive.refuse(source.peer)
+    def _on_disconnect(self, source: Contact, now: float) -> None:
+        """Let go of a neighbour that has made room for another."""
+        self.drop(source.peer)
+        self._passive.put((source,))
+        self._passive.refuse(source.peer)
         self._on_no(source, now)
         self._fill_up(now)
 
     def _on_holding(self, source: Contact, sample: bytes, now: float) -> None:
         """Take a process that holds this one as a neighbour, or tell it that it is none."""
-        self._learn_size(source, sample, now)
-        if source.peer in self._active or self._has_room:
-            self._hold(source, now)
+        self.learn_size(source, sample, now)
+        if source.peer in self._table or self._has_room:
+            self.hold(source, now)
         else:
             self._outlet.send([source], Disconnect(left=False))
 
     # -- the passive view ----------------------------------------------------------------------
 
     def _shuffle(self) -> None:
-        partner = self._active.choose(self._rng)
+        partner = self._table.choose(self._rng)
         if partner is None:
             return
-        neighbours = self._active.sample(SHUFFLE_ACTIVE, self._rng, partner.peer)
+        neighbours = self._table.sample(SHUFFLE_ACTIVE, self._rng, partner.peer)
         others = self._passive.draw(SHUFFLE_PASSIVE)
         shuffle = Shuffle(ACTIVE_WALK, self._me.peer, (*neighbours, *others))
         self._outlet.send([partner], shuffle)
@@ -399,15 +373,10 @@ class HyParView(AskingMembership):
 
     # -- the period ------------------------------------------------------------------------------
 
-    def _wake_next_tick(self) -> None:
-        self._outlet.wake(jittered(self._options.heartbeat_seconds, self._rng), "tick")
-
-    def _tick(self, now: float) -> None:
+    @override
+    def tick(self, now: float) -> None:
         self._last_tick = now
-        heard = self._liveness.heard
-        self._estimate.vouch((contact.peer, heard(contact.peer)) for contact in self._active)
-        self._estimate.refresh(now)
-        told = self._active.choose(self._rng)
+        told = self._table.choose(self._rng)
         if told is not None:
             self._liveness.tell(told.peer)
         lately = now - ASKED_PERIODS * self._options.heartbeat_seconds
@@ -417,12 +386,9 @@ class HyParView(AskingMembership):
             self._passive.forget_refusals()
             self._shuffle()
         self._fill_up(now)
-        self._probe(now, alone=not len(self._active) and not len(self._passive))
-        self._contacts.seek_in_time(now, lonely=self._lonely)
-        self._wake_next_tick()
 
     @override
-    def _try_again(self, contact: Contact, now: float) -> None:
+    def try_again(self, contact: Contact, now: float) -> None:
         self._ask(contact, now, high=True)
 
 

@@ -34,14 +34,14 @@ class Bench(AskedProcess[Cyclon]):
 
     def period(self, now: float) -> Shuffle:
         """Begin a period; return the shuffle that it begins with."""
-        self.membership.wake(("period",), now)
+        self.membership.wake(("tick",), now)
         ((_, shuffle),) = [(to, m) for to, m in self.said() if isinstance(m, Shuffle)]
         return shuffle
 
 
 def test_an_answer_fills_free_slots_and_then_takes_the_partners_and_those_that_were_sent() -> None:
     bench = Bench(2, 3, 4)
-    bench.membership.wake(("period",), 1.0)
+    bench.membership.wake(("tick",), 1.0)
     ((partner, shuffle),) = bench.said()
     assert isinstance(shuffle, Shuffle)
     assert shuffle.entries[0] == Entry(contact(ME), 0)
@@ -64,7 +64,7 @@ def test_an_answer_is_taken_once_and_only_to_a_question() -> None:
 
 def test_who_does_not_answer_is_asked_twice_then_dropped_and_not_taken_again_for_old() -> None:
     bench = Bench(2, 3, 4)
-    bench.membership.wake(("period",), 1.0)
+    bench.membership.wake(("tick",), 1.0)
     ((partner, shuffle),) = bench.said()
     assert isinstance(shuffle, Shuffle)
     bench.membership.wake(("again", shuffle.number), 1.4)
@@ -135,10 +135,10 @@ def test_a_goodbye_ends_the_shuffle_with_whom_it_came_from() -> None:
 def test_without_a_view_those_that_did_not_answer_are_asked_to_let_it_in_again() -> None:
     bench = Bench(2)
     bench.period(1.0)
-    bench.membership.wake(("period",), 2.0)
+    bench.membership.wake(("tick",), 2.0)
     assert bench.table == []
     bench.said()
-    bench.membership.wake(("period",), 8.0)
+    bench.membership.wake(("tick",), 8.0)
     ((_, join),) = bench.said()
     assert join == Join()
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from camcast.doors.options import OptionError
+from camcast.doors.table_membership import PROBE_SECONDS
 from camcast.testing.lone_process import contact, number_of
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact
 from camcast.vocabulary.messages import Message
 from camcast.vocabulary.size_estimate import SizeEstimate
-from membership.first_contacts import PROBE_SECONDS
 from membership.hyparview import BACKEND, HyParView
 from membership.hyparview_messages import (
     Accepted,
