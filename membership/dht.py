@@ -130,6 +130,9 @@ class DhtTable(Membership):
         self._met: dict[PeerId, None] = {}
         """The processes that have been in the table or holders, and are not known to be gone; the
         one met longest ago comes first."""
+        self._asked_for_a_place = False
+        """Whether a place was asked for since the last check: that may cost another process its
+        own, which then asks in turn."""
         self._probed = False  # whether a probe is not answered yet
         self._next_probe = 0.0
         self._size = 1.0
@@ -162,7 +165,14 @@ class DhtTable(Membership):
 
     @override
     def size(self) -> float:
-        """See `Membership`: the discovery's estimate, but at least the table and this process."""
+        """See `Membership`: the discovery's estimate, but at least the table and this process.
+
+        An empty table is certain, and the estimate of earlier days is not.
+        """
+        return self._estimated if len(self._table) else 1.0
+
+    @property
+    def _estimated(self) -> float:
         return max(self._size, len(self._table) + 1.0)
 
     # -- inputs: joining and leaving -------------------------------------------------------
@@ -235,7 +245,8 @@ class DhtTable(Membership):
                 self._take_in(source, now)
             case Release():
                 self._forget_holder(source.peer)
-                self._ask_for_a_place()
+                if not self._asked_for_a_place:
+                    self._ask_for_a_place()
             case Goodbye():
                 for known in self.neighbours():
                     if known.peer == source.peer:
@@ -267,7 +278,7 @@ class DhtTable(Membership):
     @property
     def _wanted(self) -> int:
         """The size that the table should have: ceil(ln N_t + c), at most N_t - 1."""
-        return max(1, min(TABLE_MAX, round(expected_view(self._options, self.size()))))
+        return max(1, min(TABLE_MAX, round(expected_view(self._options, self._estimated))))
 
     @property
     def _missing(self) -> int:
@@ -306,8 +317,8 @@ class DhtTable(Membership):
 
     def _lose(self, peer: PeerId) -> None:
         """Forget a process that is gone; if it comes back it is a stranger."""
-        if peer in self._table:
-            self._changes += 1
+        self._changes += peer in self._table
+        if peer in self._table or peer in self._in_view:
             self._size = max(1.0, self._size - 1.0)
         self._table.discard(peer)
         self._in_view.pop(peer, None)
@@ -355,6 +366,7 @@ class DhtTable(Membership):
 
     def _check(self, now: float) -> None:
         self._forget_former_holders(now)
+        self._asked_for_a_place = False
         self._ask_for_a_place()
         if self._refresh_is_due(now):
             self._refreshing = True
@@ -396,6 +408,7 @@ class DhtTable(Membership):
         if len(self._in_view) < min(HELD_MIN, max(1, self._wanted // 2)):
             others = [contact for contact in self._table if contact.peer not in self._in_view]
             if others:
+                self._asked_for_a_place = True
                 self._outlet.send([self._rng.choice(others)], Place())
 
 

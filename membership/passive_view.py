@@ -21,8 +21,8 @@ class PassiveView:
         self._table = PeerTable()
         self._sent: list[PeerId] = []
         """The processes of the last shuffle; those that its answer brings replace them."""
-        self._refusals: dict[PeerId, None] = {}
-        """The processes that have refused to be neighbours since the last shuffle."""
+        self._asked: dict[PeerId, None] = {}
+        """The processes that were asked to be neighbours since the last shuffle."""
 
     def __len__(self) -> int:
         return len(self._table)
@@ -52,14 +52,18 @@ class PassiveView:
         return drawn
 
     def candidate(self) -> Contact | None:
-        """Draw a process to ask to be a neighbour; None if all have refused."""
-        willing = [contact for contact in self._table if contact.peer not in self._refusals]
-        return self._rng.choice(willing) if willing else None
+        """Draw a process to ask to be a neighbour, each once between two shuffles; else None."""
+        others = [contact for contact in self._table if contact.peer not in self._asked]
+        if not others:
+            return None
+        chosen = self._rng.choice(others)
+        self.leave_out(chosen.peer)
+        return chosen
 
-    def refuse(self, peer: PeerId) -> None:
-        """Note that a process has no room, so that `candidate` leaves it out for a while."""
-        self._refusals[peer] = None
+    def leave_out(self, peer: PeerId) -> None:
+        """Do not return a process by `candidate` until the next shuffle."""
+        self._asked[peer] = None
 
-    def forget_refusals(self) -> None:
-        """Let `candidate` return processes that have refused."""
-        self._refusals.clear()
+    def forget_asked(self) -> None:
+        """Let `candidate` return the processes that were asked before."""
+        self._asked.clear()

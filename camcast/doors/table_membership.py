@@ -197,8 +197,12 @@ class TableMembership(Membership):
 
     @override
     def size(self) -> float:
-        """See `Membership`: the estimate, but at least the table and this process."""
-        return max(self._estimate.size, len(self._table) + 1.0)
+        """See `Membership`: the estimate, but at least the table and this process.
+
+        An empty table is certain, and the estimate of earlier days is not.
+        """
+        held = len(self._table)
+        return max(self._estimate.size, held + 1.0) if held else 1.0
 
     # -- inputs ------------------------------------------------------------------------------
 
@@ -263,7 +267,8 @@ class TableMembership(Membership):
 
     @override
     def peer_gone(self, contact: Contact, now: float) -> None:
-        """See `Watcher`: drop a peer that has left."""
+        """See `Watcher`: drop a peer that has left, and count it no longer."""
+        self._estimate.forget(contact.peer, now)
         self.let_go(contact, now)
 
     # -- the period --------------------------------------------------------------------------

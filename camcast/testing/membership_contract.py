@@ -197,6 +197,36 @@ class MembershipContract:
         assert all(len(table) for table in tables)
         assert not any(gone.me.peer in table for table in tables)
 
+    def test_the_last_one_counts_itself_once_its_table_is_empty(self) -> None:
+        """An estimate from before they left would keep its events below: p_sel is g over N."""
+        world = self.grown()
+        last = membership_of(world.nodes[0])
+        for node in world.nodes[1:]:
+            world.leave(node, ROOT)
+        world.run(0.5)
+        for node in world.nodes[1:]:
+            world.kill(node)
+        assert world.run(2 * self.seconds, lambda: not len(last.peers()))
+        assert last.size() == 1.0
+
+    def test_a_restart_at_the_same_address_costs_nothing_afterwards(self) -> None:
+        """Some know a process by its address and others by its identity; none may ask for ever."""
+        world = self.grown(7)
+        world.run(60.0)
+        before = self._sent_in_a_minute(world)
+        world.kill(world.nodes[2])
+        world.run(1.0)
+        back = world.restart(world.nodes[2])
+        world.do(back, lambda node, now: node.join(ROOT, now))
+        world.run(300.0)
+        after = self._sent_in_a_minute(world)
+        assert after <= 1.5 * before, f"{after} messages a minute, {before} before the restart"
+
+    def _sent_in_a_minute(self, world: World) -> int:
+        before = world.records
+        world.run(60.0)
+        return world.records - before
+
     def test_an_early_or_repeated_leave_is_harmless(self) -> None:
         world = self.grown(3)
         leaver = membership_of(world.join(ROOT, gap=0.0))

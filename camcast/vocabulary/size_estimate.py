@@ -12,7 +12,9 @@ error moves it by 0.13.
 
 Processes come and go, so each number carries its age since its owner last vouched for it. The
 owner's own entry is always of age 0; a number that got too old is dropped, and the next
-smallest takes its place. The estimate therefore follows a crash after `AGE_MAX` heartbeats.
+smallest takes its place. The estimate therefore follows a crash after `AGE_MAX` heartbeats, and a
+goodbye at once where it arrives: samples of processes that it did not reach do not bring the number
+back.
 
 *Hostile peers, where processes have keys.* A number counts only while the process that it belongs
 to is known by a live record, with a certificate for the community (`Certified`). Numbers of unknown
@@ -76,6 +78,10 @@ TELLERS_MAX: Final = 64  # chosen: more than name a size within `TOLD_LASTS` hea
 # this many standard deviations and this many numbers.
 _DEVIATIONS: Final = 3.0
 _FEW: Final = 4.0
+# chosen: heartbeats. The age of a number grows at each process, but not on the ways between them:
+# five ways of a tenth of a second each, and as much again.
+GONE_SLACK: Final = 1.0
+GONE_MAX: Final = 2 * SAMPLE  # chosen: goodbyes of processes whose numbers can be in a sample
 SIZE_MAX: Final = 1e9  # chosen: clamps what forged numbers can make of the estimate
 
 _ENTRY: Final = Struct(">QH")  # a hash, its age in tenths of a heartbeat
@@ -137,6 +143,8 @@ class SizeEstimate:
         self._heard: dict[int, float] = {}  # hash -> when its owner vouched for it
         self._waiting: dict[int, float] = {}
         """Likewise, of the last sample that named unknown processes: of these processes."""
+        self._gone: dict[int, float] = {}
+        """When the owner of each number said goodbye; the one that did so last comes last."""
         self._told: dict[PeerId, tuple[float, float]] = {}
         """By teller, the size that its last sample stands for, and when it came."""
         self._met = 0
@@ -151,8 +159,20 @@ class SizeEstimate:
 
     def note(self, peer: bytes, now: float) -> None:
         """Note that a message of `peer` has just arrived."""
-        self._heard[number_of(peer)] = now
+        number = number_of(peer)
+        self._gone.pop(number, None)
+        self._heard[number] = now
         if len(self._heard) > 2 * SAMPLE:  # bounded whatever peers send
+            self.refresh(now)
+
+    def forget(self, peer: bytes, now: float) -> None:
+        """Take out the number of a peer that has said goodbye."""
+        number = number_of(peer)
+        self._gone.pop(number, None)
+        if len(self._gone) >= GONE_MAX:
+            del self._gone[next(iter(self._gone))]
+        self._gone[number] = now
+        if self._heard.pop(number, None) is not None:
             self.refresh(now)
 
     def vouch(self, heard: Iterable[tuple[bytes, float]]) -> None:
@@ -194,6 +214,8 @@ class SizeEstimate:
             if unknown:
                 self._waiting = unknown
                 named = {n: heard for n, heard in named.items() if n not in unknown}
+        if self._gone:
+            named = self._without_gone(named, now)
         known = self._heard
         before = len(known)
         for number, heard in named.items():
@@ -203,6 +225,13 @@ class SizeEstimate:
             self._note_told(teller.peer, _count(sorted(named)), now)
         if len(known) > before or now - self._refreshed >= self._heartbeat:
             self.refresh(now)  # else the numbers are the same
+
+    def _without_gone(self, named: dict[int, float], now: float) -> dict[int, float]:
+        """Leave out numbers whose owners have not been heard of since they said goodbye."""
+        patience = AGE_MAX * self._heartbeat  # then the others have dropped them as too old
+        self._gone = {n: since for n, since in self._gone.items() if now - since <= patience}
+        slack = GONE_SLACK * self._heartbeat
+        return {n: heard for n, heard in named.items() if heard > self._gone.get(n, -inf) + slack}
 
     def _is_young(self, now: float) -> bool:
         """Say whether this process has not listened long enough to have heard of everybody."""

@@ -195,9 +195,12 @@ class Scamp(Membership):
 
     @override
     def size(self) -> float:
-        """See `Membership`: the estimate, but at least the view and this process."""
+        """See `Membership`: the estimate, but at least the view and this process.
+
+        An empty view is certain, and the estimate of earlier days is not.
+        """
         known = len(self._weights) + 1.0  # one arc a member of the view
-        estimate = self._estimate.size
+        estimate = self._estimate.size if known > 1 else 1.0
         return estimate if estimate > known else known
 
     # -- inputs: joining and leaving ---------------------------------------------------------
@@ -502,6 +505,7 @@ class Scamp(Membership):
     @override
     def peer_gone(self, contact: Contact, now: float) -> None:
         """See `Watcher`: drop both arcs, and do not put the peer on the cold list."""
+        self._estimate.forget(contact.peer, now)
         self._drop_arc(contact.peer, now)
         self._forget_holder(contact.peer)
 
@@ -516,6 +520,7 @@ class Scamp(Membership):
     def _on_probe(self, source: Contact, probe: Probe, now: float) -> None:
         """Make arcs both ways with a process that lost this one, or never met its community."""
         if not probe.cold and not self._estimate.is_stranger(probe.sample):
+            self._warm(source, now)  # it has answered, though it has no room for this process
             return
         self._estimate.merge(probe.sample, source, now)
         if source.peer in self._view:

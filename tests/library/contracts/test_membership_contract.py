@@ -13,6 +13,10 @@ class TestMembership(MembershipContract):
     def _plug(self, membership: str) -> None:
         self.membership = membership
 
+    @pytest.mark.slow  # 420 seconds of a community's heartbeats
+    def test_a_restart_at_the_same_address_costs_nothing_afterwards(self) -> None:
+        super().test_a_restart_at_the_same_address_costs_nothing_afterwards()
+
     def test_what_is_missed_while_cut_off_is_repaired(self) -> None:
         if self.membership == "hpmcast":
             pytest.skip("is for its own protocol, which has no repair")

@@ -196,8 +196,8 @@ def test_who_has_left_says_so_but_not_to_a_goodbye() -> None:
 
 
 def test_options_out_of_range_are_refused() -> None:
-    with pytest.raises(OptionError, match="'active' must be >= 1"):
-        BACKEND.parse_options({"active": 0})
+    with pytest.raises(OptionError, match="'active' must be >= 3"):
+        BACKEND.parse_options({"active": 2})
 
 
 def test_who_fell_silent_is_asked_again_after_a_while_which_the_next_one_does_not_put_off() -> None:
@@ -211,3 +211,25 @@ def test_who_fell_silent_is_asked_again_after_a_while_which_the_next_one_does_no
     first = 2 + int(PROBE_SECONDS)
     assert first > 6
     assert asked == [(first, contact(number).address) for number in (2, 3)]
+
+
+def test_an_answer_by_another_process_at_the_candidates_address_ends_the_question() -> None:
+    """As after a restart: whoever was there is not asked once more for each answer."""
+    bench = Bench(active=(2, 3, 4), passive=(5,))
+    bench.membership.peer_silent(contact(3), 1.0)
+    assert bench.said() == [(5, Neighbor(False, b""))]
+    bench.membership.receive(Contact(contact(2).peer, contact(5).address), Accepted(b""), 1.1)
+    assert bench.said() == []
+    assert bench.passive == []
+
+
+def test_a_process_is_asked_once_between_two_shuffles() -> None:
+    bench = Bench(active=(2, 3), passive=(5,))
+    asked = []
+    for tenth in range(1, 101):
+        now = tenth / 10
+        if not tenth % 10:
+            bench.membership.wake(("tick",), now)
+        asked += [to for to, one in bench.said() if isinstance(one, Neighbor)]
+        bench.receive(5, Refused(), now)
+    assert 1 <= len(asked) <= 1 + 10 / 4.5

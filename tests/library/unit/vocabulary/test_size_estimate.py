@@ -292,3 +292,43 @@ def test_only_certified_members_count_and_the_teller_is_asked_for_the_others() -
     del register.known[register.asked[-1][1][0]]  # its record has expired, or it is revoked
     one.refresh(crowd.now)
     assert one.size == 40.0
+
+
+def test_a_goodbye_counts_at_once_and_samples_of_others_do_not_bring_the_number_back() -> None:
+    """Some members heard of the leaver a moment before it left, and have not been told."""
+    crowd = Crowd(10, seed=1)
+    crowd.gossip(15)
+    leaver = crowd.estimates.pop()
+    hearer = crowd.estimates[0]
+    gone = crowd.contacts[leaver].peer
+    for other in crowd.estimates:
+        other.note(gone, crowd.now)
+    hearer.forget(gone, crowd.now)
+    assert hearer.size == 9.0
+    others = crowd.estimates[1:]
+    for pace in range(1, 40):
+        now = crowd.now + pace / 2
+        teller = others[pace % len(others)]
+        teller.merge(others[pace % 3].encode(now), crowd.contacts[others[pace % 3]], now)
+        hearer.merge(teller.encode(now), crowd.contacts[teller], now)
+        assert hearer.size == 9.0
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_who_comes_back_counts_again(told: bool) -> None:
+    """Whether its own message arrives, or the news of it by another's sample."""
+    crowd = Crowd(3, seed=2)
+    crowd.gossip(10)
+    hearer, teller, leaver = crowd.estimates
+    hearer.forget(crowd.contacts[leaver].peer, crowd.now)
+    now = crowd.now + 5.0
+    (hearer if told else teller).note(crowd.contacts[leaver].peer, now)
+    hearer.merge(teller.encode(now), crowd.contacts[teller], now)
+    assert hearer.size == 3.0
+
+
+def test_goodbyes_are_remembered_only_so_far() -> None:
+    estimate = SizeEstimate(b"me", heartbeat_seconds=1.0)
+    for number in range(10 * SAMPLE):
+        estimate.forget(number.to_bytes(16), 0.0)
+    assert len(estimate._gone) <= 2 * SAMPLE
