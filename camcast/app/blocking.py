@@ -11,21 +11,26 @@
 
 An event loop in one background thread runs `camcast.CommunityManager`. The methods here are made
 from those of the same names in `camcast`, with the same arguments, docstrings and errors: each
-carries its call over to the loop, and waits. All of them may be used from several threads at once,
-also from plain callbacks. A coroutine callback runs inside that loop, where waiting would stop
-everything: a call there raises `CommunityError`. So does a call in a forked child, which has
-neither the thread nor the sockets.
+carries its call over to the loop, and waits (`camcast.app.loop_thread`). All of them may be used
+from several threads at once, also from plain callbacks and signal handlers. docs/blocking.md says
+what each does in a signal handler, a callback, a `__del__`, at the interpreter's end and after a
+fork.
+
+A coroutine callback runs inside that loop, where waiting would stop everything: calls that wait
+raise `CommunityError` there. So does every call but `close` in a forked child, which has neither
+the thread nor the sockets, and when the interpreter ends.
+
+`timeout` limits every wait in a ``with``; whatever interrupts a wait takes the call back, so that
+no event is lost.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
-import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from contextlib import suppress
+from collections import deque
+from collections.abc import Callable, Coroutine, Iterator
 from functools import partial, wraps
-from queue import SimpleQueue
+from sys import is_finalizing
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, cast
 
 from typing_extensions import override
@@ -33,20 +38,29 @@ from typing_extensions import override
 from camcast.app import community as communities
 from camcast.app import manager as managers
 from camcast.app.community import State
-from camcast.app.lifetime import check_not_forked
+from camcast.app.loop_thread import (
+    LoopThread,
+    TimeLimit,
+    check_may_wait,
+    in_loop_thread,
+    seconds_left,
+    timeout,
+)
 from camcast.inbox import changes
 from camcast.inbox import subscription as queues
-from camcast.inbox.received import Gap, Lagged, Received, ReceivedBatch
+from camcast.inbox.received import Gap, Lagged, Received, ReceivedBatch, batch_of
 from camcast.inbox.subscription import Feed
 from camcast.observe.counters import Counters
 from camcast.observe.stats import SubscriptionStats
-from camcast.vocabulary.arguments import check_type
+from camcast.vocabulary.arguments import check_timeout, check_type
 from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.happenings import Change
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.typed import E
+
+__all__ = ["Changes", "Community", "CommunityManager", "Subscription", "timeout"]
 
 _P = ParamSpec("_P")
 _F = TypeVar("_F", bound=Feed[Any, Any])
@@ -67,12 +81,7 @@ def _waits(
     method: Callable[Concatenate[_T, _P], Coroutine[Any, Any, _R]],
 ) -> Callable[Concatenate[_Face[_T], _P], _R]:
     """Make a method that runs a coroutine method in the loop, and waits for its result."""
-
-    @wraps(method)
-    def wait(self: _Face[_T], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        return self._manager._run(lambda: method(self._inner, *args, **kwargs))
-
-    return wait
+    return cast("Callable[Concatenate[_Face[_T], _P], _R]", _calls(method))
 
 
 def _calls(method: Callable[Concatenate[_T, _P], _R]) -> Callable[Concatenate[_Face[_T], _P], _R]:
@@ -80,19 +89,62 @@ def _calls(method: Callable[Concatenate[_T, _P], _R]) -> Callable[Concatenate[_F
 
     @wraps(method)
     def call(self: _Face[_T], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        return self._manager._call(lambda: method(self._inner, *args, **kwargs))
+        work = partial(method, self._inner, *args, **kwargs)
+        result: _R = self._manager._run.call(method.__name__, work)
+        return result
 
     return call
 
 
-def _into(
-    made: Callable[[CommunityManager, _R], _S], call: Callable[Concatenate[_Face[_T], _P], _R]
-) -> Callable[Concatenate[_Face[_T], _P], _S]:
-    """Make a method that wraps another one's result in its counterpart here."""
+def _ends(
+    method: Callable[Concatenate[_T, _P], Coroutine[Any, Any, None] | None],
+) -> Callable[Concatenate[_Face[_T], _P], None]:
+    """Make a method that ends something: in the thread of a loop it is begun, and not waited for.
 
-    @wraps(call)
+    The garbage collector may run a `__del__` that ends something in that thread, too.
+    """
+
+    @wraps(method)
+    def end(self: _Face[_T], /, *args: _P.args, **kwargs: _P.kwargs) -> None:
+        run, work = self._manager._run, partial(method, self._inner, *args, **kwargs)
+        if in_loop_thread():
+            run.check_not_forked()
+            run.post_work(work)
+        else:
+            run.call(method.__name__, work)
+
+    return end
+
+
+def _makes(
+    made: Callable[[CommunityManager, _R], _S],
+    method: Callable[Concatenate[_T, _P], _R],
+    undo: Callable[[_S], object] | None = None,
+) -> Callable[Concatenate[_Face[_T], _P], _S]:
+    """Make a method that calls a plain method, and wraps its result in its counterpart here.
+
+    `undo` is called with the counterpart if the caller was interrupted and does not get it.
+    """
+
+    @wraps(method)
     def make(self: _Face[_T], /, *args: _P.args, **kwargs: _P.kwargs) -> _S:
-        return made(self._manager, call(self, *args, **kwargs))
+        def work() -> _S:
+            return made(self._manager, method(self._inner, *args, **kwargs))
+
+        counterpart: _S = self._manager._run.call(method.__name__, work, undo=undo)
+        return counterpart
+
+    return make
+
+
+def _into(
+    made: Callable[[CommunityManager, _R], _S], wait: Callable[Concatenate[_Face[_T], _P], _R]
+) -> Callable[Concatenate[_Face[_T], _P], _S]:
+    """Make a method that waits as another one, and wraps its result in its counterpart here."""
+
+    @wraps(wait)
+    def make(self: _Face[_T], /, *args: _P.args, **kwargs: _P.kwargs) -> _S:
+        return made(self._manager, wait(self, *args, **kwargs))
 
     return make
 
@@ -110,8 +162,19 @@ class _Reads(Generic[_R]):
         if face is None:
             return cast("_R", self)  # as a property does when read from the class
         manager, read = face._manager, partial(self._property.__get__, face._inner)
-        value: _R = manager._look(read) if self._afterwards else manager._call(read)
+        name = self._property.fget.__name__
+        value: _R = manager._look(name, read, afterwards=self._afterwards)
         return value
+
+
+def _looks(method: Callable[Concatenate[_T, _P], _R]) -> Callable[Concatenate[_Face[_T], _P], _R]:
+    """Make a method that reads facts in the loop."""
+
+    @wraps(method)
+    def look(self: _Face[_T], /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        return self._manager._look(method.__name__, partial(method, self._inner, *args, **kwargs))
+
+    return look
 
 
 def _takes_arguments_of(
@@ -122,11 +185,19 @@ def _takes_arguments_of(
 
 
 class _Feed(_Face[_F], Generic[_F, _I]):
-    """The base of subscriptions and changes; see `camcast.inbox.subscription`."""
+    """The base of subscriptions and changes; see `camcast.inbox.subscription`.
+
+    It belongs to the run of the manager in whose loop it was made. When that ends, all that was not
+    read is kept here, so that it can be read without the loop.
+    """
 
     def __init__(self, manager: CommunityManager, feed: _F) -> None:
         self._manager = manager
         self._inner = feed
+        self._run = manager._run
+        self._run.readers.add(self)
+        self._rest: deque[Any] = deque()
+        self._told_to_close = False
 
     @property
     def errors(self) -> int:
@@ -136,17 +207,54 @@ class _Feed(_Face[_F], Generic[_F, _I]):
     @property
     def closed(self) -> bool:
         """Whether it has ended; what is queued can still be read."""
-        return self._inner.closed
+        return self._told_to_close or self._inner.closed
 
     def close(self) -> None:
-        """End it: what is queued is still handed out, then iteration ends."""
-        self._manager._look(self._inner.close)
+        """End it: what is queued is still handed out, then iteration ends.
+
+        The call waits for nothing, and may be made anywhere: in a signal handler, a callback, a
+        `__del__`. In a forked child it does nothing.
+        """
+        if os.getpid() == self._run.process:
+            self._told_to_close = True
+            self._run.post(self._inner.close)
+
+    def next(self, timeout: float | None = None) -> _I | None:
+        """Wait for the next item; None when it is closed and all is read.
+
+        Raises `TimeoutError` when nothing has come in `timeout` seconds; with 0, what is there is
+        returned. Nothing is lost by that, nor by an exception of a signal handler.
+
+        Args:
+            timeout: Seconds to wait. More: rarer events are waited for. None: for ever.
+
+        Example:
+            ::
+
+                while (event := subscription.next(timeout=5.0)) is not None:
+                    print(event)
+        """
+        check_timeout(timeout)
+        item: _I | None = self._wait_for(self._inner._take, self._inner._made, timeout)
+        return item
+
+    def until_quiet(self, seconds: float) -> Iterator[_I]:
+        """Iterate until nothing has come for so many seconds; it is not closed then.
+
+        Example:
+            ::
+
+                for event in subscription.until_quiet(5.0):
+                    print(event)
+        """
+        check_timeout(seconds)
+        return _Items(self, self._inner._take, self._inner._made, seconds)
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> _I:
-        item: _I | None = self._next(self._inner)
+        item: _I | None = self._wait_for(self._inner._take, self._inner._made, None)
         if item is None:
             raise StopIteration
         return item
@@ -157,27 +265,84 @@ class _Feed(_Face[_F], Generic[_F, _I]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _next(self, items: AsyncIterator[_T]) -> _T | None:
-        """Wait for what comes next, or take what was left when the manager closed; None at the end.
+    def keep_rest(self) -> None:
+        """Keep what was not read; called when the loop has ended."""
+        if self._inner.running is None:  # else a callback gets it
+            while (item := self._inner._take()) is not None:
+                self._rest.append(item)
 
-        The loop waits for nobody who reads, so that it may have ended before all is read.
+    def _wait_for(
+        self, take: Callable[[], Any], made: Callable[[Any], Any], seconds: float | None
+    ) -> Any:
+        """Wait for what `take` takes, or take what the ended loop left; None at the end.
+
+        `made` makes what a reader gets of it, in this thread. Whoever is interrupted puts back what
+        it has taken.
         """
-
-        async def take() -> _T | None:
-            return await anext(items, None)
-
-        try:
-            return self._manager._run(take)
-        except CommunityError:
-            if not self._manager._has_ended():
-                raise
-        with self._inner._lock:  # several threads may be here
+        self._inner._check_iterable()
+        run = self._run
+        if not run.ended.happened:
             try:
-                take().send(None)  # no longer waits for anything
-            except StopIteration as taken:
-                item: _T | None = taken.value
-                return item
-        raise AssertionError("a feed that is closed waits for nothing")
+                return run.call(
+                    "next",
+                    partial(self._begin_to_wait, take),
+                    undo=self._put_back,
+                    finish=made,
+                    seconds=seconds,
+                )
+            except CommunityError:
+                if not run.ended.happened:
+                    raise
+        taken: list[Any] = []
+        try:
+            # One step for Python's signals: what is popped is in the list.
+            taken.extend(map(deque.popleft, [self._rest]))
+            return made(taken[0])
+        except BaseException as error:
+            self._rest.extendleft(taken)
+            if taken or not isinstance(error, IndexError):
+                raise
+        return None
+
+    def _begin_to_wait(self, take: Callable[[], Any]) -> Any:
+        item = self._inner.take_now(take)
+        return item if item is not None or self._inner.closed else self._inner._next(take)
+
+    def _put_back(self, item: Any) -> None:
+        if item is not None and self._run.ended.happened:
+            self._rest.appendleft(item)
+        elif item is not None:
+            self._inner.put_back(item)
+
+
+class _Items(Generic[_I]):
+    """Iterates a feed by what `take` takes, until nothing has come for `quiet` seconds."""
+
+    def __init__(
+        self,
+        feed: _Feed[Any, Any],
+        take: Callable[[], Any],
+        made: Callable[[Any], Any],
+        quiet: float | None,
+    ) -> None:
+        self._feed = feed
+        self._take = take
+        self._made = made
+        self._quiet = quiet
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> _I:
+        try:
+            item: _I | None = self._feed._wait_for(self._take, self._made, self._quiet)
+        except TimeLimit:
+            if self._quiet is None or seconds_left() == 0:  # that of `timeout`
+                raise
+            item = None
+        if item is None:
+            raise StopIteration
+        return item
 
 
 class Subscription(_Feed[queues.Subscription[E], Received[E] | Gap], Generic[E]):
@@ -194,13 +359,17 @@ class Subscription(_Feed[queues.Subscription[E], Received[E] | Gap], Generic[E])
 
     def stats(self) -> SubscriptionStats:
         """Return how full the queue is, and what did not get through it."""
-        return self._manager._look(self._inner.stats)
+        return self._manager._look("stats", self._inner.stats, afterwards=True)
 
     def batches(self) -> Iterator[ReceivedBatch[E] | Gap]:
         """See `camcast.Subscription.batches`; a thread of several calls it for itself."""
-        batches = self._inner.batches()
-        while (item := self._next(batches)) is not None:
-            yield item
+        self._inner._check_iterable()
+        return _Items(self, self._inner._queue.take_batch, _as_batch, None)
+
+
+def _as_batch(item: Any) -> Any:
+    """Return an event that an ended loop left as a batch."""
+    return batch_of(item) if isinstance(item, Received) else item
 
 
 class Changes(_Feed[changes.Changes, Change | Lagged]):
@@ -236,18 +405,19 @@ class Community(_Face[communities.Community[E]], Generic[E]):
     def unsubscribe(self, subscription: Subscription[E]) -> None:
         """End one subscription; after the last one, a process that does not publish leaves."""
         check_type("subscription", subscription, Subscription, "what `subscribe` has returned")
-        self._manager._look(partial(self._inner.unsubscribe, subscription._inner))
+        self._unsubscribe(subscription._inner)
 
     join = _waits(communities.Community[E].join)
     ready = _waits(communities.Community[E].ready)
-    leave = _waits(communities.Community[E].leave)
+    leave = _ends(communities.Community[E].leave)
     tune = _calls(communities.Community[E].tune)
     link = _calls(communities.Community[E].link)
     unlink = _calls(communities.Community[E].unlink)
     publish = _waits(communities.Community[E].publish)
-    subscribe = _into(Subscription[E], _calls(communities.Community[E].subscribe))
-    changes = _into(Changes, _calls(communities.Community[E].changes))
-    stop_publishing = _calls(communities.Community[E].stop_publishing)
+    subscribe = _makes(Subscription[E], communities.Community[E].subscribe, Subscription.close)
+    changes = _makes(Changes, communities.Community[E].changes, Changes.close)
+    stop_publishing = _ends(communities.Community[E].stop_publishing)
+    _unsubscribe = _ends(communities.Community[E].unsubscribe)
     state = _Reads[State](communities.Community.state, afterwards=True)
     peers = _Reads[tuple[Contact, ...]](communities.Community.peers, afterwards=True)
     links = _Reads[tuple[tuple[Topic, tuple[Contact, ...]], ...]](
@@ -269,14 +439,7 @@ class CommunityManager(_Face[managers.CommunityManager]):
         self._manager = self
         self._inner = managers.CommunityManager(*args, **given)
         self._entered = False  # inside a `with`
-        self._process = os.getpid()
-        self._starting = threading.Lock()
-        self._lock = threading.Lock()  # no call may slip in behind the one that stops the loop
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._stop = asyncio.Event()
-        self._thread: threading.Thread | None = None
-        self._ending: threading.Thread | None = None
-        """The thread that `close` has told to end, and that may still be at it."""
+        self._latest = LoopThread(self._inner)
 
     @override
     def __repr__(self) -> str:
@@ -286,38 +449,32 @@ class CommunityManager(_Face[managers.CommunityManager]):
 
     def start(self) -> None:
         """Listen, in a thread of its own. Raises as `camcast.CommunityManager.start`."""
-        if self._thread is not None:
-            check_not_forked(self._process)
-        with self._starting:
-            if self._thread is not None:
-                return
-            self._wait_for_end()
-            started: SimpleQueue[BaseException | None] = SimpleQueue()
-            self._process = os.getpid()
-            self._stop = asyncio.Event()
-            # A daemon, because a script that forgets to close must end all the same.
-            self._thread = threading.Thread(
-                target=lambda: asyncio.run(self._serve(started)), name="camcast", daemon=True
-            )
-            self._thread.start()
-            if (error := started.get()) is not None:
-                self._thread.join()
-                self._thread = None
-                raise error
+        run = self._run
+        run.check_not_forked()
+        check_may_wait("start")
+        while run.stopping or run.ended.happened:
+            if not run.ended.wait(seconds_left()):
+                raise TimeLimit("start() took longer than it was given")
+            run = run.successor()
+        is_begun = run.process is not None  # by another thread
+        try:
+            run.start()
+        except BaseException:
+            if not is_begun and not run.ended.happened:
+                run.stop()
+            raise
 
     def close(self) -> None:
-        """Leave every community politely, and stop; see `camcast.CommunityManager.close`."""
-        if os.getpid() != self._process:
-            return  # a forked child: what there is to close is the parent's
-        with self._starting, self._lock:
-            thread, self._thread = self._thread, None
-            loop, self._loop = self._loop, None
-            if loop is None:  # not started, or not to the end: Ctrl-C came in between
-                return
-            self._ending = thread
-            loop.call_soon_threadsafe(self._stop.set)
-        if thread is not None and thread is not threading.current_thread():
-            thread.join()
+        """Leave every community politely, and stop; see `camcast.CommunityManager.close`.
+
+        In the thread of a manager's event loop it does not wait for that.
+        """
+        run = self._run
+        if run.process != os.getpid() or run.ended.happened or is_finalizing():
+            return  # not started, or a forked child: what there is to close is the parent's
+        run.stop()
+        if not in_loop_thread() and not run.ended.wait(seconds_left()):
+            raise TimeLimit("close() took longer than it was given; it goes on")
 
     def __enter__(self) -> CommunityManager:
         if self._entered:
@@ -338,11 +495,11 @@ class CommunityManager(_Face[managers.CommunityManager]):
 
     # -- communities -------------------------------------------------------------------------
 
-    community = _into(Community, _calls(managers.CommunityManager.community))
+    community = _makes(Community, managers.CommunityManager.community)
     join = _into(Community, _waits(managers.CommunityManager.join))
-    super_communities = _into(
+    super_communities = _makes(
         lambda manager, found: [Community(manager, one) for one in found],
-        _calls(managers.CommunityManager.super_communities),
+        managers.CommunityManager.super_communities,
     )
 
     # -- facts -------------------------------------------------------------------------------
@@ -356,79 +513,27 @@ class CommunityManager(_Face[managers.CommunityManager]):
     address = _Reads[str](managers.CommunityManager.address)
     gateway = _Reads[str](managers.CommunityManager.gateway)
     counters = _Reads[Counters](managers.CommunityManager.counters)
-    stats = _calls(managers.CommunityManager.stats)
-    peers = _calls(managers.CommunityManager.peers)
+    stats = _looks(managers.CommunityManager.stats)
+    peers = _looks(managers.CommunityManager.peers)
     ask_gateways = _waits(managers.CommunityManager.ask_gateways)
 
     # -- inside ------------------------------------------------------------------------------
 
-    async def _serve(self, started: SimpleQueue[BaseException | None]) -> None:
+    @property
+    def _run(self) -> LoopThread:
+        """The run that is, or was, the last."""
+        self._latest = run = self._latest.last()
+        return run
+
+    def _look(self, name: str, work: Callable[[], _T], *, afterwards: bool = False) -> _T:
+        """Read facts in the loop, or here if this is its thread, or if no loop runs."""
+        run = self._run
+        if run.is_here() or (afterwards and not run.is_running()):
+            return work()
         try:
-            await self._inner.start()
-        except BaseException as error:
-            started.put(error)
-            return
-        self._loop = asyncio.get_running_loop()
-        started.put(None)
-        await self._stop.wait()
-        await self._inner.close()
-
-    def _run(self, work: Callable[[], Coroutine[Any, Any, _T]]) -> _T:
-        """Run a coroutine in the loop and wait for what it returns or raises."""
-        # No concurrent.futures.Future: Ctrl-C inside its condition would leave that locked, and
-        # the loop stuck at it. A SimpleQueue is one step for Python's signals.
-        outcome: SimpleQueue[asyncio.Task[_T]] = SimpleQueue()
-        tasks: list[asyncio.Task[_T]] = []
-
-        def begin() -> None:
-            task = asyncio.get_running_loop().create_task(work())
-            tasks.append(task)
-            task.add_done_callback(outcome.put)
-
-        check_not_forked(self._process)  # before the lock, which a thread of the parent may hold
-        with self._lock:
-            loop = self._loop
-            if loop is None:
-                raise CommunityError("the manager is not running: use `with`, or call start()")
-            if self._thread is threading.current_thread():
-                raise CommunityError(
-                    "a coroutine callback cannot wait: use camcast.CommunityManager there"
-                )
-            loop.call_soon_threadsafe(begin)
-        try:
-            return outcome.get().result()
-        except asyncio.CancelledError:
-            raise CommunityError("the manager was closed in the meantime") from None
-        except KeyboardInterrupt:  # the work is wanted no more
-            with suppress(RuntimeError):  # the loop has ended by now
-                loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
-            raise
-
-    def _wait_for_end(self) -> None:
-        """Wait until the loop that was told to end has ended."""
-        if self._ending is threading.current_thread():
-            raise CommunityError("a coroutine callback cannot wait for the manager to close")
-        if self._ending is not None:
-            self._ending.join()
-
-    def _has_ended(self) -> bool:
-        """Wait until the loop has ended, if it was told to; False if it runs, or never ran."""
-        if self._loop is not None or self._ending is None or os.getpid() != self._process:
-            return False
-        self._wait_for_end()
-        return True
-
-    def _look(self, work: Callable[[], _T]) -> _T:
-        """Call in the loop, or here if it does not (or no longer does) run."""
-        try:
-            return self._call(work)
+            value: _T = run.call(name, work)
         except CommunityError:
-            if self._loop is not None:
+            if not afterwards or run.is_running():
                 raise
             return work()
-
-    def _call(self, work: Callable[[], _T]) -> _T:
-        async def call() -> _T:
-            return work()
-
-        return self._run(call)
+        return value

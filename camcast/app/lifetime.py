@@ -56,7 +56,8 @@ class Lifetime:
     def running(self) -> Runner:
         """Return the runner; raises `CommunityError` if there is none, or if it is the parent's."""
         if self.runner is None:
-            raise CommunityError("the manager is not running: use `async with`, or call start()")
+            was = "it was closed, or could not start" if self._process else "use `async with`"
+            raise CommunityError(f"the manager is not running: {was}; call start()")
         check_not_forked(self._process)
         return self.runner
 

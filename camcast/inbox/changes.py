@@ -29,12 +29,21 @@ class ChangeQueue:
         self._dropped = 0
 
     def __bool__(self) -> bool:
-        return bool(self._changes)
+        return bool(self._changes or self._dropped)
 
     def put(self, change: Change) -> None:
         """Add a change."""
         self._dropped += len(self._changes) == self._changes.maxlen
         self._changes.append(change)
+
+    def put_back(self, taken: Change | Lagged) -> None:
+        """Put what was taken back in front of everything; if there is no room, it is dropped."""
+        if isinstance(taken, Lagged):
+            self._dropped += taken.missed
+        elif len(self._changes) == self._changes.maxlen:
+            self._dropped += 1
+        else:
+            self._changes.appendleft(taken)
 
     def take(self) -> Change | Lagged | None:
         """Remove and return the next change, or say first how many were dropped before it."""

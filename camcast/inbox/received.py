@@ -198,7 +198,13 @@ def received_of(
 
 
 def batch_of(event: Received[E]) -> ReceivedBatch[E]:
-    """Return an event that came alone as a batch."""
+    """Return an event that came alone, or was put back, as a batch."""
+    value: Any = event.value
+    decode: Callable[[bytes], Any] | None = None
+    if type(value) is _Undecoded:
+        decode = value.decode
+    elif value is not event.payload:
+        decode = lambda _payload: value  # noqa: E731  # it was made already
     return ReceivedBatch(
         event.stream,
         (event.sequence,),
@@ -207,6 +213,7 @@ def batch_of(event: Received[E]) -> ReceivedBatch[E]:
         event.published,
         len(event.payload),
         (event.payload,),
+        decode,
     )
 
 
@@ -214,7 +221,7 @@ def batch_of(event: Received[E]) -> ReceivedBatch[E]:
 class _Undecoded:
     """Stands in the place of the value of an event that is not taken yet."""
 
-    decode: Callable[[bytes], object]
+    decode: Callable[[bytes], Any]
 
 
 def with_value(event: Received[E]) -> Received[E]:
@@ -274,7 +281,7 @@ class DeliveryQueue(Generic[E]):
         self._overflow = overflow
         self._on_dropped = on_dropped
         self._unopened: deque[Received[E] | ReceivedBatch[E] | Gap] = deque()
-        """The items after the opened events, with the gaps that DROP_NEWEST makes."""
+        """The items after the opened events, with gaps that DROP_NEWEST made or `put_back` has."""
         self._events = 0  # in `_unopened`
         self._tells = 0  # in `_unopened`
         self._bytes = 0  # in `_unopened`
@@ -292,7 +299,8 @@ class DeliveryQueue(Generic[E]):
     @property
     def bytes(self) -> int:
         """How many bytes their payloads have."""
-        return self._bytes + sum(len(event.payload) for event in self.opened)
+        # A copy, which is one step for Python's threads: one may take events meanwhile.
+        return self._bytes + sum(len(event.payload) for event in self.opened.copy())
 
     def put(self, delivery: Received[E] | ReceivedBatch[E]) -> None:
         """Add an event or a batch; if that is too much, drop events by the policy."""
@@ -344,10 +352,21 @@ class DeliveryQueue(Generic[E]):
         if not self.opened:
             taken = self._take_unopened()
             return batch_of(taken) if isinstance(taken, Received) else taken
-        assert self._opened_batch is not None
-        count, left = len(self._opened_batch), len(self.opened)
-        self.opened.clear()
-        return self._opened_batch.part(range(count - left, count))
+        return self._take_opened()
+
+    def put_back(self, taken: Received[E] | ReceivedBatch[E] | Gap) -> None:
+        """Put an item that was taken back in front of everything; nothing is dropped for it."""
+        if self.opened:
+            rest = self._take_opened()
+            self._unopened.appendleft(rest)
+            self._count(rest, 1)
+        if self.gap:
+            self._unopened.appendleft(self._take_gap())
+        self._unopened.appendleft(taken)
+        if isinstance(taken, Missed):
+            self._tells += 1
+        elif not isinstance(taken, Lagged):
+            self._count(taken, 1)
 
     def _over(self) -> bool:
         """Whether there is more than the bounds allow, as far as `_opened_bytes` tells."""
@@ -364,6 +383,13 @@ class DeliveryQueue(Generic[E]):
         else:
             self._events += sign * len(delivery.sequences)
             self._bytes += sign * delivery.size
+
+    def _take_opened(self) -> ReceivedBatch[E]:
+        """Remove and return the opened events that are left, of which there is one at least."""
+        assert self._opened_batch is not None
+        count, left = len(self._opened_batch), len(self.opened)
+        self.opened.clear()
+        return self._opened_batch.part(range(count - left, count))
 
     def _take_gap(self) -> Lagged:
         lagged, self.gap = Lagged(self.gap), 0
@@ -407,7 +433,10 @@ class DeliveryQueue(Generic[E]):
             if isinstance(oldest, Missed):
                 tells.append(oldest)
                 continue
-            assert isinstance(oldest, ReceivedBatch)  # this policy's gap is in front of everything
+            if isinstance(oldest, Lagged):  # it was put back, and counted before
+                self.gap += oldest.missed
+                continue
+            assert oldest is not None
             if self._over():
                 missed += len(oldest)
                 self._on_dropped(oldest)

@@ -19,8 +19,13 @@ item is.
 
 A task that takes items which are there already, one after the other, gives the event loop a turn
 every `TURN_SECONDS`: timeouts strike, and the process goes on forwarding. What is made for an item,
-an instance of an event class, is made when the item was taken, outside of the lock that the loop
-waits for.
+an instance of an event class, is made when the item was taken, outside of every lock.
+
+The thread of a plain callback shares the queue with the event loop. The loop never waits for that
+thread: what is to be queued while the thread has the queue's lock is put aside, and the thread asks
+the loop to queue it. The thread waits for the loop only as long as the loop puts an item in. No
+other call takes the lock, so that a signal handler, or a `__del__` that the garbage collector runs
+in one of the two, never waits for itself.
 """
 
 from __future__ import annotations
@@ -32,6 +37,7 @@ import threading
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
+from queue import SimpleQueue
 from time import monotonic
 from typing import Any, Final, Generic, Protocol, Self, TypeVar
 
@@ -78,6 +84,8 @@ _Queue = TypeVar("_Queue", bound="_HasItems")
 class _HasItems(Protocol):
     def __bool__(self) -> bool: ...
 
+    def put_back(self, taken: Any, /) -> None: ...
+
 
 class Feed(Generic[_Queue, _Item]):
     """A queue with its readers; iterate it with ``async for``, unless it has a callback.
@@ -114,8 +122,13 @@ class Feed(Generic[_Queue, _Item]):
         self._loop = asyncio.get_running_loop()
         self._line: deque[asyncio.Future[None]] = deque()
         """A future for each task that waits, in the order in which they came."""
-        self._lock = threading.Lock()  # for a thread, which takes what the loop puts in
-        self._filled = threading.Condition(self._lock)
+        self._lock = threading.Lock()
+        """Held by a callback's thread while it takes, by the loop while it puts in."""
+        self._aside: deque[tuple[Callable[[Any], None], Any]] = deque()
+        """With a thread: what is not yet in the queue, each with the method that puts it there."""
+        self._filled: SimpleQueue[None] = SimpleQueue()
+        self._idle = False
+        """Whether the callback's thread waits at `_filled`, or will after one more look."""
         self._threaded = callback is not None and not is_coroutine_function(callback)
         if self._threaded:
             self.running = self._loop.create_future()
@@ -142,9 +155,8 @@ class Feed(Generic[_Queue, _Item]):
             self._loop.call_soon_threadsafe(self.close)
             return
         self._on_close(self)
-        with self._lock:
-            self._closed = True
-            self._filled.notify()
+        self._closed = True
+        self._wake_thread()
         self._wake()
 
     def __aiter__(self) -> Self:
@@ -168,12 +180,23 @@ class Feed(Generic[_Queue, _Item]):
         if self._closed:
             return
         if self._threaded:
-            with self._lock:
-                put(item)
-                self._filled.notify()
+            self._aside.append((put, item))
+            self._put_aside()
         else:
             put(item)
             self._wake()
+
+    def put_back(self, taken: Any) -> None:
+        """Put an item that was taken back to the head of the queue: nobody got it after all.
+
+        Called in the event loop, for a feed without a callback.
+        """
+        self._queue.put_back(taken)
+        self._wake()
+
+    def take_now(self, take: Callable[[], _Added | None]) -> _Added | None:
+        """Take the next item, if there is one and no task waits for it; else return None."""
+        return None if self._line else take()
 
     def _made(self, item: Any) -> Any:
         """Make of what was taken what a reader gets; called outside of the lock."""
@@ -216,11 +239,8 @@ class Feed(Generic[_Queue, _Item]):
         return item
 
     async def _give_turn(self) -> None:
-        """Give the event loop a turn, if none was given for a while.
-
-        Without a loop there is nothing to wait for: `camcast.app.blocking` reads the rest so.
-        """
-        if monotonic() >= self._turn_after and running_loop() is not None:
+        """Give the event loop a turn, if none was given for a while."""
+        if monotonic() >= self._turn_after:
             await asyncio.sleep(0)
             self._turn_after = monotonic() + TURN_SECONDS
 
@@ -256,6 +276,10 @@ class Feed(Generic[_Queue, _Item]):
                 self._failed()  # something that the callback awaited was cancelled
             except (Exception, BaseExceptionGroup):
                 self._failed()
+            except (SystemExit, KeyboardInterrupt):
+                if threading.current_thread() is threading.main_thread():
+                    raise
+                self._failed()  # it would end nothing but the event loop
 
     def _run_thread(self) -> None:
         self._hand_out()
@@ -269,11 +293,9 @@ class Feed(Generic[_Queue, _Item]):
 
     def _hand_out(self) -> None:
         assert self._callback is not None
-        callback, take = self._callback, self._take
+        callback = self._callback
         while True:
-            with self._lock:
-                while (item := take()) is None and not self._closed:
-                    self._filled.wait()
+            item = self._wait_in_thread()
             if item is None:
                 self._log_gaps()
                 return
@@ -289,6 +311,37 @@ class Feed(Generic[_Queue, _Item]):
                     )
             except BaseException:  # a SystemExit would end the thread in silence
                 self._failed()
+
+    def _wait_in_thread(self) -> Any:
+        """Wait for the next item of a plain callback; None at the end."""
+        while True:
+            with self._lock:
+                item = self._take()
+            if self._aside:  # it came meanwhile
+                with suppress(RuntimeError):  # the loop has ended by now
+                    self._loop.call_soon_threadsafe(self._put_aside)
+            if item is not None or (self._closed and not self._aside):
+                return item
+            if self._idle:
+                self._filled.get()
+            else:
+                self._idle = True  # and look once more: what comes from now on wakes this thread
+
+    def _put_aside(self) -> None:
+        """Queue what was put aside; if the thread takes an item just now, it calls this again."""
+        while self._aside and self._lock.acquire(blocking=False):
+            try:
+                while self._aside:
+                    put, item = self._aside.popleft()
+                    put(item)
+            finally:
+                self._lock.release()
+        self._wake_thread()
+
+    def _wake_thread(self) -> None:
+        if self._idle:
+            self._idle = False
+            self._filled.put(None)
 
     def _report(self, gap: Gap) -> None:
         """Log items that the callback does not get: once a second at most, added up."""
@@ -389,16 +442,15 @@ class Subscription(Feed[DeliveryQueue[E], Received[E] | Gap], Generic[E]):
     def stats(self) -> SubscriptionStats:
         """Return how full the queue is, and what did not get through it."""
         queue = self._queue
-        with self._lock:
-            return SubscriptionStats(
-                where=None if self.where is None else str(self.where),
-                queued_events=queue.events,
-                queued_events_max=queue.events_max,
-                queued_bytes=queue.bytes,
-                queued_bytes_max=queue.bytes_max,
-                missed=queue.missed,
-                errors=self.errors,
-            )
+        return SubscriptionStats(
+            where=None if self.where is None else str(self.where),
+            queued_events=queue.events,
+            queued_events_max=queue.events_max,
+            queued_bytes=queue.bytes,
+            queued_bytes_max=queue.bytes_max,
+            missed=queue.missed,
+            errors=self.errors,
+        )
 
     def put(self, delivery: Received[E] | ReceivedBatch[E]) -> None:
         """Queue an event that came alone, or a batch, dropping by the policy; never waits.
