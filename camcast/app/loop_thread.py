@@ -158,7 +158,7 @@ class _Call(Moment, Generic[_T]):
 
 
 class Runs(Protocol):
-    """What a run begins with, and ends with: a manager of asyncio."""
+    """The object that runs in the loop: a manager of asyncio."""
 
     async def start(self) -> None:
         """Start, in the loop."""

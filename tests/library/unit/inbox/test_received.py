@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from camcast import EventId, Lagged, Overflow, Received, ReceivedBatch
-from camcast.inbox.received import TELLS_MAX, DeliveryQueue, Gap, batch_of, received_of
+from camcast.inbox.received import TELLS_MAX, DeliveryQueue, Gap, batch_of, received_of, with_value
 from camcast.vocabulary.events import Missed, StreamId
 from camcast.vocabulary.topics import ROOT
 from tests.received_batches import HOPS, STREAM, TOPIC, batch, received, received_batch
@@ -101,6 +101,8 @@ def test_an_event_or_a_batch_that_is_kept_does_not_keep_what_it_came_in() -> Non
 
 MANY: Final = 1_000_000
 EVENT, BATCH = "event", "batch"
+EVENT_BACK, BATCH_BACK = "event and back", "batch and back"
+"""Take it, and put it back."""
 Step = str | list[int]
 """What to take, or the sizes of the events of a batch to put in."""
 Taken = list[int] | Gap | None
@@ -165,6 +167,15 @@ class Twin:
             del self.items[0]
         return numbers
 
+    def put_back(self, what: str) -> Taken:
+        """Take, and put back; an event that was taken out of its batch is then alone."""
+        before = list(self.items)
+        taken = self.take(what)
+        self.items = before
+        if what == EVENT and before and isinstance(first := before[0], Item):
+            self.items[0] = first._replace(batch=-first.number)
+        return taken
+
 
 def numbers(taken: Received | ReceivedBatch | Gap | None) -> Taken:
     if isinstance(taken, Received):
@@ -191,7 +202,13 @@ def queue_and_twin(
 
     put = 0
     for step in steps:
-        if isinstance(step, str):
+        if step in (EVENT_BACK, BATCH_BACK):
+            what = EVENT if step == EVENT_BACK else BATCH
+            taken = queue.take_event() if what == EVENT else queue.take_batch()
+            assert numbers(taken) == twin.put_back(what)
+            if taken is not None:
+                queue.put_back(taken)
+        elif isinstance(step, str):
             take(step)
         else:
             queue.put(received(put + 1, [bytes(size) for size in step]))
@@ -206,7 +223,8 @@ def queue_and_twin(
 
 @given(
     steps=st.lists(
-        st.sampled_from([EVENT, BATCH]) | st.lists(st.integers(0, 4), min_size=1, max_size=6),
+        st.sampled_from([EVENT, BATCH, EVENT_BACK, BATCH_BACK])
+        | st.lists(st.integers(0, 4), min_size=1, max_size=6),
         max_size=30,
     ),
     events_max=st.integers(1, 8),
@@ -241,6 +259,46 @@ def test_how_events_are_batched_does_not_change_what_is_dropped(
     gave, _, missed = queue_and_twin(sizes, *bounds, overflow)
     assert gave == expected
     assert missed == 5
+
+
+@pytest.mark.parametrize("made", [False, True])
+@pytest.mark.parametrize("read", ["take_event", "take_batch"])
+def test_an_event_that_was_put_back_has_its_value_alone_or_in_a_batch(
+    read: str, *, made: bool
+) -> None:
+    queue: DeliveryQueue = DeliveryQueue(MANY, MANY, Overflow.DROP_OLDEST)
+    queue.put(received(1, [b"1", b"2"], int))
+    event = queue.take_event()
+    assert isinstance(event, Received)
+    queue.put_back(with_value(event) if made else event)
+    again = getattr(queue, read)()
+    values = again.values if isinstance(again, ReceivedBatch) else (with_value(again).value,)
+    assert values == (1,)
+
+
+def test_what_is_put_back_comes_before_what_was_dropped_meanwhile() -> None:
+    queue: DeliveryQueue = DeliveryQueue(2, MANY, Overflow.DROP_OLDEST)
+    queue.put(received(1, [b"x", b"x"]))
+    first = queue.take_event()
+    assert first is not None
+    queue.put(received(3, [b"x", b"x"]))
+    queue.put_back(first)
+    assert [numbers(queue.take_event()) for _ in range(4)] == [[1], Lagged(1), [3], [4]]
+
+
+def test_what_can_no_longer_be_had_and_gaps_can_be_put_back() -> None:
+    queue: DeliveryQueue = DeliveryQueue(1, MANY, Overflow.DROP_OLDEST)
+    queue.put(received(1, [b"1", b"2"]))
+    missed = Missed(STREAM, ROOT, 3, 6)
+    queue.tell(missed)
+    for expected in (Lagged(1), [2], missed):
+        for _ in range(2):
+            item = queue.take_event()
+            assert item is not None
+            assert numbers(item) == expected
+            queue.put_back(item)
+        assert numbers(queue.take_event()) == expected
+    assert not queue
 
 
 def test_events_that_were_taken_count_no_more() -> None:

@@ -238,6 +238,51 @@ async def test_a_reader_that_is_never_without_items_gives_the_loop_turns(
     assert most <= TURN_SECONDS / 0.001
 
 
+@live
+async def test_the_loop_does_not_wait_while_the_thread_of_a_callback_takes() -> None:
+    """A `__del__` that waits for the loop may run in it, as if it took that long to take."""
+    got: list[Any] = []
+    queue = subscription(callback=got.append)
+    taking, go = threading.Event(), threading.Event()
+    take = queue._take
+
+    def take_slowly() -> Any:
+        taking.set()
+        go.wait()
+        return take()
+
+    queue._take = take_slowly
+    queue.put(one(1))
+    await asyncio.to_thread(taking.wait)
+    events = [one(1), one(2), one(3)]
+    for event in events[1:]:
+        queue.put(event)
+    assert queue.stats().queued_events <= 1  # nor does who looks
+    queue.close()
+    go.set()
+    assert queue.running is not None
+    await queue.running
+    assert got == events
+
+
+@live
+async def test_a_del_that_closes_a_subscription_while_the_loop_puts_an_event_in() -> None:
+    """The garbage collector may run it in the midst of that, in the same thread."""
+    got: list[Any] = []
+    queue = subscription(callback=got.append)
+    put = queue._queue.put
+
+    def collect(event: Any) -> None:
+        put(event)
+        queue.put(one(2))
+        queue.close()
+
+    queue._add(collect, one(1))
+    assert queue.running is not None
+    await queue.running
+    assert got == [one(1), one(2)]
+
+
 @pytest.mark.parametrize("overflow", Overflow)
 @live
 async def test_values_for_a_plain_callback_are_made_where_the_loop_never_waits(
