@@ -12,7 +12,8 @@ unexport PYTHONDONTWRITEBYTECODE # otherwise every process that a test starts co
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-library test-slow tests lint style types bench against peers chaos docs scale clean
+.PHONY: help demo test test-library test-slow tests lint style types bench against peers chaos docs
+.PHONY: scale clean always
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -67,14 +68,18 @@ clean: ## Remove the environment and what tools left behind
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
 	rm -rf .import_linter_cache bench.json peers.json
 
-$(VENV)/python:
-	$(PYTHON) -m venv $(VENV)
-	@touch $@
+# The environment names its Python and its folder: it is made anew where either is another.
+WHICH = import os, sys; sys.version_info >= (3, 11) or sys.exit("CAMCAST needs Python 3.11 or \
+newer, and $(PYTHON) is %d.%d. Name another: make PYTHON=python3.12 ..." % sys.version_info[:2]); \
+print(sys.base_prefix, sys.version, os.getcwd())
+$(VENV)/python: always
+	@which=$$($(PYTHON) -c '$(WHICH)') && { test "$$which" = "$$(cat $@ 2>&1)" || \
+	{ rm -rf $(VENV) && $(PYTHON) -m venv $(VENV) && echo "$$which" > $@; }; }
 
-$(VENV)/core: pyproject.toml | $(VENV)/python
+$(VENV)/core: pyproject.toml $(VENV)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
-$(VENV)/dev: pyproject.toml | $(VENV)/python
+$(VENV)/dev: pyproject.toml $(VENV)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/core

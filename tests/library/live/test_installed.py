@@ -11,7 +11,7 @@ import camcast
 from tests.python_process import output_of
 
 ROOT = Path(__file__).parents[3]
-BUILD = "from setuptools.build_meta import build_sdist; build_sdist('.')"
+BUILD = "from hatchling.build import build_sdist; build_sdist('.')"
 
 
 def ignored(folder: str, names: list[str]) -> set[str]:
