@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tarfile
+import zipfile
 from pathlib import Path
 
 import camcast
@@ -12,6 +13,15 @@ from tests.python_process import output_of
 
 ROOT = Path(__file__).parents[3]
 BUILD = "from hatchling.build import build_sdist; build_sdist('.')"
+BUILD_TWICE = """
+import pathlib
+from hatchling.build import build_wheel
+gone = pathlib.Path("camcast/gone.py")
+gone.touch()
+build_wheel(".")
+gone.unlink()
+print(build_wheel("."))
+"""
 
 
 def ignored(folder: str, names: list[str]) -> set[str]:
@@ -41,9 +51,15 @@ def test_it_works_where_the_checkout_is_not(tmp_path: Path) -> None:
     with tarfile.open(archive) as members:
         names = {name.partition("/")[2] for name in members.getnames()}
     tracked = {str(path.relative_to(source)) for path in source.rglob("*.*") if path.is_file()}
-    assert {
-        name for name in tracked - names if not name.startswith(("camcast.egg", "camcast-"))
-    } == (set())
+    assert tracked - names == {archive.name}
+
+    # an earlier build leaves nothing in a later one, and what is no module comes along
+    wheel = run("-c", BUILD_TWICE, cwd=source).strip()
+    packaged = {
+        name for name in tracked if name.startswith(("camcast/", "membership/", "overlays/"))
+    }
+    with zipfile.ZipFile(source / wheel) as members:
+        assert {n for n in members.namelist() if ".dist-info/" not in n} == packaged
 
     options = ("--quiet", "--no-deps", "--no-build-isolation", "--disable-pip-version-check")
     run("-m", "pip", "install", *options, "--target", site, archive, cwd=tmp_path)

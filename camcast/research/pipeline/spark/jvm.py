@@ -196,7 +196,11 @@ class Jvm:
     def _said(self) -> str:
         lines = (self.folder / _LOG).read_text(errors="replace").splitlines()
         lines_of_interest = [line for line in lines if line and not _CHATTER.match(line)]
-        return ": " + ("\n  ".join(lines_of_interest[-_QUOTED_LINES:]) or "Java said nothing")
+        advice = ""
+        if any("UnknownHostException" in line for line in lines):
+            advice = "\n  Set SPARK_LOCAL_IP to this machine's address: its name has none"
+        said = "\n  ".join(lines_of_interest[-_QUOTED_LINES:]) or "Java said nothing"
+        return f": {said}{advice}"
 
 
 @contextmanager
