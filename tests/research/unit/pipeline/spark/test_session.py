@@ -269,12 +269,20 @@ def test_what_java_says_is_shown_when_it_does_not_start(monkeypatch: pytest.Monk
         open_spark("test", conf={"spark.driver.memory": "much"}).__enter__()
 
 
+def test_a_machine_whose_name_has_no_address_is_told_what_to_set(tmp_path: Path) -> None:
+    (tmp_path / "java.log").write_text("java.net.UnknownHostException: vm: Name or service unknown")
+    told = pytest.raises(SparkUnavailableError, match=r"(?s)vm: .*Set SPARK_LOCAL_IP")
+    with subprocess.Popen(["false"]) as ended, told:
+        Jvm(ended, "spark://10.0.0.1:7077", tmp_path).gateway()
+
+
 @pytest.mark.slow  # two JVMs; masters that nobody serves, above, need none
 def test_masters_that_spark_refuses_or_that_say_nothing(tmp_path: Path) -> None:
     script = """
-        import signal, socket
+        import os, signal, socket
         from camcast.research.pipeline.spark import session as spark_session
         from camcast.research.pipeline.spark.session import SparkUnavailableError, open_spark
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"  # the machine's name may have no address
         with socket.create_server(("127.0.0.1", 0)) as mute:
             address = f"spark://127.0.0.1:{mute.getsockname()[1]}"
             for master in ("local[x]", address):
