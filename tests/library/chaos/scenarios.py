@@ -51,6 +51,13 @@ async def three_communities(lab: Lab, scenario: Scenario) -> None:
     await lab.populate(topics, scenario.processes, [gateway])
 
 
+async def each_level_apart(lab: Lab, scenario: Scenario) -> None:
+    """As many processes for `.`, `.a` and `.a.x`, each with nodes of this topic alone."""
+    gateway = await lab.start_gateway()
+    for topic in (".", ".a", ".a.x"):
+        await lab.populate([topic] * (scenario.nodes // 3), scenario.processes // 3, [gateway])
+
+
 async def with_slow_subscribers(lab: Lab, scenario: Scenario) -> None:
     """Every process has a node whose further subscriptions are slow, hang and raise."""
     gateway = await lab.start_gateway()
@@ -114,6 +121,14 @@ def kill(share: float, *, gateway: bool) -> Happening:
             lab.kill(worker)
 
     return happen
+
+
+async def kill_the_middle(lab: Lab) -> None:
+    """Kill -9 of all members of `.a`, and of the gateway: nobody between `.` and `.a.x` is left."""
+    lab.fault_begins()
+    middle = [w for w in lab.living() if {node.topic for node in w.nodes} == {".a"}]
+    for worker in [*middle, *lab.gateways]:
+        lab.kill(worker)
 
 
 def cut(seconds: float, *ways: tuple[int, int]) -> Happening:
@@ -304,6 +319,16 @@ SCENARIOS: Final = [
         loss=0.01,
     ),
     *(_kill(percent, gateway=gateway) for percent in (30, 50, 80) for gateway in (False, True)),
+    Scenario(
+        name="middle-and-gateway",
+        title="kill -9 of the whole community in the middle, and the gateway",
+        prepare=each_level_apart,
+        happen=kill_the_middle,
+        nodes=18,
+        before=10,
+        after=30,
+        excused=(1.0, 0.0),  # the dead took along what they had just said
+    ),
     _cut("partition-10", "two halves cannot reach each other for 10 s", 10, *_HALVES),
     _cut("partition-60", "two halves cannot reach each other for 60 s", 60, *_HALVES),
     Scenario(

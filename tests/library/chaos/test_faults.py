@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from functools import partial
+from pathlib import Path
 from random import Random
 from urllib.parse import urlsplit
 
@@ -18,6 +19,7 @@ from tests.library.chaos.lab import Choice, Lab
 from tests.library.chaos.network import Loopback
 from tests.library.chaos.scenario import Outcome, Scenario, run
 from tests.library.chaos.scenarios import (
+    SCENARIOS,
     kill,
     nothing,
     pause,
@@ -96,3 +98,13 @@ def test_every_event_comes_once_to_all_that_are_alive(
     assert outcome.broken == [], findings and findings.examples
     assert findings is not None
     assert findings.due > 50  # the processes published, and nodes were there to hear of it
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("membership", ["scamp", "hybrid", "dht", "cyclon", "hyparview"])
+def test_a_community_in_the_middle_dies_with_the_gateway(membership: str, tmp_path: Path) -> None:
+    """The next ancestor that lives stands in for it, also between real processes (000, 3.3)."""
+    [scenario] = (s for s in SCENARIOS if s.name == "middle-and-gateway")
+    choice = Choice(membership=membership, transport=transports.DEFAULT, seed=1)
+    outcome = asyncio.run(run(scenario, choice, tmp_path, Loopback()))
+    assert outcome.broken == [], outcome.findings and outcome.findings.examples
