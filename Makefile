@@ -28,7 +28,9 @@ test-library: style ## Check style and types, and run the tests of the library: 
 	@$(MAKE) --no-print-directory --jobs types tests TESTS="--ignore=tests/research"
 
 # Two kinds of workers, for tests that compute and for tests that wait: tests/distribution.py.
+# In a fresh checkout, the first line spares each worker to compile all tests for itself.
 tests: $(VENV)/dev
+	@test -d tests/__pycache__ || $(BIN)/python -m pytest --collect-only --quiet >/dev/null || true
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile $(TESTS)
 
 test-slow: $(VENV)/dev ## Run the statistical and soak suites (an hour), or a folder's (PART=laws)

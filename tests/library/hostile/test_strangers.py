@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import os
 import random
 
@@ -36,7 +37,6 @@ from tests.mutations import mutated
 from tests.patience import live
 
 PASSPHRASE = "correct horse battery staple"
-SERVER_KEY = SharedKey(group_key(PASSPHRASE)).link_public
 
 ENDING = [
     aborting,
@@ -50,9 +50,15 @@ ENDING = [
 ]
 
 
-def a_stranger(server_key: bytes = SERVER_KEY) -> CurveClient:
+@functools.cache
+def public_key() -> bytes:
+    """Return the group's public key, which a passphrase makes slowly."""
+    return SharedKey(group_key(PASSPHRASE)).link_public
+
+
+def a_stranger(server_key: bytes | None = None) -> CurveClient:
     """Return a client with a key of its own, who may have learnt the group's public key."""
-    return CurveClient(CurveKeys(os.urandom(32)), server_key, os.urandom)
+    return CurveClient(CurveKeys(os.urandom(32)), server_key or public_key(), os.urandom)
 
 
 async def shakes_hands(attacked: Victim, mechanism: Mechanism, rng: random.Random | None) -> bool:
