@@ -25,8 +25,12 @@ from camcast.app.community import (
 from camcast.app.lifetime import Lifetime
 from camcast.app.settings import ProcessSettings, check_closed, is_closed
 from camcast.app.topic_arguments import SuperTopicsLike, TopicLike, steps_of, topic_of
-from camcast.doors.plugs import discovery_for, find_protocol, membership_for
-from camcast.doors.protocol import Protocol
+from camcast.doors.plugs import (
+    discovery_for,
+    discovery_options,
+    find_protocol,
+    membership_for,
+)
 from camcast.doors.transport import OutputPipes
 from camcast.engine.settings import Parts, Settings
 from camcast.engine.store import Store
@@ -75,7 +79,8 @@ class CommunityManager:
             ``"dht"``, ``"cyclon"``, ``"hyparview"``, or a plug (docs/choosing.md, docs/plugs.md).
         discovery: How other processes are found, for a membership that leaves it open:
             ``"gateways"``, or ``"lan"``, which finds processes on the local network without any
-            address.
+            address, or a plug of yours (docs/plugs.md).
+        discovery_options: The options of the discovery, if it has any.
         gateways: Whom to ask first: addresses, addresses by topic, or the path of a TOML file
             (`camcast.live.gateway_file`). More: one may be down. Without any, the process founds
             the communities that it joins. In the profile ``signed`` gateways off the loopback are
@@ -101,6 +106,9 @@ class CommunityManager:
         spread: ``"infect"``: every process sends an event to a few others, as in the paper;
             ``"tree"``: the events of a busy publisher take a copy a process. None: as `parameters`
             say, or infect.
+        protocol: How events spread and climb: ``"camcast"``, or another protocol, which all
+            processes of a topic have to run.
+        protocol_options: The options of the protocol.
         retention_seconds: For how long events are kept for processes that missed them. More: longer
             interruptions are made good. Less: less memory. None: as `parameters` say, or 120.
         repair: Ask again for events that were missed (docs/reliability.md). Without it, events
@@ -127,6 +135,7 @@ class CommunityManager:
         membership: str = "scamp",
         *,
         discovery: str | None = None,
+        discovery_options: Mapping[str, object] | None = None,
         gateways: Iterable[str] | Mapping[str, Iterable[str]] | Path = (),
         bind: str = "tcp://127.0.0.1:0",
         advertise: str | None = None,
@@ -139,6 +148,8 @@ class CommunityManager:
         parameters: Parameters | Path | None = None,
         options: Mapping[str, object] | None = None,
         spread: Literal["infect", "tree"] | None = None,
+        protocol: str = CAMCAST,
+        protocol_options: Mapping[str, object] | None = None,
         retention_seconds: float | None = None,
         repair: bool = True,
         remember: Path | None = None,
@@ -151,6 +162,7 @@ class CommunityManager:
         settings = ProcessSettings.of(
             membership=membership,
             discovery=discovery,
+            discovery_options=discovery_options,
             gateways=gateways,
             bind=bind,
             advertise=advertise,
@@ -163,13 +175,15 @@ class CommunityManager:
             parameters=parameters,
             options=options,
             spread=spread,
+            protocol=protocol,
+            protocol_options=protocol_options,
             retention_seconds=retention_seconds,
             repair=repair,
             remember=remember,
             transport=transport,
             control=control,
         )
-        self._set_up(settings, trace, pipes, rng, find_protocol(CAMCAST), ())
+        self._set_up(settings, trace, pipes, rng, ())
 
     def _set_up(
         self,
@@ -177,7 +191,6 @@ class CommunityManager:
         trace: Sink | None,
         pipes: OutputPipes | None,
         rng: Random | None,
-        protocol: Protocol,
         topics: tuple[Topic, ...],
     ) -> None:
         check_optional("pipes", pipes, OutputPipes, "what open_pipes returns")
@@ -187,12 +200,18 @@ class CommunityManager:
         listening, security, contacts = given.listening, given.security, given.contacts
         reachable = listening.insecure or security.closed or is_closed(pipes)
         self._bind, self._advertise = listening.addresses(reachable=reachable)
+        protocol = find_protocol(given.spread.protocol, given.spread.protocol_options)
         backend, options = membership_for(protocol, contacts.membership, contacts.options)
         gateways = contacts.gateways
+        found_by = contacts.discovery or backend.discovery
+        discovery = discovery_for(backend, contacts.discovery)
         self._settings = Settings(
             backend=backend,
-            discovery=discovery_for(backend, contacts.discovery),
+            discovery=discovery,
             options=options,
+            discovery_options=discovery_options(
+                discovery, found_by, contacts.discovery_options or {}
+            ),
             gateways=(
                 read_gateways(gateways) if isinstance(gateways, Path) else parse_gateways(gateways)
             ),
@@ -203,8 +222,7 @@ class CommunityManager:
             topics=topics,
         )
         self._by_topic = given.spread.by_topic()
-        found_by = contacts.discovery or backend.discovery
-        given.check_profile(self._settings.discovery, found_by, pipes)
+        given.check_profile(discovery, found_by, pipes)
         self._transport = listening.transport or transports.DEFAULT
         pinned = self._transport != transports.ZMQ
         check_keys(self._settings.gateways, wanted=security.signed, pinned=pinned)
@@ -369,6 +387,7 @@ class CommunityManager:
             if self._control is not None:
                 await self._control.close()
             await self.pipes.drain(LEAVE_SECONDS)
+            await runner.waiting.drain(LEAVE_SECONDS)
             await _end(callbacks)
         finally:
             pipes = self.pipes
@@ -610,16 +629,14 @@ def make_manager(
     trace: Sink | None = None,
     pipes: OutputPipes | None = None,
     rng: Random | None = None,
-    protocol: Protocol | None = None,
     topics: Iterable[Topic] = (),
 ) -> CommunityManager:
     """Make a manager from settings as one value. Raises as `CommunityManager`.
 
-    Experiments compare CAMCAST with other systems: `protocol` is that of one, and `topics` are all
-    topics that exist, for systems that must know them.
+    `topics` are all topics that exist, for protocols that must know them.
     """
     manager = CommunityManager.__new__(CommunityManager)
-    manager._set_up(settings, trace, pipes, rng, protocol or find_protocol(CAMCAST), tuple(topics))
+    manager._set_up(settings, trace, pipes, rng, tuple(topics))
     return manager
 
 

@@ -199,7 +199,16 @@ class Contacts:
         (), "TOML file with gateways by topic.", metavar="FILE"
     )
     discovery: str | None = _setting(
-        None, "gateways or lan: how strangers are found; lan needs no address (mDNS)."
+        None,
+        "How strangers are found: gateways, lan (mDNS, needs no address), or a plug of yours;"
+        " default: as the membership says.",
+    )
+    discovery_options: Mapping[str, object] | None = _setting(
+        None,
+        "A parameter of the discovery, e.g. directory=/shared. Repeatable.",
+        _mapping,
+        name="--discovery-set",
+        metavar="NAME=VALUE",
     )
     remember: Path | None = _setting(
         None, "Keep contacts there, for a start when no gateway answers.", _path, metavar="FILE"
@@ -234,6 +243,18 @@ class Spread:
         None,
         "infect (default): every process sends an event to a few others; tree: the events of"
         " a busy publisher take a copy a process.",
+    )
+    protocol: str = _setting(
+        "camcast",
+        "How events spread and climb: camcast, a protocol that it is compared with"
+        " (docs/protocols.md), or a plug of yours. All processes of a topic run the same.",
+    )
+    protocol_options: Mapping[str, object] | None = _setting(
+        None,
+        "A parameter of the protocol, e.g. clusters=3 or gamma=0.6. Repeatable.",
+        _mapping,
+        name="--protocol-set",
+        metavar="NAME=VALUE",
     )
 
     def community(self) -> CommunitySettings:

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 import typer
 
 from camcast.app.manager import CommunityManager, make_manager
-from camcast.app.settings import Contacts, Listening, ProcessSettings, Security
+from camcast.app.settings import Contacts, Listening, ProcessSettings, Security, Spread
 from camcast.cli import options
 from camcast.cli.configured import configured
 from camcast.cli.failure import clear_failures
@@ -36,6 +36,11 @@ def gateway(
             " of the same number.",
         ),
     ] = False,
+    discovery: Annotated[str | None, options.option_of(Contacts, "discovery")] = None,
+    discovery_settings: Annotated[
+        list[str] | None, options.option_of(Contacts, "discovery_options")
+    ] = None,
+    protocol: Annotated[str | None, options.option_of(Spread, "protocol")] = None,
     listening: Listening = _LISTENING,
     security: Security = _SECURITY,
     metrics: options.Metrics = None,
@@ -46,15 +51,25 @@ def gateway(
 
     A gateway takes part in no community and sees no event. It keeps the register: for half a
     minute it remembers every process that announced itself. With --overlay it is one of the first
-    contacts of a DHT instead. It prints its address, with its key if it has one, for --gateway of
+    contacts of a DHT instead, and with --protocol what the membership of that protocol needs. It
+    prints its address, with its key if it has one, for --gateway of
     the other commands, when it is ready. Several may run side by side; every process announces
     itself to all it knows.
     """
     with clear_failures():
-        # It joins no community, so of the membership only the discovery matters.
-        contacts = Contacts(membership="dht" if overlay else "scamp")
+        # It joins no community: of membership and protocol, only the discovery matters.
+        contacts = Contacts(
+            membership="dht" if overlay else "scamp",
+            discovery=discovery,
+            discovery_options=options.named_values(discovery_settings, "--discovery-set"),
+        )
+        spread = Spread() if protocol is None else Spread(protocol=protocol)
         settings = ProcessSettings(
-            listening=listening, security=security, contacts=contacts, control=control
+            listening=listening,
+            security=security,
+            contacts=contacts,
+            spread=spread,
+            control=control,
         )
         run_until_signalled(_serve(make_manager(settings), metrics, json=json))
 

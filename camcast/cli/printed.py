@@ -74,6 +74,7 @@ class PublishReceipt(TypedDict):
     peers: int
     links: int
     accepted: bool
+    later: bool
 
 
 class GatewayAddress(TypedDict):

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final
 import typer
 from attrs import fields, frozen
 
-from camcast.app.settings import Contacts, Option, Security
+from camcast.app.settings import Contacts, Option, Security, Spread
 from camcast.cli import options
 from camcast.doors.options import OptionError
 from camcast.doors.profile import OPEN, SHARED_KEY, SIGNED
@@ -140,10 +140,38 @@ class SetOptions:
         return options.named_values(self.settings)
 
 
+@frozen
+class DiscoverySetOptions:
+    """The options of the discovery."""
+
+    discovery_settings: Annotated[
+        list[str] | None, options.option_of(Contacts, "discovery_options")
+    ] = None
+
+    def value(self, _contacts: Mapping[str, Any]) -> dict[str, object]:
+        """Return the options by name."""
+        return options.named_values(self.discovery_settings, "--discovery-set")
+
+
+@frozen
+class ProtocolSetOptions:
+    """The options of the protocol."""
+
+    protocol_settings: Annotated[
+        list[str] | None, options.option_of(Spread, "protocol_options")
+    ] = None
+
+    def value(self, _spread: Mapping[str, Any]) -> dict[str, object]:
+        """Return the options by name."""
+        return options.named_values(self.protocol_settings, "--protocol-set")
+
+
 PROFILE: Final = ProfileOptions()
 WRITTEN: Final[Mapping[str, Any]] = {
     "passphrase": PROFILE,
     "gateways": GatewayOptions(),
     "options": SetOptions(),
+    "discovery_options": DiscoverySetOptions(),
+    "protocol_options": ProtocolSetOptions(),
 }
 """The groups by the name of the field that they stand for."""

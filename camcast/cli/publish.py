@@ -124,7 +124,8 @@ async def _publish(
             receipt = await community.publish(sent if typed else event)
             published += 1
             dropped += not receipt.accepted
-            unheard += receipt.accepted and not (receipt.peers or receipt.links)
+            leaves = receipt.peers or receipt.links or receipt.later
+            unheard += receipt.accepted and not leaves
             if json and not _show(receipt, topic):
                 return True
         await _all_left(manager.pipes)
@@ -194,6 +195,7 @@ def _show(receipt: Receipt, topic: Topic) -> bool:
             peers=receipt.peers,
             links=receipt.links,
             accepted=receipt.accepted,
+            later=receipt.later,
         )
         print_json(line, "publish/1")
     except BrokenPipeError:

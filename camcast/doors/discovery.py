@@ -12,6 +12,7 @@ from attrs import field, frozen
 
 from camcast.doors.admission import Admission
 from camcast.doors.datagrams import DatagramPort, Endpoint
+from camcast.doors.waiting import Waiting
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Decoder, Message
@@ -49,6 +50,11 @@ class DiscoveryContext:
     are those of `clock`."""
     clock: Clock = field(factory=Clock)
     """The wall clock, by the time of inputs."""
+    options: Any = None
+    """An instance of the discovery's `options`; None if it has none."""
+    waiting: Waiting | None = None
+    """Runs coroutines, for a discovery that has to wait
+    (`camcast.doors.waiting_discovery`)."""
 
 
 @frozen
@@ -71,6 +77,9 @@ class Discovery(ABC):
     `decoder` and overrides `receive`. One that speaks UDP overrides `open`, `close` and
     `receive_datagram`.
     """
+
+    options: ClassVar[type[Any] | None] = None
+    """An attrs class; its fields are the options that a user may set (``--discovery-set``)."""
 
     decoder: ClassVar[Decoder[Any] | None] = None
     """Decodes the messages that `receive` takes. With None, the node counts them as stray."""
@@ -145,6 +154,12 @@ class Discovery(ABC):
         """Take a timer that was set by ``outlet.wake(seconds, *name)``.
 
         Timers cannot be cancelled, and a timer of an unknown name must be harmless.
+        """
+
+    def finished(self, name: tuple[Hashable, ...], outcome: object, now: float) -> None:  # noqa: B027  # most never wait
+        """Take what a coroutine has returned, or the exception that it raised.
+
+        It was started by ``context.waiting.start(coroutine, *name)``. It may come after `close`.
         """
 
     def receive_datagram(  # noqa: B027  # most speak no UDP

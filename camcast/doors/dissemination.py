@@ -166,6 +166,11 @@ class Dissemination(ABC):
     hears_duplicates: bool = False
     """Whether the node calls `duplicate`. Most copies that arrive are duplicates, so only a
     dissemination that needs them should set this."""
+    sends_later: bool = False
+    """Whether copies of a published event leave later than `disseminate`, from timers or by pull.
+
+    The receipt of the event then says so (`Receipt.later`), and counts what has left by then. In
+    `leave`, such a dissemination gives what nobody has yet to a member."""
     flags_busy: bool = False
     """Whether the publisher marks the batches of a busy stream with the flag `batches.TREE`."""
 

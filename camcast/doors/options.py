@@ -1,10 +1,17 @@
-"""Options of a plug: an attrs class, built from names and values that a person wrote."""
+"""Options of a plug: an attrs class, built from names and values that a person wrote.
+
+One rule for all plugs: the fields of the class are the options. Text is read as the type of the
+field says, if that is `str`, `pathlib.Path`, `int`, `float` or `bool`; a field of another type has
+a converter. The class is `Backend.options` of a membership (``--set``), `Discovery.options`
+(``--discovery-set``), and a protocol itself (``--protocol-set``).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -18,6 +25,8 @@ class OptionError(CamcastError, ValueError):
 
 
 _KINDS: dict[Any, tuple[Any, Callable[[str], object], str]] = {
+    str: (str, str, "a text"),
+    Path: (Path, Path, "a path"),
     int: (int, int, "a whole number"),
     float: (int | float, float, "a number"),
     bool: (bool, {"true": True, "false": False}.get, "true or false"),

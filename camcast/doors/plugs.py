@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from attrs import frozen
 from typing_extensions import override
 
 from camcast.doors.discovery import DiscoveryFactory
@@ -75,6 +76,21 @@ def discovery_for(backend: Backend, name: str | None) -> DiscoveryFactory:
             " take one that is configured with gateways, such as 'scamp'"
         )
     return find_discovery(name or backend.discovery)
+
+
+def discovery_options(factory: DiscoveryFactory, name: str, given: Mapping[str, object]) -> Any:
+    """Build the options of a discovery of this name; None if it has none.
+
+    Raises `OptionError` for an option it lacks, or a wrong value.
+    """
+    options = getattr(factory, "options", None)
+    made = build_options(options or _NoOptions, given, f"discovery {name!r}")
+    return None if options is None else made
+
+
+@frozen
+class _NoOptions:
+    """The options of a discovery that has none."""
 
 
 def find_protocol(name: str, options: Mapping[str, object] | None = None) -> Protocol:

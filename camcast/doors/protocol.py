@@ -7,7 +7,7 @@ fair.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
@@ -57,6 +57,13 @@ class Protocol(ABC):
     event whose attributes a process does not want is then a parasite there. With a protocol that is
     not selective, the topic alone decides."""
 
+    efforts: ClassVar[Sequence[Mapping[str, float]]] = ({},)
+    """Settings that make the protocol more reliable and more costly, the least first.
+
+    A name is that of an option of the protocol, or else of a parameter of communities
+    (`camcast.vocabulary.parameters`). ``camcast compare-protocols`` takes the least that reaches a
+    target; a protocol with one effort runs as it is."""
+
     def membership_options(self) -> Mapping[str, object]:
         """Return the options that this protocol sets for its membership; most set none.
 
@@ -64,11 +71,18 @@ class Protocol(ABC):
         """
         return {}
 
-    @abstractmethod
+    def spread(self, context: DisseminationContext) -> Dissemination:
+        """Make the dissemination of one group, for protocols that leave `groups` as it is."""
+        raise NotImplementedError(f"{type(self).__name__} overrides neither `spread` nor `groups`")
+
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:
         """Return the groups that the process `me` joins for its interest in a topic, home first.
 
         The home is the group in which the process's own events of that topic start. `topics` are
         all topics that exist, as far as this process was configured with them (`Settings.topics`).
-        The answer depends on the arguments alone, so that all processes compute the same groups.
+        The answer depends on the arguments alone, so that all processes compute the same groups. By
+        default they are a group for the topic itself and one for each subtopic, in each of which
+        events spread as `spread` says.
         """
+        below = (topic for topic in topics if topic != interest and interest.includes(topic))
+        return tuple(Group(topic, self.spread) for topic in (interest, *below))

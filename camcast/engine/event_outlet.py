@@ -59,7 +59,7 @@ class GroupEventOutlet:
         if len(batches) == 1:
             self.send(batches[0], peers, now)
             return
-        if not peers:
+        if not (peers and batches):
             return
         if self._signing is not None:
             for batch in batches:

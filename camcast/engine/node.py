@@ -23,6 +23,7 @@ record                kind (`Node._handlers`)
 `receive_datagram`    discovery                       findings, datagrams
 `contacts_found`      membership, super-topic tables  a subscription to a member
 `compare_clocks`      guard, repair, discovery        an introduction with the right time
+`finished`            discovery                       findings, timers
 `open`, `close`       discovery                       datagrams
 ====================  ==============================  ==============================================
 
@@ -179,6 +180,8 @@ class Node:
                 port_required=settings.port_required,
                 admission=guard.admission,
                 clock=clock,
+                options=settings.discovery_options,
+                waiting=parts.waiting,
             )
         )
         self._handlers: dict[Kind, Callable[[Arrival, bytes], bool]] = {
@@ -458,6 +461,12 @@ class Node:
         self.discovery.receive_datagram(port, source, data, now, sender)
         if self.outbox.findings:
             self._settle(now)
+
+    def finished(self, name: tuple[Hashable, ...], outcome: object, now: float) -> None:
+        """Take the outcome of a coroutine of the discovery."""
+        self.outbox.now = now
+        self.discovery.finished(name, outcome, now)
+        self._settle(now)
 
     def seek(self, topic: Topic, now: float) -> None:
         """Look for members of a community without joining it, to see who answers."""

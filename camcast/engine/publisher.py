@@ -131,7 +131,7 @@ class Publisher:
             sent = self._close(stream, now)
             if local_group.batch_events_max == 1:
                 peers, links = sent
-        return Receipt(event, peers, links)
+        return Receipt(event, peers, links, later=local_group.dissemination.sends_later)
 
     def flush(self, now: float) -> None:
         """Close all batches: the instant is over."""

@@ -14,6 +14,7 @@ from camcast.doors.discovery import DiscoveryFactory
 from camcast.doors.membership import Backend
 from camcast.doors.protocol import Protocol
 from camcast.doors.signatures import Signatures
+from camcast.doors.waiting import Waiting
 from camcast.engine.publisher import ReserveNumbers, by_clock
 from camcast.engine.store import Store
 from camcast.vocabulary.parameters import CommunitySettings, settings_of
@@ -28,6 +29,8 @@ class Settings:
     discovery: DiscoveryFactory
     options: Any = None
     """The backend's options; None for its defaults."""
+    discovery_options: Any = None
+    """The discovery's options; None for one without options."""
     gateways: Mapping[Topic, tuple[str, ...]] = field(factory=dict)
     remember: Path | None = None
     """Where the discovery keeps contacts from one run to the next, if it can."""
@@ -57,3 +60,5 @@ class Parts:
     """The random stream of the discovery; None: that of the protocols. Live, it is the operating
     system's: an attacker who sees the ids of an overlay's calls must not be able to predict
     other draws."""
+    waiting: Waiting | None = None
+    """Runs the coroutines of the discovery; None where it has none."""

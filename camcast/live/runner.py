@@ -14,10 +14,12 @@ import asyncio
 import errno
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from math import ceil
 from random import Random, random
 from typing import Final
+
+from attrs import evolve
 
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.profile import Profile
@@ -27,6 +29,7 @@ from camcast.engine.node import Node
 from camcast.engine.settings import Parts, Settings
 from camcast.inbox.deliveries import Inbox
 from camcast.interests.interest import Interest
+from camcast.live.live_waiting import LiveWaiting
 from camcast.live.reporting import Reporter
 from camcast.live.wall_clock import COMPARE_SECONDS, read_clocks
 from camcast.live.wire.udp import UdpPort
@@ -120,6 +123,9 @@ class Runner:
             ring = recent.note_batch
             pipes.lost.append(self._note_unsent)
         self._recent = recent
+        self.waiting = LiveWaiting(clock, self._finish)
+        """Runs the coroutines of the discovery."""
+        parts = evolve(parts, waiting=self.waiting)
         self.node = Node(
             me, settings, rng, clock, trace, inbox.attributes, parts, ring, inbox.hierarchy
         )
@@ -255,6 +261,7 @@ class Runner:
         if self._recent is not None:
             self._pipes.lost.remove(self._note_unsent)
         self._timers.close()
+        self.waiting.close()
         self.input.close()
         self.node.close(self._loop.time())
 
@@ -278,6 +285,11 @@ class Runner:
         if not self._closed:
             for token in tokens:
                 self.node.wake(token, self._loop.time())
+            self._drain()
+
+    def _finish(self, name: tuple[Hashable, ...], outcome: object) -> None:
+        if not self._closed:
+            self.node.finished(name, outcome, self._loop.time())
             self._drain()
 
     def _compare_later(self) -> asyncio.TimerHandle:

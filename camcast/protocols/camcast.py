@@ -22,9 +22,9 @@ p_sel is 0 stays in its community.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from math import inf
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from attrs import frozen
 from typing_extensions import override
@@ -231,6 +231,11 @@ class Camcast(Dissemination):
         self._spread.wake(name, now)
 
 
+# chosen: by half a step of what the papers vary, and wider at the ends
+FAN_OUTS: Final = tuple({"c": float(c)} for c in (-2, -1, 0, 1, 2, 3, 4, 5, 6, 8))
+"""The efforts of protocols whose reliability the fan-out decides."""
+
+
 @frozen
 class CamcastProtocol(Protocol):
     """One community a topic, linked to that of the super-topic."""
@@ -238,6 +243,10 @@ class CamcastProtocol(Protocol):
     name: ClassVar[str] = "camcast"
     source: ClassVar[str] = "000, sections 2 to 6"
     linked: ClassVar[bool] = True
+    efforts: ClassVar[Sequence[Mapping[str, float]]] = (
+        *FAN_OUTS[:4],
+        *({"c": float(c), "a": 3.0} for c in (1, 2, 3, 4, 6, 8)),
+    )
 
     @override
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:

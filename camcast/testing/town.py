@@ -6,20 +6,23 @@ and datagrams through the virtual network's weather, and wakes discoveries when 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from functools import partial
 from random import Random
 from typing import Any, Self
 
 from camcast.app.community import JOIN_SECONDS
 from camcast.doors.discovery import Discovery, DiscoveryContext, DiscoveryFactory
-from camcast.doors.plugs import find_discovery
+from camcast.doors.plugs import discovery_options, find_discovery
 from camcast.testing.lone_process import LoneProcess
 from camcast.virtual.census import Census
 from camcast.virtual.climate import Climate
 from camcast.virtual.datagram_network import DatagramNetwork, HostPort
 from camcast.virtual.event_queue import EventQueue
 from camcast.virtual.network import address_of
+from camcast.virtual.virtual_waiting import VirtualWaiting
 from camcast.virtual.weather import Weather
+from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.identity import Contact, new_peer_id
 from camcast.vocabulary.outbox import Finding
 from camcast.vocabulary.streams import stream
@@ -54,7 +57,13 @@ class Town:
     A context manager, at whose end all processes close; no endpoint may be left open.
     """
 
-    def __init__(self, name: str, seed: int = 1, climate: Climate | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        seed: int = 1,
+        climate: Climate | None = None,
+        options: Mapping[str, object] | None = None,
+    ) -> None:
         self.queue = EventQueue()
         weather = Weather(climate or Climate(), stream(seed, "network"))
         self.datagrams = DatagramNetwork(self.queue, weather)
@@ -64,6 +73,8 @@ class Town:
         self._plug: DiscoveryFactory = (
             find_discovery(name) if self._census is None else self._census.discovery
         )
+        self._options = discovery_options(self._plug, name, options or {})
+        self._clock = Clock()
         self._announced: list[tuple[Topic, Person]] = []
         self._added = 0
         self.gateway = self.add()
@@ -103,6 +114,14 @@ class Town:
             outlet=person.outlet(Kind.DISCOVERY),
             known=lambda _group, _wanted: [],
             gateways={ROOT: gateways},
+            clock=self._clock,
+            options=self._options,
+            waiting=VirtualWaiting(
+                self.queue,
+                self._clock,
+                lambda: self.people.get(me.address) is person,
+                partial(self._finish, person),
+            ),
         )
         person.discovery = self._plug(context)
         person.decoder = person.discovery.decoder
@@ -179,6 +198,9 @@ class Town:
     def wake(self, person: Person, *name: Any) -> None:
         """Let a timer of a process go off, whether it was set or not."""
         self._do(person, lambda discovery, now: discovery.wake(name, now))
+
+    def _finish(self, person: Person, name: tuple[Hashable, ...], outcome: object) -> None:
+        self._do(person, lambda discovery, now: discovery.finished(name, outcome, now))
 
     def run(self, seconds: float) -> None:
         """Let virtual time pass."""

@@ -82,6 +82,7 @@ class World:
         self.nodes: list[Node] = []
         """Every node that was started, in that order."""
         self.delivered: list[tuple[Node, Delivered]] = []
+        self._joined: dict[Topic, None] = {}
         self._processes: dict[Node, Process] = {}
         self._made_of: dict[Node, tuple[Settings, Parts]] = {}
         chosen = find_protocol(protocol, protocol_options)
@@ -119,8 +120,11 @@ class World:
         return sum(node.counters.parasites for node in self.nodes)
 
     def delivered_to(self, node: Node) -> Counter[tuple[Topic, bytes]]:
-        """Return how often each payload was delivered to a node, by topic of the world."""
-        names = {topic.group: topic for topic in self.settings.topics}
+        """Return how often each payload was delivered to a node, by topic.
+
+        The topics are those that a node of the world has joined.
+        """
+        names = {topic.group: topic for topic in (*self.settings.topics, *self._joined)}
         return Counter(
             (names[delivery.group], delivery.event.payload)
             for receiver, delivery in self.delivered
@@ -140,6 +144,7 @@ class World:
         node = self.start(self.settings, peer=peer)
         wanted = Interest.parse(where) if where else None
         for topic in topics:
+            self._joined[topic] = None
             self.do(node, partial(_join, topic, wanted))
         self.run(gap)
         return node

@@ -21,10 +21,12 @@ record that is sent, in order, and costs a hundredth of a run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from functools import partial
 from typing import Final, TypeVar
 from zlib import crc32
+
+from attrs import evolve
 
 from camcast.doors.datagrams import Endpoint
 from camcast.engine.node import Node
@@ -34,6 +36,7 @@ from camcast.virtual.climate import Climate
 from camcast.virtual.datagram_network import DatagramNetwork, HostPort, ip_of
 from camcast.virtual.event_queue import EventQueue
 from camcast.virtual.frames import copies_in, frames_of
+from camcast.virtual.virtual_waiting import VirtualWaiting
 from camcast.virtual.weather import Weather
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.happenings import Happening
@@ -136,8 +139,17 @@ class VirtualNetwork:
         now = self.queue.now
         # An event names its time in whole milliseconds, and so does the clock of a process begin.
         clock = Clock(now, round(1000 * now) / 1000)
+        lives: list[Process] = []  # the process, once it is made of its node
+        waiting = VirtualWaiting(
+            self.queue,
+            clock,
+            lambda: lives[0].alive,
+            lambda name, outcome: self._finish(lives[0], name, outcome),
+        )
+        parts = evolve(parts or Parts(), waiting=waiting)
         node = Node(me, settings, self.protocol, clock, trace, parts=parts)
         process = Process(number, self._lives, me, node)
+        lives.append(process)
         process.datagrams = HostPort(
             self.datagrams, number, partial(self._receive_datagram, process)
         )
@@ -241,6 +253,13 @@ class VirtualNetwork:
             process.held.append((True, partial(self._wake, process, token)))
         elif process.alive:
             process.node.wake(token, self.queue.now)
+            self._drain(process)
+
+    def _finish(self, process: Process, name: tuple[Hashable, ...], outcome: object) -> None:
+        if process.held is not None:
+            process.held.append((False, partial(self._finish, process, name, outcome)))
+        elif process.alive:
+            process.node.finished(name, outcome, self.queue.now)
             self._drain(process)
 
     def _carry(self, process: Process, frames: Iterator[tuple[str, bytes, int]]) -> None:

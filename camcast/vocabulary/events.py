@@ -150,3 +150,5 @@ class Receipt(msgspec.Struct, frozen=True):
     peers: int
     links: int
     accepted: bool = True
+    later: bool = False
+    """Whether the protocol sends the event later, to processes that it has not chosen yet."""

@@ -8,6 +8,7 @@ from camcast.cli.configured import configured
 from camcast.cli.failure import clear_failures
 from camcast.cli.option_group import grouped
 from camcast.research.cli.experiment import EXPERIMENT, ExperimentOptions, carry_out
+from camcast.research.cli.system_options import PROTOCOL, ProtocolOptions
 from camcast.research.experiment.demo_flights import departures
 
 RECEPTION_MIN: Final = 0.999  # chosen: in every community, of the deliveries due
@@ -15,7 +16,7 @@ RECEPTION_MIN: Final = 0.999  # chosen: in every community, of the deliveries du
 
 @configured
 @grouped
-def demo(experiment: ExperimentOptions = EXPERIMENT) -> None:
+def demo(protocol: ProtocolOptions = PROTOCOL, experiment: ExperimentOptions = EXPERIMENT) -> None:
     """Replay 842 departures of New York through 118 live nodes, and show who received them.
 
     The airports are communities below the root .departures, and the carriers of each airport
@@ -24,5 +25,5 @@ def demo(experiment: ExperimentOptions = EXPERIMENT) -> None:
     99.9 % somewhere.
     """
     with clear_failures(ValueError, LookupError):
-        scenario = experiment.over(departures())
+        scenario = experiment.over(departures(), protocol)
     carry_out(scenario, experiment, None, RECEPTION_MIN)

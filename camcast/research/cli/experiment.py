@@ -22,7 +22,12 @@ from camcast.cli.served_metrics import metrics_address
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import find_protocol
 from camcast.research.cli.run_outcome import print_outcome
-from camcast.research.cli.system_options import PROTOCOL, ProtocolOptions
+from camcast.research.cli.system_options import (
+    DISCOVERY,
+    PROTOCOL,
+    DiscoveryOptions,
+    ProtocolOptions,
+)
 from camcast.research.experiment.progress import progress_line
 from camcast.research.experiment.run import run_experiment
 from camcast.research.experiment.workers import ExperimentError
@@ -38,6 +43,7 @@ class ExperimentOptions:
 
     membership: Annotated[str | None, option_of(Contacts, "membership")] = None
     settings: Annotated[list[str] | None, option_of(Contacts, "options")] = None
+    discovery: DiscoveryOptions = DISCOVERY
     transport: Annotated[str | None, option_of(Listening, "transport")] = None
     profile: ProfileOptions = PROFILE
     repair: Annotated[bool | None, option_of(Spread, "repair")] = None
@@ -78,6 +84,7 @@ class ExperimentOptions:
             scenario,
             parameters=attrs.evolve(scenario.parameters, **options.given(spread=self.spread)),
             **protocol.changes(scenario, self.membership, self.settings),
+            **self.discovery.changes(),
             **options.given(
                 transport=self.transport,
                 repair=self.repair,

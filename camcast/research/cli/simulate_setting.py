@@ -24,8 +24,10 @@ from camcast.observe.trace import JsonLinesSink, Sink
 from camcast.research.cli.run_outcome import summary_table
 from camcast.research.cli.simulated import print_measures, shown, simulated
 from camcast.research.cli.system_options import (
+    DISCOVERY,
     PROTOCOL,
     SETTING,
+    DiscoveryOptions,
     ProtocolOptions,
     SettingOptions,
     Workers,
@@ -128,6 +130,7 @@ def setting_command(simulator: str) -> Callable[..., None]:
             ),
         ] = None,
         protocol: ProtocolOptions = PROTOCOL,
+        discovery: DiscoveryOptions = DISCOVERY,
         output: Annotated[
             Path | None,
             typer.Option(
@@ -153,11 +156,16 @@ def setting_command(simulator: str) -> Callable[..., None]:
                 from camcast.research.scenarios.virtual import VirtualScenario
 
                 read = VirtualScenario.read(scenario).with_parameters(given.weather.said())
-                changed = protocol.changes(read) | options.given(seed=seed)
+                changed = protocol.changes(read) | discovery.changes() | options.given(seed=seed)
                 read = given.parameters.with_preset(attrs.evolve(read, **changed))
                 _run_scenario(read, output, form, json=json)
                 return
-            for name, value in (("--output", output), ("--trace-format", trace_format)):
+            for name, value in (
+                ("--output", output),
+                ("--trace-format", trace_format),
+                ("--discovery", discovery.discovery),
+                ("--discovery-set", discovery.discovery_settings),
+            ):
                 if value is not None:
                     raise CommandError(f"{name} goes with a scenario file for virtual")
             chain = given.setting(ctx, scenario)

@@ -10,6 +10,7 @@ import attrs
 import typer
 from attrs import frozen
 
+from camcast.app.settings import Contacts
 from camcast.cli import options
 from camcast.cli.failure import CommandError
 from camcast.doors.options import OptionError
@@ -227,6 +228,27 @@ class ProtocolOptions:
 
 
 PROTOCOL: Final = ProtocolOptions()
+
+
+@frozen
+class DiscoveryOptions:
+    """A discovery and its parameters."""
+
+    discovery: Annotated[str | None, options.option_of(Contacts, "discovery")] = None
+    discovery_settings: Annotated[
+        list[str] | None, options.option_of(Contacts, "discovery_options")
+    ] = None
+
+    def changes(self) -> dict[str, Any]:
+        """Return what these options change of a scenario; options are for the discovery named."""
+        changed = options.given(discovery=self.discovery)
+        if self.discovery is not None or self.discovery_settings:
+            given = options.named_values(self.discovery_settings, "--discovery-set")
+            changed["discovery_options"] = given
+        return changed
+
+
+DISCOVERY: Final = DiscoveryOptions()
 
 
 DEFAULTS: Final = Parameters()

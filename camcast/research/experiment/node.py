@@ -8,7 +8,6 @@ from typing import Any
 
 from camcast.app.manager import CAMCAST, CommunityManager, make_manager
 from camcast.app.settings import ProcessSettings
-from camcast.doors.plugs import find_protocol
 from camcast.doors.transport import OutputPipes
 from camcast.observe.trace import Sink
 from camcast.vocabulary.topics import Topic
@@ -29,11 +28,5 @@ def manager_of(
     `topics` are all topics that exist, for protocols that must know them; `settings` are those of
     `CommunityManager`. Raises as this, and as `find_protocol`.
     """
-    return make_manager(
-        ProcessSettings.of(**settings),
-        trace=trace,
-        pipes=pipes,
-        rng=rng,
-        protocol=find_protocol(protocol, protocol_options),
-        topics=topics,
-    )
+    chosen = ProcessSettings.of(protocol=protocol, protocol_options=protocol_options, **settings)
+    return make_manager(chosen, trace=trace, pipes=pipes, rng=rng, topics=topics)

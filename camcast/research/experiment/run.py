@@ -156,6 +156,8 @@ class _Run:
                     scenario.protocol_options,
                     membership=scenario.membership,
                     options=scenario.options,
+                    discovery=None if scenario.discovery == "own" else scenario.discovery,
+                    discovery_options=scenario.discovery_options,
                     parameters=scenario.parameters,
                     passphrase=self.passphrase,
                     **({} if self.authority is None else self.authority.identity("gateway")),

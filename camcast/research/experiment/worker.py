@@ -145,6 +145,8 @@ class Worker:
             membership=scenario.membership,
             gateways=[self._setup.gateway],
             options=scenario.options,
+            discovery=None if scenario.discovery == "own" else scenario.discovery,
+            discovery_options=scenario.discovery_options,
             parameters=scenario.parameters,
             trace=self._sink,
             **self._links_of(number),

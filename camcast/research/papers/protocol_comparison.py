@@ -18,14 +18,14 @@ from typing import Any, Final, cast
 import attrs
 from attrs import field, frozen, validators
 
-from camcast.doors.plugs import find_backend
+from camcast.doors.plugs import PROTOCOL_GROUP, find_backend, find_protocol, installed
 from camcast.interests.interest import Interest
 from camcast.research.scenarios.live import communities_for
 from camcast.research.scenarios.virtual import Links, VirtualScenario
 from camcast.research.scenarios.workload import Workload
 from camcast.research.simulation.scenario_run import run_scenario
 from camcast.research.sweeps import JSON, Cell, sweep
-from camcast.research.systems.registry import SYSTEMS, find_system
+from camcast.research.systems.registry import SYSTEMS
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 
@@ -40,9 +40,6 @@ SETTLE_SECONDS: Final = 30.0  # chosen: thirty heartbeats, for groups of groups 
 GAP_SECONDS: Final = 0.5  # chosen: between two events, so that they do not compete
 DRAIN_SECONDS: Final = 5.0  # chosen: after the last event; the slowest takes two
 
-_PARAMETERS: Final = ("c", "a")
-"""The efforts that are parameters of a community, instead of options of the protocol."""
-
 
 @frozen(kw_only=True)
 class Comparison:
@@ -52,7 +49,10 @@ class Comparison:
     target: float = field(default=TARGET, validator=[validators.gt(0), validators.le(1)])
     constraints: tuple[str, ...] = ()
     """The constraints of the processes on attributes, in turn (`VirtualScenario.constraints`)."""
-    protocols: tuple[str, ...] = field(factory=lambda: tuple(SYSTEMS))
+    protocols: tuple[str, ...] = field(
+        factory=lambda: tuple(dict.fromkeys((*SYSTEMS, *installed(PROTOCOL_GROUP))))
+    )
+    """The names of the protocols; by default ours, then all others that are installed."""
     membership: str = "scamp"
     loss: float = field(default=LOSS, validator=[validators.ge(0), validators.lt(1)])
     members_max: int = field(default=MEMBERS_MAX, validator=validators.ge(1))
@@ -60,8 +60,7 @@ class Comparison:
 
     def __attrs_post_init__(self) -> None:
         for name in self.protocols:
-            if name not in SYSTEMS:
-                raise ValueError(f"unknown protocol {name!r}; there are: {', '.join(SYSTEMS)}")
+            find_protocol(name)
         find_backend(self.membership)
         for constraint in filter(None, self.constraints):
             Interest.parse(constraint)
@@ -131,7 +130,7 @@ def compute(cell: Cell) -> JSON:
     for name in ("protocols", "constraints"):
         given[name] = tuple(given[name])
     comparison = Comparison(workload=Workload(**workload), **given)
-    efforts = find_system(protocol).efforts
+    efforts = find_protocol(protocol).efforts
 
     @cache
     def cost(step: int) -> Cost:
@@ -146,8 +145,10 @@ def compute(cell: Cell) -> JSON:
 def _run(comparison: Comparison, protocol: str, effort: Mapping[str, float]) -> Cost:
     """Run a protocol once, with an effort."""
     publications = comparison.workload.load()
-    parameters = {name: value for name, value in effort.items() if name in _PARAMETERS}
-    options = {name: value for name, value in effort.items() if name not in _PARAMETERS}
+    kind: Any = type(find_protocol(protocol))
+    own = attrs.fields_dict(kind)
+    parameters = {name: value for name, value in effort.items() if name not in own}
+    options = {name: value for name, value in effort.items() if name in own}
     last = publications[-1].at_seconds if publications else 0.0
     outcome = run_scenario(
         VirtualScenario(
@@ -170,7 +171,7 @@ def _run(comparison: Comparison, protocol: str, effort: Mapping[str, float]) -> 
     reception = delivered / expected if expected else 1.0
     return Cost(
         protocol=protocol,
-        effort=", ".join(f"{name} = {value:g}" for name, value in effort.items()),
+        effort=", ".join(f"{name} = {value:g}" for name, value in effort.items()) or "as it is",
         reached=reception >= comparison.target,
         processes=outcome.joined,
         events=summary.events,

@@ -11,7 +11,12 @@ from typing import Any, ClassVar, Self
 import attrs
 from attrs import field, frozen, validators
 
-from camcast.doors.plugs import find_protocol, membership_for
+from camcast.doors.plugs import (
+    discovery_for,
+    discovery_options,
+    find_protocol,
+    membership_for,
+)
 from camcast.research.scenarios.super_topics import DeclaredTopic, SuperTopics
 from camcast.research.scenarios.toml_file import TomlFile
 from camcast.research.scenarios.workload import Workload
@@ -63,6 +68,8 @@ class BaseScenario:
     membership for their options.
     """
 
+    DISCOVERIES: ClassVar[tuple[str, ...]] = ("own",)
+    """The values of `discovery` that any membership goes with."""
     UNNAMED: ClassVar[str]
     """The default of `name`."""
     NODES_MAX: ClassVar[int]
@@ -88,6 +95,10 @@ class BaseScenario:
     membership: str = "scamp"
     options: Mapping[str, object] = field(factory=dict)
     """The parameters of the membership, as `CommunityManager` takes them."""
+    discovery: str = "own"
+    """The name of the discovery; ``own``: that of the membership."""
+    discovery_options: Mapping[str, object] = field(factory=dict)
+    """The parameters of the discovery."""
     parameters: CommunitySettings = field(factory=CommunitySettings, converter=settings_of)
     repair: bool = False
     """Whether processes ask for events they missed (`camcast.engine.repair`); not in the papers."""
@@ -106,7 +117,10 @@ class BaseScenario:
                 f"the protocol {self.protocol} goes by the names of topics, and takes no declared"
                 f" super-topics, like those of {next(iter(declared))}"
             )
-        membership_for(protocol, self.membership, self.options)
+        backend, _ = membership_for(protocol, self.membership, self.options)
+        if self.discovery not in self.DISCOVERIES:
+            factory = discovery_for(backend, self.discovery)
+            discovery_options(factory, self.discovery, self.discovery_options)
         for topic in self.topics:
             self.settings_of(topic)  # raises for what does not go together
         if self.parameters.spread == "tree" and not self.repair:

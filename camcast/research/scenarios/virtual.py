@@ -212,8 +212,9 @@ class VirtualScenario(BaseScenario):
         "{nodes:,} processes in the communities are too many for the virtual network, which takes"
         f" {NODES_MAX:,}; use `camcast simulate population`"
     )
-    discovery: Literal["own", "census", "gateways", "kademlia"] = "own"
-    """``own``: the discovery of the membership, as live. ``gateways`` and ``kademlia``: this
+    DISCOVERIES: ClassVar[tuple[str, ...]] = ("own", "census", "gateways", "kademlia")
+    discovery: str = "own"
+    """``own``: the discovery of the membership, as live. ``gateways``, ``kademlia`` or a plug: this
     discovery, with one gateway or bootstrap node, which belongs to no community. ``census``: an
     ideal directory, which costs nothing, and with which hybrid is scamp, byte for byte."""
     constraints: tuple[str, ...] = ()

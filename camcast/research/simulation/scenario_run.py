@@ -15,7 +15,12 @@ from typing import Final, Literal
 
 import attrs
 
-from camcast.doors.plugs import find_discovery, find_protocol, membership_for
+from camcast.doors.plugs import (
+    discovery_options,
+    find_discovery,
+    find_protocol,
+    membership_for,
+)
 from camcast.engine.node import Node
 from camcast.engine.settings import Parts, Settings
 from camcast.engine.store import Store
@@ -133,9 +138,11 @@ class _Run:
         backend, options = self._membership
         ideal = scenario.discovery == "census"
         name = backend.discovery if scenario.discovery == "own" else scenario.discovery
+        discovery = self._directory.discovery if ideal else find_discovery(name)
         settings = Settings(
             backend=backend,
-            discovery=self._directory.discovery if ideal else find_discovery(name),
+            discovery=discovery,
+            discovery_options=discovery_options(discovery, name, scenario.discovery_options),
             options=options,
             parameters=scenario.parameters,
             protocol=self._protocol,

@@ -95,8 +95,6 @@ class System:
     """setting -> prediction; raises `SettingError` for a setting that is too large."""
     parameters: tuple[str, ...] = ()
     """The parameters of a community that the system goes by (`camcast.vocabulary.parameters`)."""
-    efforts: tuple[Mapping[str, float], ...] = ()
-    """Options or parameters that make the system more reliable and more costly, the least first."""
     one_table: bool = True
     """Whether a process keeps a table of one group only, which the membership's law is about."""
     home_size: Callable[[Protocol, Topic, Kinds], float] = home_members
@@ -161,9 +159,6 @@ def outcome_of(results: Sequence[Any]) -> Outcome:
     return joined(results)
 
 
-_FAN_OUTS: Final = tuple({"c": float(c)} for c in (-2, -1, 0, 1, 2, 3, 4, 5, 6, 8))
-
-
 def _baseline(protocol: str, *papers: str, **more: Any) -> System:
     return System(
         protocol=protocol,
@@ -176,7 +171,6 @@ def _baseline(protocol: str, *papers: str, **more: Any) -> System:
         },
         model="camcast.research.systems.baselines.model:predict_baseline",
         parameters=("c",),
-        efforts=_FAN_OUTS,
         **more,
     )
 
@@ -193,7 +187,6 @@ def _flat(protocol: str, **more: Any) -> System:
     )
 
 
-# The efforts are chosen: by half a step of what the papers vary.
 SYSTEMS: Final[dict[str, System]] = {
     system.protocol: system
     for system in (
@@ -214,7 +207,6 @@ SYSTEMS: Final[dict[str, System]] = {
             },
             model="camcast.research.systems.camcast.model:predict",
             parameters=("c", "g", "a", "z", "p_sel"),
-            efforts=(*_FAN_OUTS[:4], *({"c": float(c), "a": 3.0} for c in (1, 2, 3, 4, 6, 8))),
         ),
         _baseline("broadcast", "damulticast"),  # [daMulticast Tables 1, 2: (2)]
         _baseline("multicast", one_table=False),
@@ -222,14 +214,11 @@ SYSTEMS: Final[dict[str, System]] = {
         _flat(
             "rfpbcast",
             papers=("hpmcast",),  # [hpmcast 2.1]
-            efforts=tuple({"constant": float(c)} for c in (0, 1, 2, 3, 4, 6, 8)),
         ),
         _flat(
             "pmcast",
             # [hpmcast 2.2; CAMCAST Tables 1, 2: (3) PMcast]
             papers=("hpmcast", "camcast", "damulticast"),
-            # Of F random processes it sends to those that are interested: of few, F must be large.
-            efforts=tuple({"fan_out": f} for f in (2, 4, 8, 16, 32, 64, 128, 256)),
         ),
         System(
             protocol="hpmcast",
@@ -242,7 +231,6 @@ SYSTEMS: Final[dict[str, System]] = {
                 )
             },
             model="camcast.research.systems.hpmcast.model:predict_addressed",
-            efforts=tuple({"fan_out": f} for f in (2, 3, 4, 5, 6, 8)),
         ),
         System(
             protocol="percolation",
@@ -254,7 +242,6 @@ SYSTEMS: Final[dict[str, System]] = {
                 )
             },
             model="camcast.research.systems.percolation.model:predict_on_scamp",
-            efforts=tuple({"gamma": g} for g in (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)),
         ),
     )
 }

@@ -6,14 +6,14 @@ receives, and forwards, a parasite.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from attrs import frozen
 from typing_extensions import override
 
 from camcast.doors.protocol import Group, Protocol
-from camcast.protocols.camcast import Gossip
+from camcast.protocols.camcast import FAN_OUTS, Gossip
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import ROOT, Topic
 
@@ -25,6 +25,7 @@ class Broadcast(Protocol):
     name: ClassVar[str] = "broadcast"
     source: ClassVar[str] = "000, 4.2 (a)"
     parasitic: ClassVar[bool] = True
+    efforts: ClassVar[Sequence[Mapping[str, float]]] = FAN_OUTS
 
     @override
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:

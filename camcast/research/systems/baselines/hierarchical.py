@@ -12,7 +12,7 @@ membership of everybody, whose group events only pass through.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import ClassVar, Final
 
@@ -21,7 +21,7 @@ from typing_extensions import override
 
 from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
 from camcast.doors.protocol import Group, Protocol
-from camcast.protocols.camcast import Gossip
+from camcast.protocols.camcast import FAN_OUTS, Gossip
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import ROOT, Topic
@@ -81,6 +81,7 @@ class Hierarchical(Protocol):
 
     name: ClassVar[str] = "hierarchical"
     source: ClassVar[str] = "000, 4.2 (c)"
+    efforts: ClassVar[Sequence[Mapping[str, float]]] = FAN_OUTS
     parasitic: ClassVar[bool] = True
 
     clusters: int = field(default=3, validator=validators.ge(1))

@@ -7,14 +7,14 @@ beforehand.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from attrs import frozen
 from typing_extensions import override
 
 from camcast.doors.protocol import Group, Protocol
-from camcast.protocols.camcast import make_spread
+from camcast.protocols.camcast import FAN_OUTS, make_spread
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
 
@@ -25,6 +25,7 @@ class Multicast(Protocol):
 
     name: ClassVar[str] = "multicast"
     source: ClassVar[str] = "000, 4.2 (b)"
+    efforts: ClassVar[Sequence[Mapping[str, float]]] = FAN_OUTS
 
     @override
     def groups(self, interest: Topic, topics: Sequence[Topic], me: PeerId) -> tuple[Group, ...]:

@@ -219,6 +219,10 @@ class Hpmcast(Protocol):
 
     name: ClassVar[str] = "hpmcast"
     source: ClassVar[str] = "002, sections 3 to 6"
+    # chosen: by half a step of what the paper varies
+    efforts: ClassVar[Sequence[Mapping[str, float]]] = tuple(
+        {"fan_out": f} for f in (2, 3, 4, 5, 6, 8)
+    )
     membership: ClassVar[str | None] = "hpmcast"
     parasitic: ClassVar[bool] = True
     selective: ClassVar[bool] = True

@@ -16,7 +16,7 @@ message would undo), over a link whose other end has not told its own yet, and a
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from typing import ClassVar
 
@@ -142,6 +142,10 @@ class Percolation(Protocol):
 
     name: ClassVar[str] = "percolation"
     source: ClassVar[str] = "003"
+    # chosen: by half a step of what the paper varies
+    efforts: ClassVar[Sequence[Mapping[str, float]]] = tuple(
+        {"gamma": g} for g in (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1.0)
+    )
     parasitic: ClassVar[bool] = True
 
     gamma: float = field(default=0.6, validator=[validators.ge(0), validators.le(1)])

@@ -27,6 +27,12 @@ class Pmcast(Protocol):
 
     name: ClassVar[str] = "pmcast"
     source: ClassVar[str] = "002, 2.2"
+    # chosen: by half a step of what the paper varies
+    efforts: ClassVar[Sequence[Mapping[str, float]]] = tuple(
+        # Of F random processes it sends to those that are interested: of few, F must be large.
+        {"fan_out": f}
+        for f in (2, 4, 8, 16, 32, 64, 128, 256)
+    )
     membership: ClassVar[str | None] = "hpmcast"
     parasitic: ClassVar[bool] = True  # while others believe in an interest that has ended
     selective: ClassVar[bool] = True

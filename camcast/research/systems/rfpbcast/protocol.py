@@ -11,7 +11,7 @@ time within `period_seconds`, so that periods are not in step, as in the paper.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from math import ceil, log, log1p
 from typing import ClassVar, Final
@@ -92,6 +92,10 @@ class Rfpbcast(Protocol):
 
     name: ClassVar[str] = "rfpbcast"
     source: ClassVar[str] = "002, 2.1"
+    # chosen: by half a step of what the paper varies
+    efforts: ClassVar[Sequence[Mapping[str, float]]] = tuple(
+        {"constant": float(c)} for c in (0, 1, 2, 3, 4, 6, 8)
+    )
     parasitic: ClassVar[bool] = True
 
     fan_out: int = field(default=2, validator=validators.ge(1))

@@ -169,7 +169,6 @@ def flood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         setting="camcast.research.systems.group_setting:Group",
         simulators={"population": Simulator("camcast_flood:simulate", 1000)},
         model="camcast_flood:predict",
-        efforts=({"c": 0.0},),
     )
     monkeypatch.setitem(SYSTEMS, "flood", record)
 

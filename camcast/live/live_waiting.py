@@ -1,0 +1,79 @@
+"""Coroutines of a discovery as tasks of the event loop (`camcast.doors.waiting`)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Hashable
+from contextlib import suppress
+from functools import partial
+from threading import Thread
+from typing import Any, TypeVar
+
+from camcast.vocabulary.clock import Clock
+
+ResultT = TypeVar("ResultT")
+
+
+class LiveWaiting:
+    """Runs the coroutines of one process; `finish(name, outcome)` takes each outcome."""
+
+    def __init__(
+        self, clock: Clock, finish: Callable[[tuple[Hashable, ...], object], None]
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._clock, self._finish = clock, finish
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def start(self, coroutine: Coroutine[Any, Any, Any], *name: Hashable) -> None:
+        """See `Waiting`."""
+        task = self._loop.create_task(coroutine)
+        self._tasks.add(task)
+        task.add_done_callback(partial(self._done, name))
+
+    async def sleep(self, seconds: float) -> None:
+        """See `Waiting`."""
+        await asyncio.sleep(seconds)
+
+    async def call(self, function: Callable[..., ResultT], *arguments: Any) -> ResultT:
+        """See `Waiting`; a thread that never returns keeps neither the loop nor the process."""
+        outcome: asyncio.Future[ResultT] = self._loop.create_future()
+
+        def settle(result: Any, error: Exception | None) -> None:
+            if outcome.done():  # cancelled meanwhile
+                return
+            if error is None:
+                outcome.set_result(result)
+            else:
+                outcome.set_exception(error)
+
+        def run() -> None:
+            result, failed = None, None
+            try:
+                result = function(*arguments)
+            except Exception as error:  # the coroutine gets it
+                failed = error
+            with suppress(RuntimeError):  # the loop is closed
+                self._loop.call_soon_threadsafe(settle, result, failed)
+
+        Thread(target=run, name="camcast discovery", daemon=True).start()
+        return await outcome
+
+    def wall(self) -> float:
+        """See `Waiting`."""
+        return self._clock.wall(self._loop.time())
+
+    async def drain(self, timeout_seconds: float) -> None:
+        """Wait for what is under way, such as a withdrawal."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=timeout_seconds)
+
+    def close(self) -> None:
+        """Cancel what is under way."""
+        for task in self._tasks:
+            task.cancel()
+
+    def _done(self, name: tuple[Hashable, ...], task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            error = task.exception()
+            self._finish(name, task.result() if error is None else error)

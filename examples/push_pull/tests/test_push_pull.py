@@ -1,0 +1,9 @@
+"""What CAMCAST asks of every protocol, asked of this one."""
+
+from camcast.research.systems.protocol_contract import ProtocolContract
+
+
+class TestPushPull(ProtocolContract):
+    """The whole contract, in worlds of real nodes that run this protocol."""
+
+    protocol = "push-pull"

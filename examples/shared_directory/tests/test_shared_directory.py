@@ -1,0 +1,20 @@
+"""What CAMCAST asks of every discovery, asked of this one."""
+
+import pytest
+
+from camcast.testing import DiscoveryContract, Town
+
+
+class TestSharedDirectory(DiscoveryContract):
+    """The whole contract, in towns on virtual time; each test has a folder of its own."""
+
+    discovery = "shared-directory"
+    has_addresses = False  # a folder, which is always there
+
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path_factory: pytest.TempPathFactory) -> None:
+        self.folders = tmp_path_factory
+
+    def town(self) -> Town:
+        """Return a new town with a folder of its own."""
+        return Town(self.discovery, options={"directory": self.folders.mktemp("town")})

@@ -1,0 +1,50 @@
+"""Coroutines of a discovery as tasks of a loop: what blocks, runs in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Hashable
+
+import pytest
+
+from camcast.live.live_waiting import LiveWaiting
+from camcast.vocabulary.clock import Clock
+from tests.patience import eventually, live
+
+
+@live
+async def test_outcomes_and_errors_come_under_their_names() -> None:
+    outcomes: dict[tuple[Hashable, ...], object] = {}
+    waiting = LiveWaiting(Clock(), outcomes.__setitem__)
+
+    async def work(text: str) -> int:
+        await waiting.sleep(0.0)
+        return await waiting.call(int, text)
+
+    waiting.start(work("7"), "seven")
+    waiting.start(work("seven"), "wrong", 2)
+    assert outcomes == {}
+    await eventually(lambda: len(outcomes) == 2)
+    assert outcomes["seven",] == 7
+    assert isinstance(outcomes["wrong", 2], ValueError)
+
+
+@live
+async def test_what_blocks_stops_neither_the_loop_nor_the_close() -> None:
+    blocked, outcomes = threading.Event(), dict[tuple[Hashable, ...], object]()
+    waiting = LiveWaiting(Clock(), outcomes.__setitem__)
+    waiting.start(waiting.call(blocked.wait), "blocked")
+    await asyncio.sleep(0)  # the loop turns
+    await waiting.drain(0.01)
+    waiting.close()
+    await waiting.drain(1.0)
+    assert outcomes == {}  # a cancelled coroutine has no outcome
+    blocked.set()
+
+
+@live
+async def test_the_wall_clock_is_the_processes_own() -> None:
+    loop = asyncio.get_running_loop()
+    waiting = LiveWaiting(Clock(loop.time(), 1000.0), lambda *_: None)
+    assert waiting.wall() == pytest.approx(1000.0, abs=60.0)
