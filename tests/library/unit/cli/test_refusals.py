@@ -94,7 +94,7 @@ REFUSED: list[tuple[str, int, str]] = [
     ("compare-protocols --workload usenet", 2, "the workload usenet needs a file"),
     ("compare-protocols --workload departures:x.csv", 2, "the workload departures takes no file"),
     ("compare-protocols --workload usenet:/absent.csv", 2, "/absent.csv: cannot be read"),
-    ("compare-protocols --protocols broadcast,pigeons", 2, "unknown protocol 'pigeons'; there are"),
+    ("compare-protocols --protocols broadcast,pigeons", 2, "unknown protocol 'pigeons'; installed"),
     ("compare-protocols --where 'mag >='", 2, "column 7: expected a number or a text"),
     ("compare-protocols --membership scanp", 2, "unknown membership 'scanp'; installed: "),
     ("compare-protocols --loss 1", 2, "'loss' must be < 1"),

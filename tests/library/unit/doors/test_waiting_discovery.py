@@ -116,7 +116,8 @@ def test_a_bug_is_answered_as_a_failure_and_raised(town: Town) -> None:
     town.start_seek(seeker)
     with pytest.raises(ZeroDivisionError, match="a bug"):
         town.run(1.0)
-    assert seeker.discovery._seeks == {}  # and nobody waits for it
+    ((_, finding),) = seeker.findings
+    assert finding.unknown
 
 
 def test_a_context_has_no_coroutines_to_wait_for_after_a_close(town: Town) -> None:

@@ -14,6 +14,7 @@ from camcast.doors.plugs import PROTOCOL_GROUP, find_protocol
 from camcast.research.papers.protocol_comparison import Cost
 from camcast.research.systems.registry import SYSTEMS
 from tests.camcast_command import Capture, answer, camcast, refusal
+from tests.library.example_packages import install
 from tests.shipped_plugs import shipped
 
 NAMES = ("broadcast", "multicast", "percolation")
@@ -98,3 +99,13 @@ def test_every_protocol_has_efforts_that_rise() -> None:
         options: Any = type(find_protocol(name))  # an attrs class, each of them
         known = {field.name for field in attrs.fields(options)} | {"c", "a"}
         assert {option for effort in efforts for option in effort} <= known
+
+
+def test_a_third_partys_protocol_is_compared_by_its_own_efforts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture
+) -> None:
+    install(tmp_path, "push_pull")
+    monkeypatch.syspath_prepend(tmp_path)
+    [cost] = answer(capfd, "compare-protocols", *SMALL, "--protocols", "push-pull")
+    assert (cost["protocol"], cost["reached"]) == ("push-pull", True)
+    assert cost["effort"].startswith("keep_seconds = ")
