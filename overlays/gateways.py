@@ -17,6 +17,14 @@ that were silent and those that do not know: half an answer must not found a sec
 process that seeks members of a community that it has announced sends the announcement again: when
 several processes find a gateway again at once, only the first is told that the community is empty.
 
+*The dead.* The lease of a killed process is longer than its successor waits. A process that none of
+the members answered that a gateway named says so in its next question (`AskAgain`). The gateway
+names others, and asks the silent ones to announce themselves (`Check`). Those that do not within
+`CHECK_SECONDS` are forgotten, and all other members of the community are checked, too. While the
+gateway knows of no others, its answer waits for the check: whoever asks must neither be sent to the
+dead nor found a second community. A lie costs a living member a message every `CHECK_SECONDS`, and
+no place in the register.
+
 *Remembered contacts.* Members of the process's own communities are remembered, in a file if one is
 configured (`overlays.remembered`). They are asked beside the gateways until a seek has found out
 who is in its community, and again after a seek that has not. A process that starts, or is alone,
@@ -29,7 +37,7 @@ member that knows no other process.
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Container, Hashable, Iterable, Sequence
 from math import inf
 from typing import ClassVar, Final
 
@@ -53,6 +61,7 @@ log = logging.getLogger(__name__)
 LEASE_SECONDS: Final = 30.0  # chosen: a crashed process is offered as a contact no longer
 RENEW_SECONDS: Final = 10.0  # chosen: a third of the lease, so that two losses do not matter
 TIMEOUT_SECONDS: Final = 2.0  # chosen: six times the slowest round trip of the PlanetLab matrix
+CHECK_SECONDS: Final = 2 * TIMEOUT_SECONDS / 3  # chosen: leaves whoever asked time for the answer
 # chosen: a third of the timeout. At 30 % loss one seek in 8 fails, since three questions or answers
 # are lost, and not every other one: all seeks of a newcomer's first minute fail once in a million.
 AGAIN_SECONDS: Final = TIMEOUT_SECONDS / 3
@@ -104,14 +113,39 @@ class Unknown(Message, tag=6, frozen=True):
     seek: int
 
 
+class AskAgain(Ask, tag=8, frozen=True):
+    """Question of a process that found all members of an answer silent."""
+
+    silent: tuple[PeerId, ...]
+    """These members."""
+
+
+class Check(Message, tag=7, frozen=True):
+    """Question to a member that may be dead, which answers with an announcement."""
+
+    right: ClassVar[Right] = Right.SERVE
+    topic: str
+
+
+@define
+class Member:
+    """A member of a community that has announced itself."""
+
+    contact: Contact
+    until: float
+    """When the lease ends."""
+    checked: float = -inf
+    """When the member last answered a check."""
+
+
 class Directory:
     """The members of each group that have announced themselves here, until their lease ends."""
 
     def __init__(self) -> None:
-        self._groups: dict[GroupId, dict[PeerId, tuple[Contact, float]]] = {}
+        self._groups: dict[GroupId, dict[PeerId, Member]] = {}
         self._log = MinuteLog()
 
-    def remember(self, group: GroupId, contact: Contact, now: float) -> None:
+    def remember(self, group: GroupId, contact: Contact, now: float) -> Member:
         """Remember a member; beyond the bounds the one announced longest ago makes room.
 
         A community that makes room is logged: until its members announce themselves again, a
@@ -122,10 +156,12 @@ class Directory:
             if self._log.due("full", now):
                 log.warning("the register is full with %d communities: one is left out", GROUPS_MAX)
         members = self._groups.setdefault(group, {})
-        members.pop(contact.peer, None)
+        before = members.pop(contact.peer, None)
         if len(members) >= CONTACTS_MAX:
             del members[next(iter(members))]
-        members[contact.peer] = (contact, now + LEASE_SECONDS)
+        checked = -inf if before is None else before.checked
+        remembered = members[contact.peer] = Member(contact, now + LEASE_SECONDS, checked)
+        return remembered
 
     def forget(self, group: GroupId, peer: PeerId) -> None:
         """Forget a member that withdrew."""
@@ -137,10 +173,19 @@ class Directory:
     def members(self, group: GroupId, now: float) -> list[Contact]:
         """Return the members whose lease runs."""
         members = self._groups.get(group, {})
-        for peer, (_, until) in list(members.items()):
-            if until < now:
+        for peer, member in list(members.items()):
+            if member.until < now:
                 self.forget(group, peer)
-        return [contact for contact, _ in members.values()]
+        return [member.contact for member in members.values()]
+
+    def unchecked(self, group: GroupId, now: float) -> dict[PeerId, Contact]:
+        """Return the members that have not answered a check within `CHECK_SECONDS`."""
+        members = self._groups.get(group, {}).items()
+        return {p: one.contact for p, one in members if one.checked < now - CHECK_SECONDS}
+
+    def get(self, group: GroupId, peer: PeerId) -> Member | None:
+        """Return a member, whether or not its lease runs."""
+        return self._groups.get(group, {}).get(peer)
 
 
 @define(eq=False)
@@ -174,12 +219,18 @@ class GatewayDiscovery(Discovery):
     """Discovery through the gateways of the configuration; see the module's text."""
 
     decoder: ClassVar[Decoder[Message] | None] = Decoder(
-        Announce | Withdraw | Ask | Members | Nobody | Unknown
+        Announce | Withdraw | Ask | Members | Nobody | Unknown | Check | AskAgain
     )
 
     def __init__(self, context: DiscoveryContext) -> None:
         self._context = context
         self._directory = Directory()
+        self._checks: dict[tuple[GroupId, PeerId], Topic] = {}
+        """The members that were asked whether they are alive, and have not answered."""
+        self._waiting: dict[GroupId, dict[PeerId, tuple[Contact, Ask]]] = {}
+        """The questions whose answer waits for a check, by asker."""
+        self._silent: dict[GroupId, dict[PeerId, None]] = {}
+        """The members that were named to this process and did not answer it."""
         self._remembered = Remembered(context.remember, _usable)
         self._certain = False
         """Whether the last seek of any community was answered by members or all registers."""
@@ -245,17 +296,32 @@ class GatewayDiscovery(Discovery):
             self._send(self.gateways(topic), topic.group, Withdraw())
 
     @override
+    def contacts_silent(self, topic: Topic, contacts: Sequence[Contact], now: float) -> bool:
+        """See `Discovery`; the gateways are told with the next question, and check them."""
+        silent = self._silent.setdefault(topic.group, {})
+        silent |= {contact.peer: None for contact in contacts}
+        for peer in list(silent)[:-CONTACTS_MAX]:
+            del silent[peer]
+        return True
+
+    @override
     def seek(self, topic: Topic, wanted: int, now: float) -> None:
         gateways = self.gateways(topic)
+        silent = self._silent.get(topic.group, {})
+        doubted = self._doubted(topic, silent, now)
         own = [
             contact
             for contact in self._directory.members(topic.group, now)
-            if contact.peer != self._context.me.peer
+            if contact.peer != self._context.me.peer and contact.peer not in doubted
         ]
+        if doubted and not own:
+            self._context.outlet.wake(CHECK_SECONDS, "own", topic.name, wanted)
+            return
         asked = (self._context.me.address, *gateways)
         without = [endpoint_of(address) for address in asked]
         others = [] if self._certain else self._recalled(without)
         if own or not (gateways or others):
+            self._silent.pop(topic.group, None)
             self._context.outlet.found(topic, self._sample(own, wanted))
             return
         seek = _Seek(topic, wanted, self._number(gateways), self._number(map(address_of, others)))
@@ -295,6 +361,8 @@ class GatewayDiscovery(Discovery):
             if isinstance(number, int) and (seek := self._seeks.get(number)) is not None:
                 address = seek.silent.get(number) or seek.remembered[number]
                 question = Ask(number, seek.wanted, seek.topic.name)
+                if silent := self._silent.get(seek.topic.group):
+                    question = AskAgain(number, seek.wanted, seek.topic.name, tuple(silent))
                 self._send((address,), seek.topic.group, question)
 
     def _number(self, addresses: Iterable[str]) -> dict[int, str]:
@@ -314,6 +382,12 @@ class GatewayDiscovery(Discovery):
                     self._announce(topic, current, now)
             case ("again", *numbers):
                 self._ask(numbers)
+            case ("check", bytes() as group, bytes() as peer):
+                self._check(GroupId(group), [PeerId(peer)])
+            case ("checked", bytes() as group, bytes() as peer):
+                self._end_check(GroupId(group), PeerId(peer), now)
+            case ("own", str() as topic_name, int() as wanted):
+                self.seek(Topic.parse(topic_name), wanted, now)
             case ("seek", *numbers):
                 for number in numbers:
                     if isinstance(number, int) and number in self._questions:
@@ -328,11 +402,19 @@ class GatewayDiscovery(Discovery):
             case Announce(topic=name):
                 if read_topic(name).group != group:
                     raise MalformedError(f"an announcement for {name} in another topic's group")
-                self._directory.remember(group, source, now)
+                member = self._directory.remember(group, source, now)
+                if self._checks.pop((group, source.peer), None) is not None:
+                    member.checked = now
+                    self._answer_waiting(group, now)
             case Withdraw():
                 self._directory.forget(group, source.peer)
+                if self._checks.pop((group, source.peer), None) is not None:
+                    self._answer_waiting(group, now)
             case Ask():
                 self._on_ask(source, group, message, now)
+            case Check(topic=name):
+                if group in self._announced:
+                    self._context.outlet.send([source], Announce(name), group=group)
             case Members() | Nobody() | Unknown():
                 if (gateway := self._questions.pop(message.seek, None)) is not None:
                     self._note(gateway, answers=True, now=now)
@@ -353,14 +435,15 @@ class GatewayDiscovery(Discovery):
         self._context.outlet.send(contacts, message, group=group)
 
     def _members(
-        self, group: GroupId, wanted: int, without: PeerId, now: float
+        self, group: GroupId, wanted: int, asker: PeerId, doubted: Container[PeerId], now: float
     ) -> tuple[Contact, ...]:
         """Return members from this process's own tables, and those announced to it."""
+        announced = [c for c in self._directory.members(group, now) if c.peer not in doubted]
         known = {contact.peer: contact for contact in self._context.known(group, wanted)}
-        for contact in self._sample(self._directory.members(group, now), wanted):
+        for contact in self._sample(announced, wanted):
             known.setdefault(contact.peer, contact)
-        known.pop(without, None)
-        return self._sample(list(known.values()), wanted)
+        known.pop(asker, None)
+        return self._sample([c for c in known.values() if c.peer not in doubted], wanted)
 
     def _sample(self, contacts: list[Contact], wanted: int) -> tuple[Contact, ...]:
         return tuple(self._context.rng.sample(contacts, min(wanted, len(contacts))))
@@ -379,9 +462,53 @@ class GatewayDiscovery(Discovery):
         if self._keeps_register(topic):
             answer = Nobody(ask.seek, topic.name)
         wanted = max(0, min(ask.wanted, CONTACTS_MAX))
-        if members := self._members(group, wanted, source.peer, now):
+        silent = ask.silent[:CONTACTS_MAX] if isinstance(ask, AskAgain) else ()
+        doubted = self._doubted(topic, silent, now)
+        if members := self._members(group, wanted, source.peer, doubted, now):
             answer = Members(ask.seek, members)
+        elif doubted:
+            waiting = self._waiting.setdefault(group, {})
+            if len(waiting) < CONTACTS_MAX or source.peer in waiting:
+                waiting[source.peer] = (source, ask)
+            return
         self._context.outlet.send([source], answer, group=group)
+
+    # -- members that may be dead ----------------------------------------------------------
+
+    def _doubted(self, topic: Topic, silent: Iterable[PeerId], now: float) -> dict[PeerId, Contact]:
+        """Return the announced members among silent ones; those that were not asked are asked."""
+        unchecked = self._directory.unchecked(topic.group, now)
+        doubted = {peer: unchecked[peer] for peer in silent if peer in unchecked}
+        self._begin_checks(topic, doubted)
+        return doubted
+
+    def _begin_checks(self, topic: Topic, doubted: Iterable[PeerId]) -> None:
+        group = topic.group
+        asked = [peer for peer in doubted if (group, peer) not in self._checks]
+        self._checks |= {(group, peer): topic for peer in asked}
+        self._check(group, asked)
+        for peer in asked:
+            self._context.outlet.wake(CHECK_SECONDS / 2, "check", group, peer)
+            self._context.outlet.wake(CHECK_SECONDS, "checked", group, peer)
+
+    def _check(self, group: GroupId, peers: Iterable[PeerId]) -> None:
+        """Ask those of these members that have not answered."""
+        for peer in peers:
+            topic, member = self._checks.get((group, peer)), self._directory.get(group, peer)
+            if topic is not None and member is not None:
+                self._context.outlet.send([member.contact], Check(topic.name), group=group)
+
+    def _end_check(self, group: GroupId, peer: PeerId, now: float) -> None:
+        """Forget a member that has not answered; others of its community may have died with it."""
+        topic = self._checks.pop((group, peer), None)
+        if topic is not None:
+            self._directory.forget(group, peer)
+            self._begin_checks(topic, self._directory.unchecked(group, now))
+            self._answer_waiting(group, now)
+
+    def _answer_waiting(self, group: GroupId, now: float) -> None:
+        for source, ask in self._waiting.pop(group, {}).values():
+            self._on_ask(source, group, ask, now)
 
     def _keeps_register(self, topic: Topic) -> bool:
         configured = self._configured(topic)
@@ -414,6 +541,7 @@ class GatewayDiscovery(Discovery):
         outlet, topic = self._context.outlet, seek.topic
         if self._certain:
             self._unknown.pop(topic.group, None)
+            self._silent.pop(topic.group, None)
         else:
             self._unknown[topic.group] = None
         if contacts:

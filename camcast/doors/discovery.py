@@ -149,6 +149,16 @@ class Discovery(ABC):
         estimate of the size is needed.
         """
 
+    def contacts_silent(self, topic: Topic, contacts: Sequence[Contact], now: float) -> bool:
+        """Learn that members that it has named do not answer a process that joins through them.
+
+        The node says so before the membership's next `seek`. A discovery that goes on naming
+        processes for a while after they died asks these members and names the dead no longer, so
+        that the successor of a killed member joins at once; it returns True. By default (False) the
+        node itself leaves out members that were named twice and did not answer.
+        """
+        return False
+
     @abstractmethod
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """Take a timer that was set by ``outlet.wake(seconds, *name)``.

@@ -12,7 +12,7 @@ from camcast.engine.known_streams import KnownStreams
 from camcast.engine.repair.repair import Repair
 from camcast.engine.super_topic_table import SuperTopicTable
 from camcast.engine.ways_up import WaysUp
-from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.outbox import Finding
 from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import Topic
@@ -53,6 +53,11 @@ class LocalGroup:
     started: bool = False
     """Whether the discovery has answered, so that the membership has begun to join."""
     leaving: bool = False
+    named: tuple[Contact, ...] = ()
+    """The members that the discovery named last, while the process joins through them."""
+    named_at: float = 0.0
+    silent: dict[PeerId, int] = field(factory=dict)
+    """How often in a row members named last did not answer, where the discovery asks none."""
     unanswered: Finding | None = None
     """The discovery's last answer while it cannot tell who is in the community, else None."""
     retry_seconds: float = RETRY_SECONDS

@@ -70,6 +70,8 @@ class Seek(NamedTuple):
 
     topic: Topic
     wanted: int
+    by: Kind | None = None
+    """The part that looks for members."""
 
 
 class Finding(NamedTuple):
@@ -213,7 +215,7 @@ class ControlOutlet:
 
     def seek(self, topic: Topic, wanted: int) -> None:
         """Ask for contacts in a community; they arrive as `contacts_found`."""
-        self._outbox.seeks.append(Seek(topic, wanted))
+        self._outbox.seeks.append(Seek(topic, wanted, self._kind))
 
     def found(
         self,

@@ -160,6 +160,9 @@ class Crawl:
         """Ask the nearest unasked nodes, or end the crawl if none need be asked."""
         if self.over:
             return
+        for candidate in [c for c in self._sorted() if c.call is None and not c.answered]:
+            if self._protocol.is_dead(candidate.node, now):
+                self._drop(candidate)
         if self.asked >= ASKED_MAX:
             waits = any(c.call is not None and not c.slow for c in self._pool.values())
             if not waits:
@@ -207,9 +210,7 @@ class Crawl:
         candidate.slow = False
         self.failures += answer is None
         if answer is None or answer[0] != candidate.node.id:
-            del self._pool[candidate.node.id], self._at[candidate.distance]
-            self._distances.remove(candidate.distance)
-            self._failed[candidate.node.id] = None
+            self._drop(candidate)
         if answer is not None:
             source = candidate.node.address
             self._add((answer[0], *source, candidate.node.key), None)
@@ -225,6 +226,11 @@ class Crawl:
             if self._on_answer is not None:
                 self._on_answer(self, now)
         self._advance(now)
+
+    def _drop(self, candidate: _Candidate) -> None:
+        del self._pool[candidate.node.id], self._at[candidate.distance]
+        self._distances.remove(candidate.distance)
+        self._failed[candidate.node.id] = None
 
 
 def points_for(wanted: int) -> int:

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import errno
 import logging
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import Final
 
@@ -174,6 +174,11 @@ class KademliaDiscovery(Discovery):
         """Seek in each own community, unasked: its members may be strangers to the process."""
         for topic, _ in list(self._announced.values()):
             self.seek(topic, REUNION_WANTED, now)
+
+    @override
+    def contacts_silent(self, topic: Topic, contacts: Sequence[Contact], now: float) -> bool:
+        """See `Discovery`; every member that a look-up names has just answered it."""
+        return True
 
     # -- looking -------------------------------------------------------------------------------
 

@@ -708,6 +708,7 @@ class KademliaOverlay:
             self.remembered.note(address, answered.key.hex())
             self._lost.pop(address, None)
             if was_degraded:
+                self._context.failed.clear()
                 if self._log.due("again", now):
                     log.info("the DHT answers again (said once a minute)")
                 self._hurry()

@@ -66,6 +66,10 @@ PROVEN_SECONDS: Final = 600.0  # chosen: ten rounds of the overlay's upkeep
 PROVEN_MAX: Final = 4096  # chosen: some 1 MB; a process talks to fewer in ten minutes
 INTRODUCTIONS_MAX: Final = 64  # chosen: strangers pinged at a time; bounds the echo of a flood
 RECHECK_SECONDS: Final = 5.0  # chosen: a dead neighbour is evicted after 16 s, not by a short pause
+# chosen: calls, each of three attempts: at 20 % loss a living node fails twice in a row once in 441
+DEAD_CALLS: Final = 2
+DEAD_SECONDS: Final = 10.0  # chosen: a join, in which other nodes go on naming the dead one
+FAILED_MAX: Final = 256  # chosen: more than two look-ups ask; 30 kB
 HEARD_LATELY_SECONDS: Final = 60.0  # chosen: a neighbour that answered since needs no ping
 _HEADER_BYTES: Final = 21  # [rpcudp 5.0.1] kind and call id
 
@@ -147,6 +151,8 @@ class OverlayContext:
     not cut off."""
     counters: Counters = field(factory=Counters)
     patience: Patience = field(factory=Patience)
+    failed: dict[Endpoint, tuple[int, float]] = field(factory=dict)
+    """How many calls in a row each endpoint has not answered, and when the last of them ended."""
     own: dict[bytes, Neighbour] = field(factory=dict)
     """The nodes of this process, by identifier."""
 
@@ -201,6 +207,7 @@ class Protocol:
         if len(data) <= _HEADER_BYTES or len(data) > bytes_max or data[0] > 1:
             self.counters.malformed += 1
             return
+        self._context.failed.pop(source, None)
         call_id, body = data[1:_HEADER_BYTES], data[_HEADER_BYTES:]
         if data[0] == 0:
             self._accept_request(call_id, body, source, sender, now)
@@ -309,10 +316,27 @@ class Protocol:
                     call.slow(now)
             return
         self.counters.timeouts += 1
+        self._note_failure(call.address, now)
         if len(self._late) >= LATE_MAX:
             del self._late[next(iter(self._late))]
         self._late[call.number] = call
         self._fail(call, now)
+
+    def _note_failure(self, address: Endpoint, now: float) -> None:
+        failed = self._context.failed
+        calls, _ = failed.pop(address, (0, 0.0))
+        if len(failed) >= FAILED_MAX:
+            del failed[next(iter(failed))]
+        failed[address] = calls + 1, now
+
+    def is_dead(self, node: Neighbour, now: float) -> bool:
+        """Say whether a node has lately failed to answer any identifier of this process, twice.
+
+        Other nodes name it until they notice. Each look-up of a process that joins would wait for
+        it once more.
+        """
+        calls, when = self._context.failed.get(node.address, (0, 0.0))
+        return calls >= DEAD_CALLS and now - when < DEAD_SECONDS
 
     def _fail(self, call: Call, now: float) -> None:
         self.forget(call)
