@@ -188,6 +188,8 @@ class Signing:
         local_group, batch, source, _ = held
         self._count_refused("", reason, batch.count)
         self._recorder.counters.unverified += batch.count
+        if local_group.repair is not None:
+            local_group.repair.add_refused(batch, source)
         if self._recorder.on_batch is not None:
             self._recorder.on_batch(now, "drop", batch, local_group.subscribed.name, (source,))
         if self._log.due(reason, now):

@@ -30,6 +30,7 @@ from camcast.doors.repair import RepairWatcher
 from camcast.engine.known_streams import KnownRanges
 from camcast.engine.repair.history import History
 from camcast.engine.repair.messages import NONCE_SECONDS, UNKNOWN, Held, Want, Wanted
+from camcast.engine.repair.refused import RefusedEvents
 from camcast.engine.repair.told import (
     FULL_SECONDS,
     JOINING_SECONDS,
@@ -337,6 +338,7 @@ class Asking:
         self._giving_up = giving_up
         self._history = history
         self._lateness = context.lateness
+        self._refused = RefusedEvents()
         self._asking = False  # whether a timer for asking is set
 
     def add_batch(self, batch: Batch, missing: MissingRanges, now: float) -> None:
@@ -355,6 +357,21 @@ class Asking:
         if missing is not None:
             missing.add_answer(now)
 
+    def add_refused(self, batch: Batch, source: PeerId) -> None:
+        """Add a batch that `source` sent and this process does not believe."""
+        self._refused.add(batch.stream, batch.first, batch.count, source)
+
+    def forgive(self) -> None:
+        """Ask for what was refused once more, since the clock was set."""
+        self._refused.clear()
+
+    def _missing_of(
+        self, holder: Holder, known: KnownRanges | None, below: int = SEQUENCE_MAX + 1
+    ) -> list[tuple[int, int]]:
+        """Return what a holder offers and has not sent in vain, as (start, stop)."""
+        ranges = missing_of(holder.held, known, below)
+        return self._refused.without(StreamId(holder.held[0]), ranges, holder.contact.peer)
+
     def add_holder(self, holder: Holder, now: float) -> None:
         """Add what another process holds of a stream."""
         stream = StreamId(holder.held[0])
@@ -363,7 +380,7 @@ class Asking:
             return
         known = self._context.streams.known.get(stream)
         missing = self.missing.get(stream)
-        offers = bool(missing_of(holder.held, known))
+        offers = bool(self._missing_of(holder, known))
         if missing is None:
             passed_all = holder.held[3][0]  # an event kept nowhere shows in this alone
             behind = not holder.below and (known is None or known.misses_below(passed_all))
@@ -413,11 +430,11 @@ class Asking:
             missing.look(known, now)
             self._giving_up.look(stream, missing, known, len(neighbours), now)
             known = self._context.streams.known.get(stream)
-            missing.holders = [one for one in missing.holders if missing_of(one.held, known)]
+            missing.holders = [one for one in missing.holders if self._missing_of(one, known)]
             patience = self.watcher.patience(stream, missing.since, now)
             awaited = SEQUENCE_MAX + 1 if known is None or patience <= 0 else known.stop
             holder = missing.next_holder() if missing.holders else None
-            if holder is not None and (ranges := missing_of(holder.held, known, awaited)):
+            if holder is not None and (ranges := self._missing_of(holder, known, awaited)):
                 holder.asked = now
                 key = holder.contact, holder.nonce, holder.below
                 since[key] = min(holder.since, since.get(key, inf))
@@ -431,9 +448,13 @@ class Asking:
                 if missing.asked or contact is None:
                     silent = [one for one in neighbours if one.peer not in missing.passed]
                     contact = self._context.community.rng.choice(silent or neighbours)
+                ranges = self._refused.without(stream, ranges, contact.peer)
                 key = contact, b"", ""
             else:
                 continue  # nobody can be asked for now
+            if not ranges:
+                missing.due = now + AGAIN_SECONDS_MAX  # it was refused, and is given up in time
+                continue
             asked.setdefault(key, []).append((stream, flat(ranges)))
             missing.add_question(now)
         for key, wanted in asked.items():

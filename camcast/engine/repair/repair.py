@@ -187,8 +187,13 @@ class Repair(Repairs):
         elif bounds and (bounds[0] > known.floor or len(bounds) > 2):
             self._asking.add_hole(stream, source, now)
 
+    def add_refused(self, batch: Batch, source: PeerId) -> None:
+        """Add a batch that `source` sent and this process does not believe."""
+        self._asking.add_refused(batch, source)
+
     def clock_set(self, now: float) -> None:
         """Go by the wall clock as it is from now on, after it was set."""
+        self._asking.forgive()
         self._tally.clock_set(int(self._clock.wall(now)))
 
     def add_repaired(self, batch: Batch, now: float) -> None:

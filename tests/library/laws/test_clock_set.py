@@ -15,6 +15,7 @@ import pytest
 
 from camcast.engine.guard.access_control import CARRY_SECONDS
 from camcast.engine.node import Node
+from camcast.engine.repair.refused import REFUSED_BY
 from camcast.engine.security_messages import WhoAre
 from camcast.security.records import LIFETIME_SECONDS
 from camcast.vocabulary.batches import Batch
@@ -270,3 +271,19 @@ def test_an_introduction_is_signed_anew_and_takes_the_place_of_the_one_before() 
             there = known[scene.members[0]].introduction(late.me.peer, scene.world.now)
             assert there is not None
             assert there.record == own.record
+
+
+def test_what_is_refused_is_not_fetched_again_and_again() -> None:
+    """Its neighbours have taken the events that it refuses, and offer them to it."""
+    scene = Scene(more=4)
+    late = scene.start(0.0)
+    scene.world.do(late, partial(join, SOCCER))
+    scene.world.run(5.0)
+    assert scene.wall_says(late, 3600.0)
+    published = 12
+    for number in range(published):
+        scene.world.publish(scene.members[0], SOCCER, b"%d" % number, seconds=2.0)
+    scene.world.run(30.0)
+    assert late.signing is not None
+    refused = late.signing.refused.total()
+    assert published <= refused <= published * (len(scene.members) + REFUSED_BY)
