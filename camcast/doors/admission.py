@@ -6,10 +6,11 @@ every process that reaches it for a member, and believes the address that a mess
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.introductions import Introduction
+from camcast.vocabulary.introductions import Introduction, Moved
 from camcast.vocabulary.refusal import Refusal
 from camcast.vocabulary.topics import Topic
 
@@ -55,6 +56,18 @@ class Admission(Protocol):
 
     def knows(self, contact: Contact, now: float) -> bool:
         """Say whether a process is known, has a valid certificate, and signed this address."""
+
+    def moved(self, contact: Contact, now: float) -> Moved | None:
+        """Return where the process of a contact has moved from the contact's address.
+
+        None if the address is no earlier one of a known process.
+        """
+
+    def addresses_in_use(self, record: bytes, now: float) -> Sequence[str]:
+        """Return the addresses of another process that has signed a record with this one's key.
+
+        Empty if the record proves no such thing.
+        """
 
     def sign_mandate(self, said: bytes, now: float) -> bytes:
         """Return a mandate of this process for the bytes `said`; no two mandates are equal.

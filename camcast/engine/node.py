@@ -73,7 +73,7 @@ from camcast.engine.remote_queries import RemoteQueries
 from camcast.engine.repair import messages as repair_messages
 from camcast.engine.repair.messages import NONCE_BYTES, Nonces
 from camcast.engine.repair.told import Lateness
-from camcast.engine.security_messages import Introductions, WhoAre
+from camcast.engine.security_messages import Introductions, KeyInUse, WhoAre
 from camcast.engine.settings import Parts, Settings
 from camcast.interests.attributes import EventAttributes
 from camcast.interests.interest import Interest
@@ -575,6 +575,8 @@ class Node:
             return self.guard.on_introductions(message)
         if isinstance(message, WhoAre):
             self.guard.on_who_are(arrival.source, message, arrival.now)
+        elif isinstance(message, KeyInUse):
+            self.guard.on_key_in_use(message, arrival.now)
         elif message is not None:
             now = arrival.now
             self._intake.take_held(self.signing.receive(arrival.source, message, now), now)

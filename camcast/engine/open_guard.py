@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from camcast.doors.admission import Admission
-from camcast.engine.security_messages import Introductions, WhoAre
+from camcast.engine.security_messages import Introductions, KeyInUse, WhoAre
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Arrival, MessageT
 from camcast.vocabulary.outbox import Vouch
@@ -65,6 +65,9 @@ class Guard:
 
     def on_who_are(self, source: Contact, question: WhoAre, now: float) -> None:
         """Introduce members of a community to another one."""
+
+    def on_key_in_use(self, message: KeyInUse, now: float) -> None:
+        """Learn that another process may use this process's key."""
 
     def on_clock_set(self, now: float) -> None:
         """Judge again what was refused for its time, after the wall clock was set."""

@@ -46,9 +46,15 @@ class WhoAre(Message, frozen=True, tag=9):
     numbers: tuple[int, ...]
 
 
+class KeyInUse(Message, frozen=True, tag=10):
+    """Another process uses the receiver's key, as the record says that this key has signed."""
+
+    record: bytes
+
+
 SigningMessage: TypeAlias = Certificates | RevocationNews | RevocationsKnown | CertificateWanted
 """The messages of `camcast.engine.guard.signing`."""
 
-DECODER: Final[Decoder[SigningMessage | Introductions | WhoAre]] = Decoder(
-    SigningMessage | Introductions | WhoAre
+DECODER: Final[Decoder[SigningMessage | Introductions | WhoAre | KeyInUse]] = Decoder(
+    SigningMessage | Introductions | WhoAre | KeyInUse
 )

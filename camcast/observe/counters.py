@@ -90,6 +90,10 @@ class NodeCounters:
     which it never came."""
     unadmitted: int = count("messages_unadmitted", "What others sent without the right to")
     """Frames, messages and introductions whose senders had no right to them (docs/security.md)."""
+    key_conflicts: int = count(
+        "key_conflicts", "Sightings of two processes with one key, at most one a minute each"
+    )
+    """How often two other processes, or another and this one, were found to use one key."""
     given_up: int = count("events_given_up", "Events that count as known: too many gaps above them")
     """Events not received that count as known from now on: too many gaps came above them."""
     unplaced: int = count("events_unplaced", "Events refused: too many streams, or gaps in theirs")

@@ -42,6 +42,7 @@ def of_process(stats: Mapping[str, Any]) -> list[Finding]:
     return [
         *_of_communities(stats),
         *_of_gateways(stats["discovery"]["first_contacts"]),
+        *_of_keys(stats["counters"]),
         _of_liveness(stats),
         _of_pipes(stats),
         _of_queues(stats),
@@ -83,6 +84,13 @@ def _of_gateways(first_contacts: list[Mapping[str, Any]]) -> Iterator[Finding]:
             yield Finding("gateway", False, says, "start it again, or name another gateway")
         else:
             yield Finding("gateway", one["answers"], f"{one['address']} answers")
+
+
+def _of_keys(counters: Mapping[str, Any]) -> Iterator[Finding]:
+    if conflicts := counters["key_conflicts"]:
+        says = f"two processes were found to use one key ({conflicts} times)"
+        do = "the log names key and addresses: give each process a key of its own"
+        yield Finding("key", False, says, do)
 
 
 def _of_liveness(stats: Mapping[str, Any]) -> Finding:

@@ -147,7 +147,10 @@ class DatagramBoxes:
         if len(datagram) < (OVERHEAD if certified else STRANGERS_BYTES_MIN):
             raise UnknownSenderError("its sender is unknown, and shows no certificate")
         if sender == self._key:
-            raise DatagramError("it says that this process has sent it")
+            raise DatagramError(
+                "it says that this process has sent it: it was sent back, or another process has"
+                " the same key"
+            )
         try:
             one = one or self._meet(sender)
             if certified:

@@ -12,7 +12,7 @@ at most `PEERS_MAX` are; the one used least recently is dropped first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -28,7 +28,7 @@ from camcast.security.records import LIFETIME_SECONDS, PeerRecord, read_record, 
 from camcast.security.refusals import Reason, RefusedError, reason_against
 from camcast.security.sealed import seal_hash
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
-from camcast.vocabulary.introductions import Introduction
+from camcast.vocabulary.introductions import Introduction, Moved
 from camcast.vocabulary.refusal import Refusal
 from camcast.vocabulary.size_estimate import number_of
 from camcast.vocabulary.topics import Topic
@@ -63,6 +63,8 @@ class _Peer:
     key: PublicKey
     chains: dict[bytes, Chain]
     """The chains that the record names, by hash."""
+    former: bytes = b""
+    """The latest record of another address."""
 
     def is_current(self, now: float) -> bool:
         return now <= self.record.expiry + SLACK_SECONDS
@@ -166,7 +168,11 @@ class KnownPeers:
         self._peers.pop(key.peer_id, None)
         if len(self._peers) >= PEERS_MAX:
             self._forget(next(iter(self._peers)))
-        self._peers[key.peer_id] = _Peer(record, introduction.record, key, chains)
+        former = b""
+        if known is not None:
+            same = known.record.addresses == record.addresses
+            former = known.former if same else known.data
+        self._peers[key.peer_id] = _Peer(record, introduction.record, key, chains, former)
         self._numbered[number_of(key.peer_id)] = key.peer_id
         self._verdicts.clear()
         return key
@@ -263,6 +269,24 @@ class KnownPeers:
         if contact.peer == self._signatures.peer_id:
             return True
         return self.key_of(contact, now) is not None
+
+    def moved(self, contact: Contact, now: float) -> Moved | None:
+        """See `Admission`; only the address before the latest one is known."""
+        known = self._current(contact.peer, now)
+        if known is None or not known.former:
+            return None
+        if contact.address not in read_record(known.former).addresses:
+            return None
+        now_at = Contact(contact.peer, known.record.addresses[0])
+        return Moved(str(known.key), now_at, known.data, known.former)
+
+    def addresses_in_use(self, record: bytes, now: float) -> Sequence[str]:
+        """See `Admission`; a record of this process's own address proves nothing."""
+        with suppress(RefusedError):
+            other = verify_record(record, now)
+            if other.peer_id == self._signatures.peer_id and self._address not in other.addresses:
+                return other.addresses
+        return ()
 
     def admits(self, peer: PeerId, now: float) -> bool:
         """Say whether a process is known and has a valid certificate, whatever that allows."""

@@ -45,7 +45,7 @@ from camcast.engine.link_messages import (
 )
 from camcast.engine.open_guard import Guard
 from camcast.engine.repair.messages import Have
-from camcast.engine.security_messages import DECODER, Introductions, WhoAre
+from camcast.engine.security_messages import DECODER, Introductions, KeyInUse, WhoAre
 from camcast.observe.counters import NodeCounters
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.happenings import NO_GROUP
@@ -74,6 +74,10 @@ UNTIMELY_MAX: Final = 64
 # chosen: of the 20 minutes after which a process signs a new record its neighbours have had that
 # record for long by then, and most members are asked for it once an hour
 RENEW_SECONDS: Final = 1200.0
+# chosen: what was on its way as a process moved has come by then
+TURNS_SECONDS: Final = 3.0
+FORMER_SECONDS: Final = 60.0  # chosen: a process that has its old address back is another case
+FORMER_MAX: Final = 64  # chosen: conflicts that are noticed at a time; 10 kB
 # chosen: an expired or revoked member is counted no longer than so; each refresh asks for 64
 VERDICT_SECONDS: Final = 5.0
 
@@ -111,6 +115,8 @@ class AccessControl(Guard):
         Others send an introduction once a minute at most. If this process's clock is set right, it
         would for so long not know the processes that messages name.
         """
+        self._former: dict[PeerId, tuple[str, float]] = {}
+        """The former address at which each process was heard, and when it was first."""
         self._log = MinuteLog()
         admission.reached_at(me.address)
 
@@ -133,9 +139,52 @@ class AccessControl(Guard):
             self.refuse("from_a_stranger", now)
         elif not self._knows(arrival.source, self._clock.wall(now)):
             self.refuse("of_a_stranger", now)
+            if link == arrival.source.peer:
+                self._on_former_address(arrival.source, now)
         else:
             return True
         return False
+
+    def _on_former_address(self, source: Contact, now: float) -> None:
+        """Take a message of a process from the address that it had before, by its latest record.
+
+        It may have been on its way as the process moved. If others follow later, two processes use
+        the key: both are told.
+        """
+        wall = self._clock.wall(now)
+        if (moved := self.admission.moved(source, wall)) is None:
+            return
+        address, since = self._former.get(source.peer, ("", now))
+        if address != source.address or now - since > FORMER_SECONDS:
+            self._former.pop(source.peer, None)
+            if len(self._former) >= FORMER_MAX:
+                del self._former[next(iter(self._former))]
+            self._former[source.peer] = source.address, now
+        elif now - since >= TURNS_SECONDS and self._log.due(f"key {source.peer.hex()}", now):
+            self._counters.key_conflicts += 1
+            _log.warning(
+                "two processes, at %s and at %s, use the key %s: each gets only a part of what is"
+                " for it; give each a key of its own (logged once a minute)",
+                source.address,
+                moved.now_at.address,
+                moved.key,
+            )
+            # The key of a link is looked up by the latest address.
+            self.admission.pin(source.address, moved.key)
+            self._outlet.send([Contact(UNKNOWN_PEER, source.address)], KeyInUse(moved.record))
+            self._outlet.send([moved.now_at], KeyInUse(moved.former))
+
+    @override
+    def on_key_in_use(self, message: KeyInUse, now: float) -> None:
+        addresses = self.admission.addresses_in_use(message.record, self._clock.wall(now))
+        if addresses and self._log.due("own key", now):
+            self._counters.key_conflicts += 1
+            _log.warning(
+                "another process, at %s, uses the key of this process, at %s: each gets only a"
+                " part of what is for it; give each a key of its own (logged once a minute)",
+                ", ".join(addresses),
+                self._me.address,
+            )
 
     def _admits(self, link: PeerId | None, now: float) -> bool:
         """Return whether the process at the end of a link may talk to this one at all."""

@@ -5,7 +5,8 @@ If the clock was set back meanwhile, or the process started twice in a milliseco
 come again, and other processes would take the new stream's events for known. The records by which
 it introduces itself are numbered likewise, and one with a lower number is not believed. Numbers
 are reserved in a file before they are used, some thousand at a time, and a number that an earlier
-start, or another process with the same key, has reserved is not used again.
+start, or another process with the same key, has reserved is not used again. That there is another
+process is said in the log.
 
 The file is one line with a checksum, replaced atomically and readable by its owner only.
 """
@@ -43,7 +44,14 @@ class StreamNumbers:
     def reserve(self, at_least: int, count: int) -> int:
         """Return the first of so many numbers in a row that nobody with this key has used."""
         try:
-            self._next = max(self._next, self._read())
+            reserved = self._read()
+            if reserved > self._next:
+                _log.warning(
+                    "another process uses %s, and so this process's key: give each process a key"
+                    " of its own",
+                    self._path,
+                )
+            self._next = max(self._next, reserved)
         except KeyFileError as error:
             self._warn(error)
         first = max(at_least, self._next)

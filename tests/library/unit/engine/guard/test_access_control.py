@@ -50,6 +50,7 @@ class Admission:
             "mandate_refusal": TAKEN,
             "sign_mandate": bytes(80),
             "key_text": "",
+            "moved": None,
         }
 
         def verb(*arguments: object, **_: object) -> object:

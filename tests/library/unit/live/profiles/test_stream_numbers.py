@@ -21,7 +21,10 @@ def test_a_clock_that_was_set_back_brings_no_number_again(path: Path) -> None:
     assert StreamNumbers(path).reserve(5_000, 10) == 5_000
 
 
-def test_one_process_goes_on_where_it_was_and_two_with_one_key_share_none(path: Path) -> None:
+def test_one_process_goes_on_where_it_was_and_two_with_one_key_share_none(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
     one, two = StreamNumbers(path), StreamNumbers(path)
     assert [each.reserve(1_000, 10) for each in (one, two, one, two)] == [
         1_000,
@@ -29,6 +32,10 @@ def test_one_process_goes_on_where_it_was_and_two_with_one_key_share_none(path: 
         1_020,
         1_030,
     ]
+    assert "another process uses" in caplog.text  # but its own earlier start is none
+    caplog.clear()
+    assert StreamNumbers(path).reserve(1_000, 10) == 1_040
+    assert not caplog.text
 
 
 def test_the_file_is_its_owner_s_alone_and_nothing_else_is_left(path: Path) -> None:

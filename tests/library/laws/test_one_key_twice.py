@@ -1,0 +1,65 @@
+"""One key that two processes use, as after a copied file: both are told, and all who see it."""
+
+from __future__ import annotations
+
+import logging
+from functools import partial
+
+import pytest
+
+from camcast.engine.node import Node
+from camcast.security.keys import SecretKey
+from tests.admitted_world import AdmittedWorld
+from tests.authority import ADA, CLUB
+from tests.signed_world import SOCCER, join, key
+
+SECONDS = 30.0
+
+
+def start_again(world: AdmittedWorld, secret: SecretKey) -> Node:
+    """Start a process with a key that was used before, at another address."""
+    node = world.member(secret)
+    world.known[node].introduce_anew(world.now)
+    world.do(node, partial(join, SOCCER))
+    return node
+
+
+@pytest.mark.parametrize("membership", ["scamp", "cyclon", "hyparview"])
+def test_two_processes_with_one_key_are_told_and_so_is_who_sees_them(
+    membership: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    world = AdmittedWorld(membership=membership)
+    world.run(100.0)
+    others = [world.member(secret, SOCCER) for secret in (ADA, key(2))]
+    first = world.member(CLUB, SOCCER)
+    world.run(5.0)
+    second = start_again(world, CLUB)
+    world.run(SECONDS)
+    said = [one.getMessage() for one in caplog.records if "key" in one.getMessage()]
+    assert any(node.counters.key_conflicts for node in [*others, world.gate])
+    for own, other in ((first, second), (second, first)):
+        assert own.counters.key_conflicts
+        assert any(
+            f"another process, at {other.me.address}, uses the key of this process, at"
+            f" {own.me.address}" in text
+            for text in said
+        )
+    assert any(str(CLUB.public) in text for text in said)
+
+
+@pytest.mark.parametrize("polite", [True, False])
+def test_a_process_that_moves_is_no_conflict(polite: bool) -> None:
+    world = AdmittedWorld()
+    world.run(100.0)
+    for secret in (ADA, key(2)):
+        world.member(secret, SOCCER)
+    first = world.member(CLUB, SOCCER)
+    world.run(5.0)
+    if polite:
+        world.leave(first, SOCCER)
+        world.run(0.3)
+    world.kill(first)
+    start_again(world, CLUB)
+    world.run(SECONDS)
+    assert not any(node.counters.key_conflicts for node in world.nodes)
