@@ -142,7 +142,7 @@ class Community(Generic[E]):
         self._check_not_left(local_group)
         if local_group.joined:
             return
-        unanswered, me = local_group.unanswered, self._lifetime.running().node.me.address
+        unanswered, node = local_group.unanswered, self._lifetime.running().node
         self._leave()
         if unanswered is not None:
             raise GatewayTimeout(
@@ -150,8 +150,9 @@ class Community(Generic[E]):
                 unanswered.unreachable,
                 unanswered.ignorant,
                 await probe_ports(unanswered.unreachable),
-                me,
+                node.me.address,
                 unanswered.nobody,
+                by_udp=node.discovery.asks_by_udp,
             )
         assert not in_time
         raise NotReady(f"{self.topic} was not joined within {timeout} s: no contact answered")

@@ -28,20 +28,25 @@ class GatewayTimeout(CommunityError, TimeoutError):  # a state, as users say it
         reached: Mapping[str, Reach] | None = None,
         me: str = "",
         nobody: Sequence[str] = (),
+        *,
+        by_udp: bool = False,
     ) -> None:
         """Say what each gateway did.
 
         `reached` is how far a connection to each silent gateway gets, `me` who asked them; `nobody`
-        are the gateways that keep the register and said that nobody is there.
+        are the gateways that keep the register and said that nobody is there. With `by_udp` nodes
+        of a DHT were asked in place of gateways.
         """
         self.addresses, self.ignorant = tuple(addresses), tuple(ignorant)
         parts = []
         if addresses:
             not_one = "not every gateway" if ignorant or nobody else "no gateway"
+            not_one = "no node of the DHT" if by_udp else not_one
             parts.append(f"{not_one} answered for {topic}; tried {', '.join(addresses)}")
         for reach in Reach:
             such = ", ".join(a for a in addresses if (reached or {}).get(a) is reach)
-            parts += [f"{such} {reach.value.format(me=me)}"] if such else []
+            says = reach.by_udp if by_udp else reach.value
+            parts += [f"{such} {says.format(me=me)}"] if such else []
         if ignorant:
             parts.append(
                 f"{', '.join(ignorant)} does not know who is in {topic}: name a gateway that keeps"
@@ -52,7 +57,12 @@ class GatewayTimeout(CommunityError, TimeoutError):  # a state, as users say it
                 f"{', '.join(nobody)} knows of nobody there, which all gateways would have to say"
                 " for the process to found the community"
             )
-        if not (ignorant or nobody):
+        if by_udp:
+            parts.append(
+                "Check that `camcast gateway --overlay` or a member of the same DHT runs there, or"
+                " begin a DHT by naming no gateway"
+            )
+        elif not (ignorant or nobody):
             parts.append("Check that one runs there, or found the community by naming no gateway")
         super().__init__(". ".join(parts).replace("?. ", "? "))
 

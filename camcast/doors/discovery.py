@@ -94,6 +94,10 @@ class Discovery(ABC):
     (`DiscoveryContext.admission`), only members that answers over links have named. The profile
     ``signed`` takes such a discovery."""
 
+    asks_by_udp: ClassVar[bool] = False
+    """Whether the discovery asks the configured first contacts over UDP, at the port numbers of
+    their addresses. Errors and findings about them then speak of UDP."""
+
     speaks_to_anybody: ClassVar[bool] = False
     """Whether the discovery sends datagrams without the key of their receiver
     (`DatagramPort.send`). Such a discovery is refused in the profile ``signed``."""

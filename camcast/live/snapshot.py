@@ -64,6 +64,7 @@ def take_stats(
         ),
         discovery=DiscoveryStats(
             state=node.discovery.state,
+            by_udp=node.discovery.asks_by_udp,
             first_contacts=tuple(
                 FirstContactStats(
                     address=one.address,

@@ -71,6 +71,8 @@ class DiscoveryStats:
     state: str
     """The state of the discovery: ``connected``, ``alone`` or ``degraded``."""
     first_contacts: tuple[FirstContactStats, ...]
+    by_udp: bool
+    """Whether first contacts are nodes of a DHT, asked over UDP, and no gateways."""
 
 
 @frozen(kw_only=True)

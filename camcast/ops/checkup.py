@@ -51,10 +51,13 @@ def of_process(stats: Mapping[str, Any]) -> list[Finding]:
 
 
 def _of_communities(stats: Mapping[str, Any]) -> Iterator[Finding]:
-    gateways = stats["discovery"]["first_contacts"]
+    gateways, by_udp = stats["discovery"]["first_contacts"], stats["discovery"]["by_udp"]
     for one in stats["communities"]:
         topic, check = one["topic"], f"community {one['topic']}"
-        if one["state"] == "joining":
+        if one["state"] == "joining" and by_udp:
+            says = f"not joined yet; the DHT: {stats['discovery']['state']}"
+            yield Finding(check, False, says, _OVERLAY_DO)
+        elif one["state"] == "joining":
             do = "see what is said of the gateways, or found the community by naming none"
             yield Finding(check, False, "not joined yet: no gateway could tell who is in it", do)
         elif one["state"] == "alone" and gateways:
@@ -242,6 +245,9 @@ async def of_network(manager: Trying, *, overlay: bool) -> list[Finding]:
     return findings
 
 
+_OVERLAY_DO: Final = (
+    "start `camcast gateway --overlay` there, and let UDP pass at the same port number"
+)
 _LOOPBACK: Final = "this process is told to others at the loopback: give --bind and --advertise"
 _GATEWAY_DO: Final = {
     Reach.ABSENT: "start `camcast gateway` there; check the address, routes and firewalls",
@@ -262,5 +268,4 @@ async def _of_address(address: str) -> Finding:
 def _of_overlay(state: str) -> Finding:
     if state == "connected":
         return Finding("DHT", True, "connected: a node of it has answered")
-    do = "start `camcast gateway --overlay` there, and let UDP pass at the same port number"
-    return Finding("DHT", False, f"{state}: no node of it has answered", do)
+    return Finding("DHT", False, f"{state}: no node of it has answered", _OVERLAY_DO)

@@ -25,7 +25,7 @@ import errno
 import logging
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from typing import Final
+from typing import ClassVar, Final
 
 from attrs import define
 from typing_extensions import override
@@ -63,6 +63,8 @@ class _Seek:
 
 class KademliaDiscovery(Discovery):
     """Discovery through a Kademlia DHT; see the module's text."""
+
+    asks_by_udp: ClassVar[bool] = True
 
     def __init__(self, context: DiscoveryContext) -> None:
         self._context = context

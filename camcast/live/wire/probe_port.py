@@ -22,6 +22,21 @@ class Reach(Enum):
         " address (advertise), and have both the same passphrase, or neither?"
     )
 
+    @property
+    def by_udp(self) -> str:
+        """The same of a node of a DHT, which was asked over UDP; this is what TCP shows."""
+        return _BY_UDP[self]
+
+
+_BY_UDP: Final = {
+    Reach.ABSENT: Reach.ABSENT.value,
+    Reach.FULL: "runs, but answered no datagram",
+    Reach.SILENT: (
+        "runs, but answered no datagram: is it a node of the DHT, does UDP pass to its port and to"
+        " {me}, and have both the same passphrase, or neither?"
+    ),
+}
+
 
 async def probe_ports(addresses: Iterable[str]) -> Mapping[str, Reach]:
     """Connect to each address once, all at the same time, and say how far that got."""

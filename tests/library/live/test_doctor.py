@@ -50,6 +50,7 @@ def test_nothing_is_wrong_with_what_is_well(healthy: dict[str, Any]) -> None:
         ("communities.1.state", "alone", "community .a", "no other member"),
         ("communities.1.repair.missed", 3, "repair of .a", "3 events"),
         ("discovery.first_contacts.0.answers", False, "gateway", "has not answered"),
+        ("counters.key_conflicts", 2, "key", "use one key"),
         ("liveness.isolated", True, "peers", "nothing is heard"),
         ("liveness.health", 5, "peers", "did not run"),
         ("liveness.paused_seconds", 1e9, "peers", "did not run"),
@@ -87,6 +88,15 @@ def test_a_community_without_links_is_asked_about_and_not_blamed(healthy: dict[s
     (finding,) = (finding for finding in of_process(stats) if not finding.ok)
     assert (finding.check, finding.ok) == ("link of .a", None)
     assert "has been known for 42 s" in finding.says
+
+
+def test_who_waits_for_a_dht_is_told_of_udp_and_not_of_gateways(healthy: dict[str, Any]) -> None:
+    stats = copy.deepcopy(healthy)
+    stats["discovery"] |= {"by_udp": True, "state": "alone", "first_contacts": []}
+    stats["communities"][1]["state"] = "joining"
+    (finding,) = (finding for finding in of_process(stats) if finding.ok is False)
+    assert "UDP" in finding.do
+    assert "gateway" not in finding.says
 
 
 def test_too_few_descriptors_and_a_clock_of_its_own_are_told(
