@@ -1,4 +1,4 @@
-"""What was refused: the events that are not fetched again from those that sent them.
+"""Refused events, which are not fetched again from the processes that sent them.
 
 An event that is refused (`camcast.engine.guard.signing`) stays missing, and so is a good candidate
 for repair: the neighbours that took it offer it. A copy is refused for what is in it, its time, its
