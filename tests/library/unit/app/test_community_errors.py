@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from camcast.app.community_errors import GatewayTimeout
+from camcast.doors.discovery import Discovery
 from camcast.doors.plugs import find_backend, find_discovery
 from camcast.live.wire.probe_port import Reach
 from camcast.vocabulary.topics import Topic
@@ -16,8 +17,10 @@ ADDRESS = "tcp://192.0.2.1:7000"
 @pytest.mark.parametrize("reach", list(Reach))
 @pytest.mark.parametrize("membership", ["scamp", "cyclon", "hyparview", "hybrid", "dht"])
 def test_an_explanation_belongs_to_the_membership_at_hand(membership: str, reach: Reach) -> None:
-    discovery: type = find_discovery(find_backend(membership).discovery)  # type: ignore[assignment]
-    by_udp: bool = discovery.asks_by_udp
+    discovery = find_discovery(find_backend(membership).discovery)
+    assert isinstance(discovery, type)
+    assert issubclass(discovery, Discovery)
+    by_udp = discovery.asks_by_udp
     assert by_udp is (membership in ("hybrid", "dht"))
     says = str(GatewayTimeout(A, [ADDRESS], (), {ADDRESS: reach}, ADDRESS, by_udp=by_udp))
     assert ADDRESS in says
