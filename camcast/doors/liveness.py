@@ -143,6 +143,9 @@ class Liveness(Protocol):
         than the request, or makes other processes connect to the address.
         """
 
+    def met(self, peer: PeerId) -> bool:
+        """Say whether a record of a peer has come since it is watched or listened to."""
+
     def heard(self, peer: PeerId) -> float:
         """Return the time of the last record from a peer that is watched or listened to.
 

@@ -717,5 +717,10 @@ class PartLiveness(Liveness):
         self._service.questions.prove(contact, now, then)
 
     @override
+    def met(self, peer: PeerId) -> bool:
+        entry = self._service.entries.get(peer)
+        return entry is not None and entry.met
+
+    @override
     def heard(self, peer: PeerId) -> float:
         return self._service.last_heard(peer)

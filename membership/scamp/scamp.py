@@ -158,6 +158,8 @@ class Scamp(Membership):
         self._estimate = SizeEstimate(context.me.peer, options.heartbeat_seconds, context.certified)
         self._joined = False
         self._leaving = False
+        self._forsaken = False
+        """Whether a peer has left since any peer of the view was heard of."""
         self._contacts: list[Contact] = []  # to be asked while joining
         self._attempt = 0
         self._asking = False  # whether a contact has been asked and still has time to answer
@@ -197,11 +199,19 @@ class Scamp(Membership):
     def size(self) -> float:
         """See `Membership`: the estimate, but at least the view and this process.
 
-        An empty view is certain, and the estimate of earlier days is not.
+        It is 1 if the view is empty, and if all peers that this process ever heard of have left and
+        those in the view were named by walks: that is certain, the estimate of earlier days is not.
         """
+        return 1.0 if self._forsaken or not self._weights else self._counted
+
+    @property
+    def _counted(self) -> float:
         known = len(self._weights) + 1.0  # one arc a member of the view
-        estimate = self._estimate.size if known > 1 else 1.0
+        estimate = self._estimate.size
         return estimate if estimate > known else known
+
+    def _hears_nobody(self) -> bool:
+        return not any(map(self._liveness.met, self._weights))
 
     # -- inputs: joining and leaving ---------------------------------------------------------
 
@@ -344,7 +354,7 @@ class Scamp(Membership):
                 return
             self._become_member(now)
         if not 0 <= steps <= INDIRECTION_MAX:
-            steps = min(INDIRECTION_MAX, ceil(log(self.size())) + 1)
+            steps = min(INDIRECTION_MAX, ceil(log(self._counted)) + 1)
         onward = self._weighted_member(newcomer.peer) if steps else None
         if onward is not None:
             self._outlet.send([onward], Subscribe(steps - 1, walk), reply_to=newcomer)
@@ -435,7 +445,7 @@ class Scamp(Membership):
                 self._liveness.listen(contact, now)
 
     def _cap(self) -> int:
-        size = max(self.size(), CAP_SIZE_MIN)
+        size = max(self._counted, CAP_SIZE_MIN)
         return ceil(CAP_FACTOR * (self._options.c + 1) * log(size))
 
     def _weighted_member(self, without: PeerId) -> Contact | None:
@@ -450,7 +460,8 @@ class Scamp(Membership):
 
     def _on_replace(self, leaver: Contact, by: Contact, now: float) -> None:
         self._on_drop(leaver, now, left=True)
-        self._keep(by, now)
+        if self._keep(by, now):
+            self._liveness.doubt(by, now)  # where many leave at once it has left as well
 
     def _on_drop(self, source: Contact, now: float, *, left: bool) -> None:
         known = self._known(source.peer)
@@ -508,6 +519,7 @@ class Scamp(Membership):
         self._estimate.forget(contact.peer, now)
         self._drop_arc(contact.peer, now)
         self._forget_holder(contact.peer)
+        self._forsaken = self._hears_nobody()
 
     def _give_up(self, peer: PeerId, now: float) -> None:
         """Drop the arc to a silent peer, and put the peer on the cold list."""
@@ -554,6 +566,7 @@ class Scamp(Membership):
         if self._ticks >= self._sample_at:
             self._draw_whom_to_sample(now)
         self._ticks += 1
+        self._forsaken = self._forsaken and self._hears_nobody()
         self._normalise_weights()
         if self._options.sponsors:
             self._sponsors.choose(self._in_view)
@@ -664,11 +677,11 @@ class Scamp(Membership):
             return
         if self._replaced:
             return  # a renewal is under way
-        wanted = round(expected_view(self._options, self.size()))
+        wanted = round(expected_view(self._options, self._counted))
         held = len(self._in_view)
         if now >= self._renew_at:
             self._renew_at = now + self._lease()
-            dense = wanted > DENSE * (self.size() - 1)
+            dense = wanted > DENSE * (self._counted - 1)
             copies = max(0, wanted - held) + (0 if dense else ceil(RENEWED * wanted))
             if copies:
                 self._replaced = list(self._in_view)
@@ -695,7 +708,7 @@ class Scamp(Membership):
         """Ask as many holders from before the renewal to drop their arcs as are now too many."""
         old = [peer for peer in self._replaced if peer in self._in_view]
         self._replaced = []
-        wanted = round(expected_view(self._options, self.size()))
+        wanted = round(expected_view(self._options, self._counted))
         surplus = max(0, len(self._in_view) - wanted)
         self._rng.shuffle(old)
         self._tell_to_drop(old[:surplus])
