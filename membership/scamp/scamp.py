@@ -202,13 +202,16 @@ class Scamp(Membership):
         It is 1 if the view is empty, and if all peers that this process ever heard of have left and
         those in the view were named by walks: that is certain, the estimate of earlier days is not.
         """
-        return 1.0 if self._forsaken or not self._weights else self._counted
+        known = len(self._weights) + 1.0  # one arc a member of the view
+        if known == 1.0 or self._forsaken:
+            return 1.0
+        estimate = self._estimate.size  # as in `_counted`, whose call each event would pay for
+        return estimate if estimate > known else known
 
     @property
     def _counted(self) -> float:
-        known = len(self._weights) + 1.0  # one arc a member of the view
-        estimate = self._estimate.size
-        return estimate if estimate > known else known
+        """The estimate, but at least the view and this process: what views are fitted to."""
+        return max(self._estimate.size, len(self._weights) + 1.0)
 
     def _hears_nobody(self) -> bool:
         return not any(map(self._liveness.met, self._weights))
