@@ -24,7 +24,7 @@ from camcast.engine.questions import QUESTION_SECONDS
 from camcast.engine.repair.asking import AGAIN_SECONDS_MAX, GIVE_UP_SECONDS, HOLDERS_MAX
 from camcast.engine.super_topic_table import CHECK_TIMEOUT_SECONDS
 from camcast.live.wire.zmtp.zmtp_pipes import CONNECT_SECONDS_MAX
-from overlays.gateways import CHECK_SECONDS, TIMEOUT_SECONDS
+from overlays.gateways import CHECK_SECONDS
 from overlays.kademlia.timeouts import ATTEMPTS, SECONDS_MIN
 from overlays.lan import LOOK_SECONDS
 
