@@ -105,6 +105,7 @@ INPUTS: Final[dict[str, Callable[[Node, float], object]]] = {
     "open": lambda node, now: node.open(cast(Any, None), now),
     "close": lambda node, now: node.close(now),
     "receive_datagram": lambda node, now: node.receive_datagram(1, ("10.0.0.3", 1), b"", now),
+    "finished": lambda node, now: node.finished(("nonesuch",), None, now),
     "seek": lambda node, now: node.seek(AB, now),
     "contacts_found": lambda node, now: node.contacts_found(Finding(A, (contact(3),)), now),
     "compare_clocks": lambda node, now: node.compare_clocks(now, WALL + now),
