@@ -222,6 +222,8 @@ class DhtTable(Membership):
     @override
     def leave(self, now: float) -> None:
         """Say goodbye to the table and to every process that holds this one."""
+        if self._leaving:
+            return
         self._leaving = True
         self._forget_former_holders(now)
         self._outlet.send(self.neighbours(), Goodbye())

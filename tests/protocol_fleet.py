@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from camcast.research.systems.protocol_contract import AB, CERTAIN, TOPICS, A, X
+from camcast.research.testing.protocol_contract import AB, CERTAIN, TOPICS, A, X
 from camcast.testing.world import World
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic

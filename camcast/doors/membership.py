@@ -48,7 +48,7 @@ class Membership(Watcher, ABC):
     def leave(self, now: float) -> None:
         """Tell the other members that this process leaves, so that they can repair their tables.
 
-        It may be called before `join`, and a second call must be harmless. The liveness service
+        It may be called before `join`, and a second call says nothing. The liveness service
         has stopped watching for the part by then. Messages still arrive at `receive`, since other
         members do not know yet; timers, findings and news of peers do not. A process that joins
         again gets another instance.

@@ -232,8 +232,9 @@ class TableMembership(Membership):
     @override
     def leave(self, now: float) -> None:
         """See `Membership`: say goodbye to the table."""
-        self._leaving = True
-        self._outlet.send(list(self._table), self.goodbye)
+        if not self._leaving:
+            self._leaving = True
+            self._outlet.send(list(self._table), self.goodbye)
 
     @override
     def receive(self, source: Contact, message: Any, now: float) -> None:

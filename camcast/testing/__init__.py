@@ -5,10 +5,11 @@ more inherit from one of them. `LoneProcess`, of which a town is made, is for a 
 a process. `MembershipContract` and `DiscoveryContract` test the promises of every plug: a test
 class inherits one of them and names its plug. `SuperTableContract` holds a membership and its
 discovery to the laws of super-topic tables. The contract of protocols is in
-`camcast.research.systems`.
+`camcast.research.testing`.
 The package does not import pytest.
 """
 
+import camcast.testing.assertion_values  # noqa: F401  # before the contracts
 from camcast.testing.discovery_contract import DiscoveryContract
 from camcast.testing.lone_process import LoneProcess
 from camcast.testing.membership_contract import MembershipContract

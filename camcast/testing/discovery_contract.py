@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from camcast.testing.garbage import GARBAGE, malformed
+from camcast.testing.replay import digests
 from camcast.testing.town import DEAD, GATEWAY, SEEK_SECONDS, TOPIC, Person, Town
 from camcast.virtual.network import address_of
 from camcast.vocabulary.outbox import Finding
@@ -74,9 +75,20 @@ class DiscoveryContract:
     has_addresses: ClassVar[bool] = True
     """Whether first contacts are addresses, which may be dead. Only the census has none."""
 
+    def options_of_a_town(self) -> Mapping[str, object]:
+        """Return the options of the discovery in a new town."""
+        return {}
+
     def town(self) -> Town:
         """Return a new town of this discovery."""
-        return Town(self.discovery)
+        return Town(self.discovery, options=self.options_of_a_town())
+
+    def test_it_replays_to_the_byte_under_any_hash_seed(self) -> None:
+        """Two processes run the same town, each with a hash seed of its own, and later."""
+        first, second = digests(
+            "discovery", self.discovery, self.options_of_a_town(), self.options_of_a_town()
+        )
+        assert first == second
 
     # -- members that are found --------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from functools import partial
 from typing import ClassVar, Final
 
@@ -10,25 +10,17 @@ from attrs import evolve
 from typing_extensions import override
 
 from camcast.doors.discovery import Discovery, DiscoveryContext
-from camcast.doors.membership import Membership
 from camcast.doors.plugs import find_backend
-from camcast.engine import liveness_messages
 from camcast.engine.node import Node
 from camcast.observe.trace import ListSink
 from camcast.testing.garbage import GARBAGE, malformed
+from camcast.testing.pressed_membership_contract import STRANGER, PressedMembership, membership_of
 from camcast.testing.world import World
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import ROOT, Topic
-from camcast.vocabulary.wire import FRAME_HEADER, Kind, control_head, decode_control, encode_control
+from camcast.vocabulary.wire import FRAME_HEADER, Kind, control_head, encode_control
 
 SIZES: Final = (1, 2, 10, 100, 1000, 10**6)
-STRANGER: Final = Contact(PeerId(b"s" * 16), "tcp://10.9.9.9:1")
-
-
-def membership_of(node: Node) -> Membership:
-    """Return a node's membership of the only group that it is in."""
-    (local_group,) = node.local_groups
-    return local_group.membership
 
 
 class _Unanswered(Discovery):
@@ -51,23 +43,14 @@ class _Unanswered(Discovery):
     def wake(self, name: tuple[Hashable, ...], now: float) -> None: ...
 
 
-class MembershipContract:
+class MembershipContract(PressedMembership):
     """The contract of every membership.
 
     A test class inherits it and names its plug: ``membership = "full-view"``.
     """
 
-    membership: str
-    """The name of the entry point in ``camcast.membership``."""
-    options: ClassVar[Mapping[str, object]] = {}
-    seconds: ClassVar[float] = 20.0
-    """The time within which the backend repairs the tables of ten members."""
     merge_seconds: ClassVar[float] = 150.0
     """The time within which two communities of the same topic become one."""
-
-    def world(self, sink: ListSink | None = None) -> World:
-        """Return a new world of nodes with this membership."""
-        return World(sink=sink, membership=self.membership, options=self.options)
 
     def grown(self, size: int = 10, sink: ListSink | None = None) -> World:
         """Return a world of members that joined one after the other."""
@@ -279,24 +262,6 @@ class MembershipContract:
         for body in bodies:
             self._receive(leaver, body, world.now)
         assert leaver.counters.malformed == 0
-
-    def _recorded(self) -> tuple[World, list[bytes]]:
-        """Return a world of three, and the bodies of all membership messages of their joins."""
-        world, bodies = self.world(), dict[bytes, None]()
-
-        def note(_source: str, _target: str, record: bytes) -> None:
-            body = decode_control(record, 0, len(record)).body if record[4] else b""
-            if record[4] == Kind.MEMBERSHIP:
-                bodies[body] = None
-            elif record[4] == Kind.LIVENESS:  # a heartbeat may carry messages of memberships
-                said = liveness_messages.DECODER.decode(body)
-                if isinstance(said, liveness_messages.Heartbeat | liveness_messages.Answer):
-                    bodies.update({body: None for *_, body in said.piggybacked if body})
-
-        world.virtual.on_send = note
-        for _ in range(3):
-            world.join(ROOT, gap=1.5)
-        return world, list(bodies)
 
     def _receive(self, target: Node, body: bytes, now: float) -> None:
         """Let a stranger's message arrive, and drop what the target then sends and its timers."""

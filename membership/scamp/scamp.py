@@ -248,6 +248,8 @@ class Scamp(Membership):
     @override
     def leave(self, now: float) -> None:
         """Unsubscribe: the first l - c - 1 holders replace this process, the rest drop it."""
+        if self._leaving:
+            return
         self._leaving = True
         holders = self.in_view()
         view = list(self._view)

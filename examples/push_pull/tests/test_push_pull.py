@@ -1,6 +1,6 @@
 """What CAMCAST asks of every protocol, asked of this one."""
 
-from camcast.research.systems.protocol_contract import ProtocolContract
+from camcast.research.testing import ProtocolContract
 
 
 class TestPushPull(ProtocolContract):

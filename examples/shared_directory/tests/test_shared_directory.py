@@ -2,7 +2,7 @@
 
 import pytest
 
-from camcast.testing import DiscoveryContract, Town
+from camcast.testing import DiscoveryContract
 
 
 class TestSharedDirectory(DiscoveryContract):
@@ -15,6 +15,6 @@ class TestSharedDirectory(DiscoveryContract):
     def _folder(self, tmp_path_factory: pytest.TempPathFactory) -> None:
         self.folders = tmp_path_factory
 
-    def town(self) -> Town:
-        """Return a new town with a folder of its own."""
-        return Town(self.discovery, options={"directory": self.folders.mktemp("town")})
+    def options_of_a_town(self) -> dict[str, object]:
+        """Return the options of a new town: a folder of its own."""
+        return {"directory": self.folders.mktemp("town")}

@@ -14,6 +14,7 @@ from camcast.doors.plugs import (
     find_discovery,
     installed,
 )
+from camcast.testing.pressed_membership_contract import PressedMembership
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -26,6 +27,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     for kind, names in plugs.items():
         if kind in metafunc.fixturenames:
             metafunc.parametrize(kind, names)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave what presses a membership to the slow suite, except for one: 6 s of CPU for each."""
+    for item in items:
+        pressed = hasattr(PressedMembership, getattr(item, "originalname", ""))
+        if pressed and item.nodeid.partition("[")[2] not in ("", "cyclon]"):
+            item.add_marker(pytest.mark.slow)
 
 
 def _in_towns() -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from camcast.testing import DiscoveryContract, MembershipContract, Town
+from camcast.testing import DiscoveryContract, MembershipContract
 from tests.library.example_packages import install
 
 
@@ -29,5 +29,5 @@ class TestSharedDirectory(DiscoveryContract):
     def _folders(self, tmp_path_factory: pytest.TempPathFactory) -> None:
         self.folders = tmp_path_factory
 
-    def town(self) -> Town:
-        return Town(self.discovery, options={"directory": self.folders.mktemp("town")})
+    def options_of_a_town(self) -> dict[str, object]:
+        return {"directory": self.folders.mktemp("town")}

@@ -13,7 +13,7 @@ from camcast.research.scenarios.workload import Workload
 from camcast.research.simulation.scenario_run import run_scenario
 from camcast.research.systems.hpmcast.protocol import Herald
 from camcast.research.systems.percolation.protocol import Subscriptions
-from camcast.research.systems.protocol_contract import (
+from camcast.research.testing.protocol_contract import (
     ENTRIES_MAX,
     ProtocolContract,
     message_frame,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from camcast.research.systems.protocol_contract import ProtocolContract
+from camcast.research.testing import ProtocolContract
 from tests.library.example_packages import install
 
 

@@ -216,6 +216,8 @@ class HpmcastMembership(Membership):
     @override
     def leave(self, now: float) -> None:
         """Tell some neighbours, or else whoever is nearest, that this process is gone."""
+        if self._leaving:
+            return
         self._leaving = True
         if not self._joined:
             return

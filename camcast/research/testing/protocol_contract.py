@@ -13,7 +13,9 @@ from camcast.doors.plugs import find_protocol
 from camcast.doors.protocol import Protocol
 from camcast.engine.node import Node
 from camcast.testing.garbage import GARBAGE
-from camcast.testing.membership_contract import STRANGER, variants
+from camcast.testing.membership_contract import variants
+from camcast.testing.pressed_membership_contract import STRANGER
+from camcast.testing.replay import digests
 from camcast.testing.world import World
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import make_batch
@@ -186,6 +188,11 @@ class ProtocolContract:
         world.run(60.0)
         assert copies == 0 < spread
         assert sum(node.counters.event_copies_sent for node in world.nodes) == spread
+
+    def test_it_replays_to_the_byte_under_any_hash_seed(self) -> None:
+        """Two processes run the same world, each with a hash seed of its own, and later."""
+        first, second = digests("protocol", self.protocol, self.options)
+        assert first == second
 
     # -- names and options ---------------------------------------------------------------------
 

@@ -1,0 +1,6 @@
+"""The contract of protocols, for the tests of plugs, ours and a third party's (docs/plugs.md)."""
+
+import camcast.testing.assertion_values  # noqa: F401  # before the contract
+from camcast.research.testing.protocol_contract import ProtocolContract
+
+__all__ = ["ProtocolContract"]
