@@ -453,6 +453,8 @@ class CommunityManager(_Face[managers.CommunityManager]):
         run.check_not_forked()
         check_may_wait("start")
         while run.stopping or run.ended.happened:
+            if not run.ended.happened:
+                run.stop()
             if not run.ended.wait(seconds_left()):
                 raise TimeLimit("start() took longer than it was given")
             run = run.successor()

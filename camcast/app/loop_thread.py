@@ -29,22 +29,20 @@ interpreter are left to its user. To wrap it would take all of what is here.
 from __future__ import annotations
 
 import asyncio
-import atexit
 import inspect
 import logging
 import os
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from contextvars import ContextVar
 from functools import partial
 from math import inf
-from queue import Empty, SimpleQueue
 from sys import is_finalizing
 from time import monotonic
-from typing import Any, Final, Generic, Protocol, TypeVar, cast
-from weakref import WeakSet
+from typing import Any, Final, Generic, Protocol, Self, TypeAlias, TypeVar, cast
+from weakref import WeakSet, finalize, ref
 
 from camcast.app.lifetime import check_not_forked
 from camcast.vocabulary.arguments import check_timeout
@@ -60,7 +58,6 @@ TAKE_BACK_SECONDS: Final = 1.0
 # chosen: the goodbyes have 1 s, callbacks 2 s (camcast.app.manager); a blocked loop is left then
 EXIT_SECONDS: Final = 5.0
 
-_deadline: ContextVar[float] = ContextVar("deadline", default=inf)
 _here = threading.local()  # `run`: the LoopThread whose thread this is
 
 
@@ -68,9 +65,8 @@ class TimeLimit(TimeoutError):
     """A call that waited took longer than it was given."""
 
 
-@contextmanager
-def timeout(seconds: float | None) -> Iterator[None]:
-    """Limit every wait of this thread in the ``with``, as `asyncio.timeout` does for tasks.
+class timeout:  # as `asyncio.timeout`
+    """Limit every wait of this thread in a ``with``, as `asyncio.timeout` does for tasks.
 
     A call that is not done when `seconds` have passed since the beginning of the ``with`` is taken
     back and raises `TimeoutError`; None is no limit. An inner limit cannot extend an outer one.
@@ -82,19 +78,38 @@ def timeout(seconds: float | None) -> Iterator[None]:
                 soccer = manager.join(".soccer")
                 soccer.publish(b"Goal!")
     """
-    check_timeout(seconds)
-    ends = inf if seconds is None else monotonic() + seconds
-    before = _deadline.set(min(ends, _deadline.get()))
-    try:
-        yield
-    finally:
-        _deadline.reset(before)
+
+    def __init__(self, seconds: float | None) -> None:
+        check_timeout(seconds)
+        self._seconds = inf if seconds is None else seconds
+        self._outer: _Limits = None
+        self.ends = inf
+
+    def __enter__(self) -> Self:
+        self.ends = monotonic() + self._seconds
+        self._outer = _limits.get()
+        _limits.set((ref(self), self._outer))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _limits.set(self._outer)
+
+
+_Limits: TypeAlias = "tuple[ref[timeout], _Limits] | None"
+_limits: ContextVar[_Limits] = ContextVar("limits", default=None)
+"""The innermost limit and those around it. One whose ``with`` a signal handler's exception ended
+before its first or after its last step is nobody's any more, and counts no more."""
 
 
 def seconds_left(given: float | None = None) -> float | None:
     """Return for how long a call may wait, None for ever: as it is given, or as `timeout` says."""
-    left = min(inf if given is None else given, _deadline.get() - monotonic())
-    return None if left == inf else max(left, 0.0)
+    ends = inf if given is None else monotonic() + given
+    limits = _limits.get()
+    while limits is not None:
+        limit, limits = limits
+        if (one := limit()) is not None:
+            ends = min(ends, one.ends)
+    return None if ends == inf else max(ends - monotonic(), 0.0)
 
 
 def check_may_wait(verb: str) -> None:
@@ -120,22 +135,23 @@ class Moment:
 
     def __init__(self) -> None:
         self.happened = False
-        self._waiting: deque[SimpleQueue[None]] = deque()
+        self._waiting: deque[threading.Lock] = deque()
+        """One for each wait, which whoever wakes it releases; no two callers share one."""
 
     def happen(self) -> None:
         """Let it happen, and wake all that wait."""
         self.happened = True
         while self._waiting:
-            self._waiting.popleft().put(None)
+            self._waiting.popleft().release()
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until it has happened; False if it has not within `seconds` (None: for ever)."""
-        woken: SimpleQueue[None] = SimpleQueue()
+        # No SimpleQueue: its `get` waits for ever when a signal handler runs beyond the limit.
+        woken = threading.Lock()
+        woken.acquire()
         self._waiting.append(woken)
         if not self.happened:
-            with suppress(Empty):
-                # Python's locks take no longer wait than this
-                woken.get(timeout=None if seconds is None else min(seconds, threading.TIMEOUT_MAX))
+            woken.acquire(timeout=-1 if seconds is None else min(seconds, threading.TIMEOUT_MAX))
         return self.happened
 
 
@@ -229,7 +245,10 @@ class LoopThread:
             raise self._error
 
     def stop(self) -> None:
-        """Tell the loop to end; `ended` happens when it has. For a run that was started."""
+        """Tell the loop to end; `ended` happens when it has. For a run that was started.
+
+        A signal may interrupt it half-way: whoever waits for the end calls it again.
+        """
         self.stopping = True
         try:
             self._places.pop()
@@ -396,9 +415,10 @@ class LoopThread:
             call.task.add_done_callback(lambda _: done.happen())
 
     def _stop_serving(self) -> None:
-        if self._serving:
-            self._stop.set()
-        elif self._main is not None:
+        if self._stop.is_set():
+            return
+        self._stop.set()
+        if not self._serving and self._main is not None:
             self._main.cancel()
 
     async def _serve(self) -> None:
@@ -422,6 +442,8 @@ class LoopThread:
         except IndexError:  # another thread serves, or none is to
             return
         _running[self] = None
+        _goodbye.append(finalize(LoopThread, _say_goodbye))
+        _goodbye.popleft().detach()
         try:
             with asyncio.Runner() as runner:
                 loop = runner.get_loop()
@@ -484,15 +506,17 @@ _running: dict[LoopThread, None] = {}
 """The runs whose threads are at it; in no set, as the calls of a run."""
 
 
-@atexit.register
 def _say_goodbye() -> None:
-    """Close the managers that are still running when the interpreter ends.
-
-    Functions that were registered later run before, and may still use the managers.
-    """
+    """Close the managers that are still running when the interpreter ends."""
     until = monotonic() + EXIT_SECONDS
     runs = [run for run in list(_running) if run.process == os.getpid()]
     for run in runs:
         run.stop()
     for run in runs:
         run.ended.wait(max(0.0, until - monotonic()))
+
+
+_goodbye: deque[finalize[..., type[LoopThread]]] = deque([finalize(LoopThread, _say_goodbye)])
+"""The call of `_say_goodbye` at the interpreter's end. Finalizers run in the order that is the
+reverse of their making: this one, made anew at each start, before those of the sinks of traces,
+and all of them after the functions that were registered with `atexit` since this import."""
