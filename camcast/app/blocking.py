@@ -42,7 +42,7 @@ from camcast.app.loop_thread import (
     LoopThread,
     TimeLimit,
     check_may_wait,
-    in_loop_thread,
+    run_here,
     seconds_left,
     timeout,
 )
@@ -107,7 +107,7 @@ def _ends(
     @wraps(method)
     def end(self: _Face[_T], /, *args: _P.args, **kwargs: _P.kwargs) -> None:
         run, work = self._manager._run, partial(method, self._inner, *args, **kwargs)
-        if in_loop_thread():
+        if run_here() is not None:
             run.check_not_forked()
             run.post_work(work)
         else:
@@ -192,10 +192,12 @@ class _Feed(_Face[_F], Generic[_F, _I]):
     """
 
     def __init__(self, manager: CommunityManager, feed: _F) -> None:
+        run = run_here()
+        assert run is not None
         self._manager = manager
         self._inner = feed
-        self._run = manager._run
-        self._run.readers.add(self)
+        self._run = run
+        run.readers.add(self)
         self._rest: deque[Any] = deque()
         self._told_to_close = False
 
@@ -367,6 +369,11 @@ class Subscription(_Feed[queues.Subscription[E], Received[E] | Gap], Generic[E])
         return _Items(self, self._inner._queue.take_batch, _as_batch, None)
 
 
+def _undo(feed: _Feed[Any, Any]) -> None:
+    """Close a feed whose maker was interrupted; called in the loop."""
+    feed._inner.close()
+
+
 def _as_batch(item: Any) -> Any:
     """Return an event that an ended loop left as a batch."""
     return batch_of(item) if isinstance(item, Received) else item
@@ -414,8 +421,8 @@ class Community(_Face[communities.Community[E]], Generic[E]):
     link = _calls(communities.Community[E].link)
     unlink = _calls(communities.Community[E].unlink)
     publish = _waits(communities.Community[E].publish)
-    subscribe = _makes(Subscription[E], communities.Community[E].subscribe, Subscription.close)
-    changes = _makes(Changes, communities.Community[E].changes, Changes.close)
+    subscribe = _makes(Subscription[E], communities.Community[E].subscribe, _undo)
+    changes = _makes(Changes, communities.Community[E].changes, _undo)
     stop_publishing = _ends(communities.Community[E].stop_publishing)
     _unsubscribe = _ends(communities.Community[E].unsubscribe)
     state = _Reads[State](communities.Community.state, afterwards=True)
@@ -475,7 +482,7 @@ class CommunityManager(_Face[managers.CommunityManager]):
         if run.process != os.getpid() or run.ended.happened or is_finalizing():
             return  # not started, or a forked child: what there is to close is the parent's
         run.stop()
-        if not in_loop_thread() and not run.ended.wait(seconds_left()):
+        if run_here() is None and not run.ended.wait(seconds_left()):
             raise TimeLimit("close() took longer than it was given; it goes on")
 
     def __enter__(self) -> CommunityManager:

@@ -116,16 +116,16 @@ def check_may_wait(verb: str) -> None:
     """Raise `CommunityError` in the thread of any manager's loop, and when Python is ending."""
     if is_finalizing():
         raise CommunityError(f"{verb}() can no longer be carried out: the interpreter is ending")
-    if in_loop_thread():
+    if run_here() is not None:
         raise CommunityError(
             f"{verb}() cannot wait in the event loop of a manager: make the coroutine callback a"
             f" plain function, or `await asyncio.to_thread({verb}, ...)` there"
         )
 
 
-def in_loop_thread() -> bool:
-    """Say whether this thread runs the event loop of any blocking manager."""
-    return getattr(_here, "run", None) is not None
+def run_here() -> LoopThread | None:
+    """Return the run whose thread this is; None in any thread but that of a manager's loop."""
+    return getattr(_here, "run", None)
 
 
 class Moment:
@@ -280,7 +280,7 @@ class LoopThread:
 
     def is_here(self) -> bool:
         """Say whether this is the thread of the loop, which still runs."""
-        return getattr(_here, "run", None) is self and not self.ended.happened
+        return run_here() is self and not self.ended.happened
 
     def check(self, verb: str) -> None:
         """Raise `CommunityError` if no call can be made, in this thread or at all."""
@@ -342,9 +342,9 @@ class LoopThread:
             self._abandoned.append(call)  # the first step: a second signal cannot prevent it
             self._take_call_back(call)
             raise
-        error = _closed() if _is_cancelled(call.error) else call.error
+        error, call.error = call.error, None
         try:
-            raise error
+            raise _closed() if _is_cancelled(error) else error
         finally:
             del error, call  # which would keep each other
 
@@ -361,6 +361,9 @@ class LoopThread:
     def _begin(self, call: _Call[_T]) -> None:
         self._take_back()
         if call.happened:  # taken back before it began
+            return
+        if self._main is None or self._main.done():  # nobody would run a task to its end
+            self._cancel(call)
             return
         try:
             work = call.work()

@@ -17,8 +17,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from queue import Empty, SimpleQueue
+from contextlib import contextmanager, suppress
 from typing import Any, Final, get_args
 
 import attrs
@@ -31,6 +30,7 @@ from typing_extensions import override
 
 from camcast.app import blocking
 from camcast.app.community import State
+from camcast.app.loop_thread import Moment
 from camcast.app.manager import CommunityManager
 from camcast.doors.transport import BindError
 from camcast.inbox.subscription import running_loop
@@ -132,24 +132,27 @@ class Collector(PrometheusCollector):
         yield from families.made.values()
 
     def _snapshots(self) -> dict[str, Stats]:
-        def take() -> dict[str, Stats]:
-            snapshots = {}
-            for name, manager in list(self._managers.items()):
-                try:
-                    snapshots[name] = manager.stats()
-                except CommunityError:  # it was closed
-                    continue
-            return snapshots
+        snapshots: dict[str, Stats] = {}
 
-        if self._loop is None or running_loop() is self._loop:
-            return take()
-        answer: SimpleQueue[dict[str, Stats]] = SimpleQueue()
+        def take() -> None:
+            for name, manager in list(self._managers.items()):
+                with suppress(CommunityError):  # it was closed
+                    snapshots[name] = manager.stats()
+            taken.happen()
+
+        taken = Moment()
         try:
-            self._loop.call_soon_threadsafe(lambda: answer.put(take()))
-            return answer.get(timeout=STATS_SECONDS)
-        except (Empty, RuntimeError):  # the loop is busy, or has ended
+            if self._loop is None or running_loop() is self._loop:
+                with blocking.timeout(STATS_SECONDS):
+                    take()
+            else:
+                self._loop.call_soon_threadsafe(take)
+                if not taken.wait(STATS_SECONDS):
+                    raise TimeoutError
+        except (TimeoutError, RuntimeError):  # the loop is busy, or has ended
             _log.warning("no metrics: the event loop does not answer within %g s", STATS_SECONDS)
             return {}
+        return snapshots
 
 
 def _add(families: _Families, stats: Stats) -> None:

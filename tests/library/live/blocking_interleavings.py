@@ -48,17 +48,23 @@ class Alarm:
         self.rings = False
         """Cleared first of all: from there on no handler raises in the test's own steps."""
         self.act: Callable[[], None]
+        self.more: list[float] = []
+        """The seconds until the signals that follow, each from the one before."""
 
-    def set(self, act: Callable[[], None], first: float, then: float = 0.0) -> None:
+    def set(self, act: Callable[[], None], *seconds: float) -> None:
+        first, *self.more = seconds
         self.act = act
         self.rings = True
-        signal.setitimer(signal.ITIMER_REAL, first, then)
+        signal.setitimer(signal.ITIMER_REAL, first)
 
     def end(self) -> None:
+        self.more = []
         signal.setitimer(signal.ITIMER_REAL, 0)
 
     def on_signal(self, *_: object) -> None:
         if self.rings:
+            if self.more:  # then handlers are interrupted, too
+                signal.setitimer(signal.ITIMER_REAL, self.more.pop())
             self.act()
 
 
@@ -170,10 +176,10 @@ class Bout:
     def main(self) -> None:
         """Do something in the main thread, while signals come."""
         for _ in range(self.rng.randrange(1, 6)):
-            again = self.rng.random() < 0.3
-            delay = self.rng.random() * LONGEST + 1e-6
+            times = [1, 1, 2, 4][self.rng.randrange(4)]
+            delays = [self.rng.random() * LONGEST + 1e-6 for _ in range(times)]
             try:
-                alarm.set(self.on_signal, delay, delay if again else 0.0)
+                alarm.set(self.on_signal, *delays)
                 if self.rng.random() < 0.05:
                     self.fork()
                 if self.rng.random() < 0.3:
@@ -231,12 +237,13 @@ class Cycle:
     """Garbage that makes a call when it is collected, in whichever thread."""
 
     def __init__(self, bout: Bout) -> None:
+        self.given = bout, random.Random(bout.rng.random())
         self.me = self
-        self.bout = bout
-        self.seed = bout.rng.random()
 
     def __del__(self) -> None:
-        self.bout.anything(random.Random(self.seed))
+        if hasattr(self, "me"):  # else a signal came before it was a cycle
+            bout, rng = self.given
+            bout.anything(rng)
 
 
 def interrupt() -> None:

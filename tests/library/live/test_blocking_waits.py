@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from camcast import Change, CommunityError, Received, ReceivedBatch
-from camcast.app import blocking
+from camcast.app import blocking, loop_thread
 from camcast.app.loop_thread import Moment
+from camcast.ops import metrics
 from tests.patience import PATIENCE_SECONDS, wait_until
 from tests.python_process import output_of
 
@@ -36,10 +37,7 @@ def manager() -> Iterator[blocking.CommunityManager]:
 def interrupted_after(seconds: float) -> Iterator[None]:
     """Raise `Interrupted` in the main thread in a while, and expect it."""
 
-    def interrupt(*_: object) -> None:
-        raise Interrupted
-
-    before = signal.signal(signal.SIGALRM, interrupt)
+    before = signal.signal(signal.SIGALRM, raise_interrupted)
     try:
         signal.setitimer(signal.ITIMER_REAL, seconds)
         with pytest.raises(Interrupted):
@@ -87,9 +85,18 @@ def test_an_iteration_that_ends_when_it_is_quiet_leaves_later_events_to_the_next
     ]
     for one in (b"1", b"2"):
         community.publish(one)
-        assert [payload(event) for event in events.until_quiet(5 * SHORT)] == [one]
+        wait_until(lambda: events.stats().queued_events == 1)
+        assert [payload(event) for event in events.until_quiet(SHORT)] == [one]
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nobody wait for a loop that stands still to take a call back."""
+    monkeypatch.setattr(loop_thread, "TAKE_BACK_SECONDS", SHORT)
+    monkeypatch.setattr(metrics, "STATS_SECONDS", SHORT)
+
+
+@pytest.mark.usefixtures("impatient")
 def test_every_wait_in_a_with_has_a_limit_that_an_inner_one_cannot_extend(
     manager: blocking.CommunityManager,
 ) -> None:
@@ -115,6 +122,18 @@ def test_every_wait_in_a_with_has_a_limit_that_an_inner_one_cannot_extend(
         slow.start()
     with pytest.raises(ValueError, match="nan"):
         blocking.timeout(float("nan"))
+
+
+@pytest.mark.usefixtures("impatient")
+def test_metrics_of_a_manager_whose_loop_stands_still_are_none_in_time(
+    manager: blocking.CommunityManager, caplog: pytest.LogCaptureFixture
+) -> None:
+    collector, stands = metrics.Collector(manager), threading.Event()
+    manager._run.post(stands.wait)
+    assert not any(metric.samples for metric in collector.collect())
+    assert "the event loop does not answer" in caplog.text
+    stands.set()
+    wait_until(lambda: any(metric.samples for metric in collector.collect()))
 
 
 def test_a_limit_that_was_never_left_properly_is_none_any_more(
@@ -166,12 +185,8 @@ def test_an_event_that_was_taken_for_who_is_gone_comes_again_first(
     events = community.subscribe()
     for one in (b"1", b"2"):
         community.publish(one)
-
-    def interrupted(item: Any) -> Any:
-        raise Interrupted
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(events._inner, "_made", interrupted)
+        patch.setattr(events._inner, "_made", raise_interrupted)
         with pytest.raises(Interrupted):
             next(events)
         manager.close()
@@ -186,33 +201,41 @@ def test_an_interrupted_join_or_subscription_is_given_up() -> None:
         with interrupted_after(SHORT):
             community.join(timeout=None, retry=True)
         assert community.state == "left"
-    with blocking.CommunityManager() as manager:
-        community = manager.join(".a")
-        stands = threading.Event()
-        manager._run.post(stands.wait)
-        threading.Timer(2 * SHORT, stands.set).start()
-        with interrupted_after(SHORT):
-            community.subscribe()
-        assert not manager.stats().communities[0].subscriptions
+
+
+@pytest.mark.parametrize("verb", ["subscribe", "changes"])
+def test_what_was_made_for_who_is_gone_is_closed(
+    manager: blocking.CommunityManager, verb: str
+) -> None:
+    """The signal comes when the result is there, and before the call returns it."""
+    community = manager.join(".a")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop_thread._Call, "wait", wait_and_raise)
+        with pytest.raises(Interrupted):
+            getattr(community, verb)()
+    assert community._inner._deliveries.subscriptions == []
+    assert community._inner._changes == []
+
+
+def raise_interrupted(*_: object) -> None:
+    raise Interrupted
+
+
+def wait_and_raise(moment: Moment, seconds: float | None = None) -> bool:
+    Moment.wait(moment, seconds)
+    raise Interrupted
 
 
 def test_an_interrupted_start_leaves_nothing_that_runs() -> None:
     manager = blocking.CommunityManager()
     threads = threading.enumerate()
-    for delay in (0.0005, 0.001, 0.002):
-        before = signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(Interrupted()))
-        try:
-            signal.setitimer(signal.ITIMER_REAL, delay)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Moment, "wait", raise_interrupted)
+        with pytest.raises(Interrupted):
             manager.start()
-            signal.pause()
-        except Interrupted:
-            pass
-        finally:
-            signal.signal(signal.SIGALRM, before)
-        manager.close()
-    wait_until(lambda: threading.enumerate() == threads)
     with manager:
         assert manager.join(".a").state == "alone"
+    wait_until(lambda: threading.enumerate() == threads)
 
 
 # -- loops ----------------------------------------------------------------------------------------
