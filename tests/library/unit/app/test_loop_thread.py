@@ -1,0 +1,102 @@
+"""A run of a loop in a thread: what is abandoned is undone, and late calls end with an error."""
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from camcast import CommunityError
+from camcast.app import loop_thread
+from camcast.app.loop_thread import LoopThread, Moment
+
+
+class Interrupted(Exception):
+    """Raised by a signal handler."""
+
+
+class Nothing:
+    """A manager that does nothing."""
+
+    async def start(self) -> None:
+        pass
+
+    async def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def run() -> Iterator[LoopThread]:
+    run = LoopThread(Nothing())
+    run.start()
+    yield run
+    run.stop()
+    run.ended.wait()
+
+
+async def stubborn() -> str:
+    """Return something when it is cancelled."""
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        return "done all the same"
+    raise AssertionError
+
+
+def wait_and_raise(moment: Moment, seconds: float | None = None) -> bool:
+    raise Interrupted
+
+
+def test_what_is_done_although_it_was_cancelled_is_undone(run: LoopThread) -> None:
+    undone: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop_thread._Call, "wait", wait_and_raise)
+        with pytest.raises(Interrupted):
+            run.call("wait", stubborn, undo=undone.append)
+    assert undone == ["done all the same"]
+
+
+def test_a_result_that_comes_with_the_limit_is_returned(run: LoopThread) -> None:
+    undone: list[str] = []
+    assert run.call("wait", stubborn, undo=undone.append, seconds=0.01) == "done all the same"
+    assert undone == []
+
+
+def test_calls_that_come_while_the_loop_ends_begin_nothing(run: LoopThread) -> None:
+    """Between the end of the manager and that of the loop, and after both."""
+    begun: list[str] = []
+    call: loop_thread._Call[None] = loop_thread._Call(lambda: begun.append("late"), None)
+    ended = asyncio.Event()
+
+    async def close() -> None:
+        loop = asyncio.get_running_loop()
+        assert run._main is not None
+        run._main.add_done_callback(lambda _: loop.call_soon(run._begin, call))
+        ended.set()
+
+    run._manager.close = close  # type: ignore[method-assign]
+    run.stop()
+    run.ended.wait()
+    assert call.wait(0)
+    assert begun == []
+    with pytest.raises(CommunityError, match="was closed"):
+        run.call("late", lambda: begun.append("late"))
+    assert ended.is_set()
+
+
+def test_a_stop_that_was_interrupted_half_way_is_made_good_by_the_next(run: LoopThread) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "post", wait_and_raise)
+        with pytest.raises(Interrupted):
+            run.stop()
+    assert run.stopping
+    assert not run.ended.wait(0)
+    run.stop()
+    assert run.ended.wait()
+
+
+def test_the_run_that_follows_is_made_once() -> None:
+    first = LoopThread(Nothing())
+    second = first.successor()
+    assert first.successor() is second
+    third = second.successor()
+    assert first.last() is second.last() is third.last() is third
