@@ -1,7 +1,7 @@
 """A run of a loop in a thread: what is abandoned is undone, and late calls end with an error."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -33,32 +33,48 @@ def run() -> Iterator[LoopThread]:
     run.ended.wait()
 
 
-async def stubborn() -> str:
-    """Return something when it is cancelled."""
-    try:
-        await asyncio.Event().wait()
-    except asyncio.CancelledError:
-        return "done all the same"
-    raise AssertionError
+class Stubborn:
+    """Work that returns something when it is cancelled."""
+
+    def __init__(self) -> None:
+        self.begun = Moment()
+        self.undone: list[str] = []
+
+    async def work(self) -> str:
+        try:
+            self.begun.happen()
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return "done all the same"
+        raise AssertionError
+
+    def call(self, run: LoopThread, wait: Callable[..., bool]) -> object:
+        """Make the call; its caller waits by `wait` as soon as the work has begun."""
+
+        def wait_from_then_on(moment: Moment, seconds: float | None = None) -> bool:
+            self.begun.wait()
+            return wait(moment, seconds)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(loop_thread._Call, "wait", wait_from_then_on)
+            return run.call("wait", self.work, undo=self.undone.append, seconds=0.01)
 
 
-def wait_and_raise(moment: Moment, seconds: float | None = None) -> bool:
+def wait_and_raise(*_: object) -> bool:
     raise Interrupted
 
 
 def test_what_is_done_although_it_was_cancelled_is_undone(run: LoopThread) -> None:
-    undone: list[str] = []
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(loop_thread._Call, "wait", wait_and_raise)
-        with pytest.raises(Interrupted):
-            run.call("wait", stubborn, undo=undone.append)
-    assert undone == ["done all the same"]
+    stubborn = Stubborn()
+    with pytest.raises(Interrupted):
+        stubborn.call(run, wait_and_raise)
+    assert stubborn.undone == ["done all the same"]
 
 
 def test_a_result_that_comes_with_the_limit_is_returned(run: LoopThread) -> None:
-    undone: list[str] = []
-    assert run.call("wait", stubborn, undo=undone.append, seconds=0.01) == "done all the same"
-    assert undone == []
+    stubborn = Stubborn()
+    assert stubborn.call(run, Moment.wait) == "done all the same"
+    assert stubborn.undone == []
 
 
 def test_calls_that_come_while_the_loop_ends_begin_nothing(run: LoopThread) -> None:
