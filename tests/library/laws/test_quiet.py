@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+import pytest
+
 from camcast.engine.node import Node
 from camcast.testing.world import World
 from camcast.vocabulary.topics import Topic
@@ -53,3 +55,40 @@ def test_events_take_the_place_of_heartbeats() -> None:
         controls.append(sum(node.counters.controls for node in world.nodes) - before)
     quiet, loud = controls
     assert loud <= 2 / 3 * quiet
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("membership", ["scamp", "hybrid", "dht", "cyclon", "hyparview"])
+def test_restarts_at_the_same_address_cost_nothing_afterwards(membership: str) -> None:
+    """Of a super-process, to which links lead, and of the gateway: tables, cold lists and registers
+    know a process by its address here and by its identity there."""
+    world = World(1)
+    gateway = world.add(backend=membership)
+    above, below = Topic.parse(".a"), Topic.parse(".a.x")
+    for topic in (above, above, above, below, below, below):
+        node = world.add((gateway.me.address,), backend=membership)
+        world.do(node, partial(_join_with_links, topic))
+        world.run(0.5)
+    world.run(120.0)
+    quiet = _sent_in_a_minute(world)
+    super_process = world.nodes[2]
+    world.kill(super_process)
+    world.run(1.0)
+    world.do(world.restart(super_process), partial(_join_with_links, above))
+    world.run(300.0)
+    assert _sent_in_a_minute(world) <= 1.5 * quiet
+    world.kill(gateway)
+    world.run(1.0)
+    world.restart(gateway)
+    world.run(300.0)
+    assert _sent_in_a_minute(world) <= 1.5 * quiet
+
+
+def _join_with_links(topic: Topic, node: Node, now: float) -> None:
+    node.join(topic, now)
+
+
+def _sent_in_a_minute(world: World) -> int:
+    before = world.records
+    world.run(60.0)
+    return world.records - before
