@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, Final
 
 import typer
@@ -10,7 +10,7 @@ from typer.core import TyperCommand
 from typing_extensions import override
 
 _ENDLESS: Final = frozenset({"wait", "since"})
-"""The options that may be infinite, for ever and from the beginning; their minimum refuses nan."""
+"""The options that may be infinite: for ever, and from the beginning."""
 
 
 class Command(TyperCommand):
@@ -22,6 +22,7 @@ class Command(TyperCommand):
         option: Any
         for option in self.params:
             value = ctx.params.get(option.name)
-            if isinstance(value, float) and not isfinite(value) and option.name not in _ENDLESS:
+            endless = value == inf and option.name in _ENDLESS
+            if isinstance(value, float) and not (isfinite(value) or endless):
                 raise typer.BadParameter(f"{value} is no finite number.", ctx, option)
         return super().invoke(ctx)
