@@ -5,8 +5,9 @@ __version__ = "0.1.0"  # before the imports, since some of what they import says
 from camcast.app.community import Community
 from camcast.app.community_errors import GatewayTimeout, InsecureError, NotReady
 from camcast.app.manager import CommunityManager
+from camcast.doors.contained import PlugError
 from camcast.doors.options import OptionError
-from camcast.doors.plugs import UnknownPlugError
+from camcast.doors.plugs import AmbiguousPlugError, UnknownPlugError
 from camcast.doors.signatures import NotAllowedError
 from camcast.doors.transport import AddressInUse, BindError
 from camcast.inbox.changes import Changes
@@ -18,6 +19,7 @@ from camcast.live.transports import open_pipes
 from camcast.observe.stats import Stats
 from camcast.observe.trace import DigestSink, JsonLinesSink, ListSink, TraceRecord
 from camcast.security.passphrase import PassphraseError
+from camcast.shipped import SHIPPED as _SHIPPED  # noqa: F401  # for tools that follow imports
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.errors import CamcastError, CommunityError
 from camcast.vocabulary.events import EventId, Missed, Receipt
@@ -32,6 +34,7 @@ __all__ = [
     "ROOT",
     "AddressError",
     "AddressInUse",
+    "AmbiguousPlugError",
     "BindError",
     "CamcastError",
     "Change",
@@ -59,6 +62,7 @@ __all__ = [
     "Parameters",
     "PassphraseError",
     "PayloadTooLargeError",
+    "PlugError",
     "Receipt",
     "Received",
     "ReceivedBatch",

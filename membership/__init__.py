@@ -1,1 +1,1 @@
-"""Membership backends: who is in my community. Found by entry point, not imported by name."""
+"""Membership backends: who is in my community. Found by name (`camcast.doors.plugs`)."""

@@ -1,1 +1,1 @@
-"""Discoveries: how a process finds members of a community. The core finds them by entry point."""
+"""Discoveries: how a process finds members of a community. Found by name (`camcast.doors.plugs`)."""

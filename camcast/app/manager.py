@@ -516,6 +516,7 @@ class CommunityManager:
             **attrs.asdict(runner.node.counters, recurse=False),
             published=runner.published,
             unpublished=runner.unpublished,
+            failures=runner.failures,
             missed=sum(deliveries.missed for deliveries in self._inbox.communities.values()),
             input=attrs.evolve(runner.input.counters),
             outputs=attrs.evolve(self.pipes.counters),

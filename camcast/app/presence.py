@@ -25,6 +25,7 @@ from camcast.app.community import Community
 from camcast.app.manager import CommunityManager
 from camcast.inbox.received import Received
 from camcast.inbox.subscription import Subscription, check_plain
+from camcast.observe.failure_log import FailureLog
 from camcast.vocabulary.arguments import check_finite, check_type
 from camcast.vocabulary.errors import CamcastError, CommunityError
 from camcast.vocabulary.identity import PeerId
@@ -94,6 +95,7 @@ class Presence:
         self._beat_seconds = beat_seconds
         self._kept_seconds = beat_seconds * _SILENT_BEATS
         self._members: dict[PeerId, _Member] = {}
+        self._failures = FailureLog()
         self._full = False  # whether it was logged that others are not listed
         self._tasks: list[asyncio.Task[None]] = []
         self._events: Subscription | None = None
@@ -172,8 +174,9 @@ class Presence:
     def _tell(self, kind: Kind, peer: PeerId, name: str) -> None:
         try:
             self._on_change(PresenceChange(kind, peer, name))
-        except Exception:
-            _log.exception("on_change of a presence raised")
+        except (Exception, SystemExit) as error:
+            said = f"on_change of the presence in {self._community.topic} raised"
+            self._failures.take(said, error, asyncio.get_running_loop().time())
 
 
 def _is_name(text: str) -> bool:

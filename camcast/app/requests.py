@@ -31,6 +31,7 @@ from camcast.app.community import Community
 from camcast.app.manager import CommunityManager
 from camcast.inbox.received import Received
 from camcast.inbox.subscription import Subscription, is_coroutine_function
+from camcast.observe.failure_log import FailureLog
 from camcast.vocabulary.arguments import BYTES, check_timeout, check_type, check_whole
 from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.identity import PeerId
@@ -87,6 +88,7 @@ class Requests:
         self._waiting: dict[bytes, asyncio.Queue[Answer]] = {}
         self._events: Subscription | None = None
         self._log = MinuteLog()
+        self._failures = FailureLog()
         self._tasks: list[asyncio.Task[None]] = []  # that which listens, and those that answer
 
     async def ask(
@@ -180,8 +182,9 @@ class Requests:
                 await self._community.publish(
                     msgspec.msgpack.encode(_Reply(question.token, payload))
                 )
-        except Exception:
-            _log.exception("a question in %s could not be answered", self._community.topic)
+        except (Exception, SystemExit) as error:
+            said = f"a question in {self._community.topic} could not be answered"
+            self._failures.take(said, error, asyncio.get_running_loop().time())
 
     def _answered(self, task: asyncio.Task[None]) -> None:
         with suppress(ValueError):  # `close` has taken the list

@@ -3,12 +3,12 @@
 A package adds commands by an entry point in the group ``camcast.commands``, which names a
 `typer.Typer`. The library thus knows none of the commands of research, and its own commands do not
 wait for the modules of research: added commands are imported once the help is asked for, or a
-command that is not the library's.
+command that is not the library's. A command is added only under a name that no other has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import typer
@@ -17,7 +17,8 @@ from typing_extensions import override
 
 from camcast.cli.failure import complain
 from camcast.cli.finite_numbers import Command
-from camcast.doors.plugs import COMMAND_GROUP, UnknownPlugError, find_commands, installed
+from camcast.doors.plugs import CAMCAST, COMMAND_GROUP, Offer, load, offers
+from camcast.vocabulary.errors import CamcastError
 
 
 def add_command(
@@ -34,6 +35,17 @@ def add_command(
         app.command(cls=Command, epilog=epilog, rich_help_panel=panel)(command)
 
 
+def _commands_of(offer: Offer) -> Mapping[str, Any]:
+    """Return the commands that a package adds; one broken package leaves the others usable."""
+    try:
+        return typer.main.get_group(load(offer, "commands")).commands
+    except CamcastError as error:
+        complain(str(error))
+    except Exception as error:
+        complain(f"the commands {offer.name!r} of {offer.package}: {error}")
+    return {}
+
+
 class CommandGroup(TyperGroup):
     """The command ``camcast``: its own commands, and the commands of entry points."""
 
@@ -43,11 +55,19 @@ class CommandGroup(TyperGroup):
     def _complete_commands(self) -> None:
         if not self._complete:
             self._complete = True
-            for name in installed(COMMAND_GROUP):
-                try:
-                    self.commands.update(typer.main.get_group(find_commands(name)).commands)
-                except UnknownPlugError as error:  # one broken package leaves the others usable
-                    complain(str(error))
+            owners: dict[str, list[str]] = {name: [CAMCAST] for name in self.commands}
+            for offer in offers(COMMAND_GROUP):
+                for name, command in _commands_of(offer).items():
+                    owners.setdefault(name, []).append(offer.package)
+                    self.commands.setdefault(name, command)
+            for name, packages in owners.items():
+                if len(packages) > 1:
+                    complain(
+                        f"the command {name!r} is offered by {' and by '.join(packages)}: a name"
+                        " means one command, so uninstall all but one of these packages"
+                    )
+                    if packages[0] != CAMCAST:
+                        del self.commands[name]
 
     @override
     def list_commands(self, ctx: Any) -> list[str]:

@@ -9,11 +9,14 @@ has fallen silent.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message
 from camcast.vocabulary.topics import GroupId
+
+PIECE_BYTES_MAX: Final = 1024  # chosen: a sample of the size estimate has 640
+"""The size of a message that goes along with a heartbeat."""
 
 
 class Watcher:
@@ -61,8 +64,9 @@ class Watcher:
         The service asks for the first heartbeat or answer to a peer that the part watches or
         listens to, for the next one after `Liveness.tell`, for each one while the peer is suspect,
         and otherwise for one heartbeat in ten, since messages get lost. The message is one of the
-        part's `decoder`, has at most 1,024 bytes, and arrives at the peer's part by `receive`. If
-        a heartbeat has no room for the messages of all parts, the rest goes along with the next.
+        part's `decoder`, has at most `PIECE_BYTES_MAX` bytes, and arrives at the peer's part by
+        `receive`. If a heartbeat has no room for the messages of all parts, the rest goes along
+        with the next.
         """
         return None
 
@@ -85,6 +89,7 @@ class Liveness(Protocol):
         (`Watcher.peer_silent`) after some 2.7 times `silent_seconds`; if no process answers, after
         5 to 11 times. For a peer that several parts share, the shortest times count. With both
         times infinite the part suspects no peer itself, and learns only what other parts find.
+        Raises `ValueError` for a time that is not above 0.
         """
 
     def watch(self, contact: Contact, now: float) -> None:

@@ -60,8 +60,8 @@ class Membership(Watcher, ABC):
 
         The decoder has checked its types and nothing else, and anybody may have sent it: clamp
         every number, cut every list, bound every table. Raise `MalformedError` for a message that
-        no honest process sends; any other error is a bug of the membership, which a live node logs
-        and counts.
+        no honest process sends; any other error is a bug of the membership, as in every verb
+        (`camcast.doors.contained`).
         """
 
     @abstractmethod

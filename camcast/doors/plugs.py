@@ -4,19 +4,27 @@ A plug is an entry point of an installed package: in the group ``camcast.members
 `Backend`, in ``camcast.overlays`` a `Discovery` class (or a function that makes one from its
 context), in ``camcast.protocols`` a `Protocol` class, and in ``camcast.commands`` more commands of
 ``camcast`` (`camcast.cli.command_group`). The code of a plug is imported when its name
-is asked for. Our own plugs are found in the same way as a third party's.
+is asked for.
+
+CAMCAST's own plugs stand in tables (`SHIPPED_BY`), not in entry points: they are found where
+nothing is installed, as in a frozen program or in a clone on the path. A name is offered once. If
+two packages offer it, or one package offers a name of CAMCAST's, whoever asks for the name gets an
+error, and never another plug than before.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import frozen
 from typing_extensions import override
 
+from camcast.doors.contained import PlugError
 from camcast.doors.discovery import DiscoveryFactory
 from camcast.doors.membership import Backend
 from camcast.doors.options import OptionError, build_options
@@ -24,7 +32,7 @@ from camcast.doors.protocol import Protocol
 from camcast.vocabulary.errors import CamcastError
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoints
+    from importlib.metadata import EntryPoint
 
 MEMBERSHIP_GROUP: Final = "camcast.membership"
 OVERLAY_GROUP: Final = "camcast.overlays"
@@ -32,6 +40,12 @@ PROTOCOL_GROUP: Final = "camcast.protocols"
 COMMAND_GROUP: Final = "camcast.commands"
 GATEWAYS: Final = "gateways"
 """The discovery of backends that work with any discovery; the configuration may name another."""
+
+
+SHIPPED_BY: Final = ("camcast.shipped", "camcast.research.shipped")
+"""The modules with the tables of CAMCAST's own plugs. A frozen program may lack research."""
+CAMCAST: Final = "camcast"
+"""The name of this distribution."""
 
 
 class UnknownPlugError(CamcastError, LookupError):
@@ -42,9 +56,34 @@ class UnknownPlugError(CamcastError, LookupError):
         return str(self.args[0])
 
 
+class AmbiguousPlugError(UnknownPlugError):
+    """Several installed packages offer a plug of this name; the message lists them."""
+
+
+@frozen
+class Offer:
+    """A plug that a package offers."""
+
+    name: str
+    package: str
+    """The name and version of the package; that of CAMCAST's own plugs is `CAMCAST`."""
+    load: Callable[[], Any]
+    """Imports the plug and returns it."""
+
+
+def offers(group: str) -> tuple[Offer, ...]:
+    """Return the plugs of a group that are installed, CAMCAST's own first."""
+    return _offers(group, *sys.path)
+
+
 def installed(group: str) -> list[str]:
-    """Return the names of the plugs in an entry-point group, in alphabetical order."""
-    return sorted(_entry_points(group, *sys.path).names)
+    """Return the names of the plugs of a group, in alphabetical order."""
+    return sorted({offer.name for offer in offers(group)})
+
+
+def shipped(group: str) -> list[str]:
+    """Return the names of CAMCAST's own plugs of a group, in alphabetical order."""
+    return sorted(_shipped(group))
 
 
 def find_backend(name: str) -> Backend:
@@ -125,31 +164,73 @@ def membership_for(
     return backend, backend.parse_options({**(given or {}), **fixed})
 
 
-def find_commands(name: str) -> Any:
-    """Return the commands that an entry point of this name adds, a `typer.Typer`.
-
-    Raises `UnknownPlugError`, also if a package that they need is missing.
-    """
-    return _load(COMMAND_GROUP, "commands", name)
-
-
 # measured: 3.4 ms of CPU a time, 7 s for the thousand nodes of an experiment
 @cache
-def _entry_points(group: str, *path: str) -> EntryPoints:  # a changed `sys.path` is looked up again
+def _offers(group: str, *path: str) -> tuple[Offer, ...]:  # a changed `sys.path` is looked up again
     # Imported when used: its zipfile and email take a tenth of the time of `import camcast`.
     from importlib.metadata import entry_points
 
-    return entry_points(group=group)
+    ours = [Offer(name, CAMCAST, load) for name, load in _shipped(group).items()]
+    found = [
+        Offer(entry.name, package, entry.load)
+        for entry in entry_points(group=group)
+        if (package := _package_of(entry)) != CAMCAST  # another version declared these
+    ]
+    return (*ours, *found)
+
+
+def _package_of(entry: EntryPoint) -> str:
+    """Return the name and version of the package that has an entry point."""
+    package = entry.dist
+    if package is None:
+        return entry.value
+    return CAMCAST if package.name == CAMCAST else f"{package.name} {package.version}"
+
+
+@cache
+def _shipped(group: str) -> Mapping[str, Callable[[], Any]]:
+    found: dict[str, Callable[[], Any]] = {}
+    for module in SHIPPED_BY:
+        try:
+            found |= import_module(module).SHIPPED.get(group, {})
+        except ModuleNotFoundError as error:
+            if error.name is None or not module.startswith(error.name):
+                raise
+    return found
 
 
 def _load(group: str, kind: str, name: str) -> Any:
-    for entry in _entry_points(group, *sys.path):
-        if entry.name == name:
-            try:
-                return entry.load()
-            except ModuleNotFoundError as error:
-                raise UnknownPlugError(
-                    f"{kind} {name!r} needs the package {error.name!r}, which is not installed"
-                ) from error
-    names = ", ".join(installed(group)) or "none"
-    raise UnknownPlugError(f"unknown {kind} {name!r}; installed: {names}")
+    named = [offer for offer in offers(group) if offer.name == name]
+    if not named:
+        names = ", ".join(installed(group)) or "none"
+        raise UnknownPlugError(f"unknown {kind} {name!r}; installed: {names}")
+    if len(named) > 1:
+        raise AmbiguousPlugError(
+            f"{kind} {name!r} is offered by {' and by '.join(offer.package for offer in named)}:"
+            " a name means one plug, so uninstall all but one of these packages"
+        )
+    return load(named[0], kind)
+
+
+def load(offer: Offer, kind: str) -> Any:
+    """Import a plug that is offered.
+
+    Raises `UnknownPlugError` if a package that it needs is missing, and `PlugError` for whatever
+    else its import raises.
+    """
+    try:
+        return offer.load()
+    except ModuleNotFoundError as error:
+        raise UnknownPlugError(f"{kind} {offer.name!r} {_missing(error.name or '')}") from error
+    except Exception as error:
+        why = f"{type(error).__name__}: {error}"
+        raise PlugError(f"{kind} {offer.name!r} of {offer.package}", "import", "", why) from error
+
+
+def _missing(module: str) -> str:
+    """Return the words for a module that a plug needs and that cannot be imported."""
+    top = module.partition(".")[0]
+    ours, found = Path(__file__).parents[2], getattr(sys.modules.get(top), "__file__", None)
+    if found and (ours / top).is_dir() and not Path(found).is_relative_to(ours / top):
+        return f"needs CAMCAST's package {top!r}, which {found} hides: rename that"
+    return f"needs the package {module!r}, which is not installed"

@@ -50,8 +50,8 @@ class GroupEventOutlet:
             if self._signing is not None:
                 self._signing.accompany(batch, peers, now)
             within = self._group if group is None else group.group
+            self._note_sent(peers, now)  # before the wish: raises for what names no process
             self._outbox.sends.append(Send(peers, self._record(batch, now, within), False))
-            self._note_sent(peers, now)
             self._count("send", batch, peers, now)
 
     def send_together(self, batches: Sequence[Batch], peers: Sequence[Contact], now: float) -> None:
@@ -64,6 +64,7 @@ class GroupEventOutlet:
         if self._signing is not None:
             for batch in batches:
                 self._signing.accompany(batch, peers, now)
+        self._note_sent(peers, now)
         group, sender = self._group, self._me.peer
         piece: list[bytes] = []
         room = _PIECE_BYTES_MAX
@@ -77,7 +78,6 @@ class GroupEventOutlet:
                 piece, room = [], _PIECE_BYTES_MAX - len(head) - len(body)
             piece += head, body
         self._send_piece(piece, peers)
-        self._note_sent(peers, now)
         self._counters.event_copies_sent += sum(batch.count for batch in batches) * len(peers)
         if self._recorder.on_batch is not None:
             for batch in batches:

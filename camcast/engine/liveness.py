@@ -78,11 +78,11 @@ from typing import Final
 from attrs import define, field
 from typing_extensions import override
 
+from camcast.doors.contained import Containment
 from camcast.doors.liveness import Liveness, Watcher
 from camcast.engine.errands import PROBE_UNITS, Errands
 from camcast.engine.group_tallies import GroupTallies
 from camcast.engine.liveness_messages import (
-    PIECE_BYTES_MAX,
     PIGGYBACKED_MAX,
     Answer,
     GroupTally,
@@ -250,10 +250,12 @@ class LivenessService:
         self.paused_seconds = 0.0
         """How long these pauses were together."""
 
-    def part(self, kind: Kind, group: GroupId) -> PartLiveness:
-        """Make the end of the service of one part of this process."""
+    def part(
+        self, kind: Kind, group: GroupId, containment: Containment | None = None
+    ) -> PartLiveness:
+        """Make the end of the service of one part of this process; that of a plug is contained."""
         self._left.pop(group, None)
-        part = PartLiveness(self, int(kind), group)
+        part = PartLiveness(self, int(kind), group, containment)
         self._parts.setdefault(group, []).append(part)
         return part
 
@@ -543,7 +545,6 @@ class LivenessService:
             message = part.watcher.heartbeat(entry.contact, now)
             if message is not None or entry.parts[part]:
                 body = b"" if message is None else encode(message)
-                assert len(body) <= PIECE_BYTES_MAX, f"{len(body)} bytes along with a heartbeat"
                 piggybacked.append((part.kind, part.group, body))
         return tuple(piggybacked)
 
@@ -663,7 +664,9 @@ class LivenessService:
 class PartLiveness(Liveness):
     """One part's end of the service; see `camcast.doors.liveness.Liveness`."""
 
-    def __init__(self, service: LivenessService, kind: int, group: GroupId) -> None:
+    def __init__(
+        self, service: LivenessService, kind: int, group: GroupId, containment: Containment | None
+    ) -> None:
         self.kind = kind
         self.group = group
         self.watcher = Watcher()
@@ -671,11 +674,16 @@ class PartLiveness(Liveness):
         self.silence = inf
         self.closed = False
         self._service = service
+        self._containment = containment
 
     @override
     def report_to(
         self, watcher: Watcher, period_seconds: float = 1.0, silent_seconds: float = 3.0
     ) -> None:
+        if not (period_seconds > 0 and silent_seconds > 0):  # nor nan
+            raise ValueError(f"not a time: {period_seconds} or {silent_seconds} seconds")
+        if self._containment is not None:
+            watcher = self._containment.contain(Watcher, watcher)
         self.watcher, self.period, self.silence = watcher, period_seconds, silent_seconds
 
     @override
@@ -714,6 +722,8 @@ class PartLiveness(Liveness):
 
     @override
     def prove(self, contact: Contact, now: float, then: Callable[[float], None]) -> None:
+        if self._containment is not None:
+            then = self._containment.callback("prove", then)
         self._service.questions.prove(contact, now, then)
 
     @override

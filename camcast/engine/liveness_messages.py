@@ -10,7 +10,6 @@ from camcast.vocabulary.messages import Decoder, Message
 T = TypeVar("T")
 
 PIGGYBACKED_MAX: Final = 32  # chosen: with messages of the largest size, a frame's 32 KiB
-PIECE_BYTES_MAX: Final = 1024  # chosen: a sample of the size estimate has 640
 
 Piggybacked = tuple[int, bytes, bytes]
 """The kind and the group of a part, and a message of it, encoded, or nothing."""

@@ -7,7 +7,7 @@ from functools import partial
 
 from attrs import define, evolve, field
 
-from camcast.doors.dissemination import DisseminationContext, OwnGroups
+from camcast.doors.dissemination import Dissemination, DisseminationContext, OwnGroups
 from camcast.doors.membership import Membership, MembershipContext
 from camcast.doors.protocol import Group
 from camcast.engine.asked_lately import AskedLately
@@ -70,18 +70,23 @@ def make_local_group(
     me, rng, liveness = process.me, process.rng, process.liveness
     backend = settings.backend
     changes: list[tuple[bool, Contact]] = []
-    membership = backend.keeper(
+    keeping = process.containment(f"membership {backend.name!r}", topic)
+    membership = keeping.make(
+        "keeper",
+        backend.keeper,
         MembershipContext(
             me=me,
             topic=topic,
             rng=rng,
             outlet=process.outlet(Kind.MEMBERSHIP, topic.group, serial),
-            liveness=liveness.part(Kind.MEMBERSHIP, topic.group),
+            liveness=liveness.part(Kind.MEMBERSHIP, topic.group, keeping),
             watch=lambda there, contact: changes.append((there, contact)),
             certified=process.guard.certified(topic),
         ),
         settings.options or backend.options(),
     )
+    membership = keeping.contain(Membership, membership)
+    spreading = process.containment(f"protocol {settings.protocol.name!r}", topic)
     tuning = Tuning(parameters)
     make_table = partial(_make_table, process, around, tuning, membership, topic, serial)
     ways_up = WaysUp(process.hierarchy, super_topics, make_table)
@@ -98,7 +103,7 @@ def make_local_group(
         outlet=process.outlet(Kind.PROTOCOL, topic.group, serial),
         groups=around.own_groups,
         rng=rng,
-        liveness=liveness.part(Kind.PROTOCOL, topic.group),
+        liveness=liveness.part(Kind.PROTOCOL, topic.group, spreading),
     )
     store = around.store if group.batched and parameters.retention_seconds else None
     streams, repair = KnownStreams(repaired=store is not None), None
@@ -113,9 +118,12 @@ def make_local_group(
             around.lateness,
         )
         tell_missed = partial(_tell_missed, process, topic.group)
-        repair = Repair(repairing, around.nonces, events.send_again, tell_missed)
+        repair = Repair(repairing, around.nonces, events.send_again, tell_missed, spreading)
         context = evolve(context, repair=repair)
-    dissemination, traced = group.dissemination(context), process.recorder.trace is not None
+    dissemination = spreading.contain(
+        Dissemination, spreading.make("dissemination", group.dissemination, context)
+    )
+    traced = process.recorder.trace is not None
     return LocalGroup(
         context=context,
         dissemination=dissemination,

@@ -53,6 +53,7 @@ from random import Random
 from types import MappingProxyType
 from typing import Final
 
+from camcast.doors.contained import PlugError
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.doors.signatures import NotAllowedError
@@ -143,6 +144,7 @@ class Node:
                 parts.admission, outbox, me, recorder.counters, clock, self.hierarchy
             )
         outbox.vouch = guard.vouch
+        self._plug_failed = parts.plug_failed
         lateness = Lateness()
         store, secrets = parts.store, parts.discovery_rng or rng
         self.liveness = LivenessService(
@@ -154,7 +156,8 @@ class Node:
             addresses_signed=parts.admission is not None,
         )
         self._process = process = ProcessContext(
-            me, outbox, recorder, groups, rng, self.liveness, guard, clock, self.hierarchy
+            *(me, outbox, recorder, groups, rng, self.liveness, guard, clock, self.hierarchy),
+            self._on_plug_error,
         )
         self._queries = queries = RemoteQueries(process, settings.parameters)
         self.signing: Signing | None = None
@@ -173,7 +176,11 @@ class Node:
             None if store is None else Nonces(secrets.randbytes(NONCE_BYTES)),
         )
         self._publisher = Publisher(process, intake, self.signing, parts.reserve_numbers)
-        self.discovery: Discovery = settings.discovery(
+        factory = settings.discovery
+        finding = process.containment(f"discovery {getattr(factory, '__name__', factory)!r}")
+        found = finding.make(
+            "__init__",
+            factory,
             DiscoveryContext(
                 me=me,
                 rng=secrets,
@@ -186,8 +193,9 @@ class Node:
                 clock=clock,
                 options=settings.discovery_options,
                 waiting=parts.waiting,
-            )
+            ),
         )
+        self.discovery: Discovery = finding.contain(Discovery, found)
         self._handlers: dict[Kind, Callable[[Arrival, bytes], bool]] = {
             Kind.MEMBERSHIP: self._on_membership,
             Kind.LINKS: self._on_links,
@@ -245,7 +253,10 @@ class Node:
         settings, groups = self._settings, self._groups
         if super_topics is None:
             super_topics = by_name(topic)
-        wanted = settings.protocol.groups(topic, settings.topics, self.me.peer)
+        protocol = self._process.containment(f"protocol {settings.protocol.name!r}", topic)
+        wanted = protocol.make(
+            "groups", settings.protocol.groups, topic, settings.topics, self.me.peer
+        )
         self._check_may_join([group.topic for group in wanted], now)
         self._declare({**above, topic: super_topics}, now)
         if not settings.protocol.linked:
@@ -274,6 +285,13 @@ class Node:
         home = self._homes[topic.group] = groups.current[wanted[0].topic.group]
         self._settle(now)
         return home
+
+    def _on_plug_error(self, error: PlugError) -> None:
+        """Count an error of a plug, and hand it to the driver; without any, raise it."""
+        self.recorder.counters.plug_errors += 1
+        if self._plug_failed is None:
+            raise error
+        self._plug_failed(error)
 
     def _check_may_join(self, topics: Sequence[Topic], now: float) -> None:
         """Raise `NotAllowedError` if the members of a topic would not take this process in."""

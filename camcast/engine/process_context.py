@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 from attrs import frozen
 
+from camcast.doors.contained import Containment, PlugError
 from camcast.engine.groups import Groups
 from camcast.engine.liveness import LivenessService
 from camcast.engine.open_guard import Guard
@@ -14,7 +16,7 @@ from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.hierarchy import Hierarchy
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import ControlOutlet, Outbox
-from camcast.vocabulary.topics import GroupId
+from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind
 
 
@@ -37,6 +39,12 @@ class ProcessContext:
     """The wall clock, by the time of inputs."""
     hierarchy: Hierarchy
     """The super-topics of topics, as the process knows them."""
+    plug_failed: Callable[[PlugError], None]
+    """Takes each error of a plug of this process."""
+
+    def containment(self, plug: str, topic: Topic | None = None) -> Containment:
+        """Return what contains a plug of this process, in one group or for all."""
+        return Containment(plug, topic, self.plug_failed)
 
     def outlet(self, kind: Kind, group: GroupId, *scope: object) -> ControlOutlet:
         """Return an outlet for a part of this process."""

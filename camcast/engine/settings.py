@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from attrs import field, frozen
 
 from camcast.doors.admission import Admission
+from camcast.doors.contained import PlugError
 from camcast.doors.discovery import DiscoveryFactory
 from camcast.doors.membership import Backend
 from camcast.doors.protocol import Protocol
@@ -62,3 +63,5 @@ class Parts:
     other draws."""
     waiting: Waiting | None = None
     """Runs the coroutines of the discovery; None where it has none."""
+    plug_failed: Callable[[PlugError], None] | None = None
+    """Takes the errors of plugs, which are contained; None: they are raised, for tests."""

@@ -94,12 +94,11 @@ class Inbox:
             deliveries = self.communities[topic.group] = Deliveries(topic, self)
         return deliveries
 
-    def deliver(self, delivered: Iterable[Deliver]) -> None:
-        """Hand batches to the subscriptions of their communities."""
-        for one in delivered:
-            deliveries = self.communities.get(one.group)
-            if deliveries is not None:
-                deliveries.deliver(one.batch, history=one.history)
+    def deliver(self, delivered: Deliver) -> None:
+        """Hand a batch to the subscriptions of its community."""
+        deliveries = self.communities.get(delivered.group)
+        if deliveries is not None:
+            deliveries.deliver(delivered.batch, history=delivered.history)
 
     def tell(self, told: Iterable[Tell]) -> None:
         """Report to subscriptions the events that can no longer be had."""

@@ -53,6 +53,7 @@ from camcast.inbox.received import (
     with_value,
 )
 from camcast.interests.interest import Interest
+from camcast.observe.failure_log import INTERVAL_SECONDS, FailureLog
 from camcast.observe.stats import SubscriptionStats
 from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.events import Missed
@@ -61,7 +62,6 @@ from camcast.vocabulary.typed import E
 
 _log = logging.getLogger(__name__)
 
-_LOG_INTERVAL_SECONDS: Final = 1.0  # chosen: a callback that always raises fills no disk
 # chosen: as long as a frame waits for others at most; a twentieth of what a heartbeat may be late
 TURN_SECONDS: Final = 0.005
 
@@ -105,8 +105,6 @@ class Feed(Generic[_Queue, _Item]):
     ) -> None:
         if callback is not None:
             _check_callback(callback)
-        self.errors = 0
-        """How often the callback has raised."""
         self.running: asyncio.Future[None] | None = None
         """With a callback: done when the callback's task or thread has ended."""
         self._on_close = on_close
@@ -115,7 +113,7 @@ class Feed(Generic[_Queue, _Item]):
         self._take = take
         self._closed = False
         self._topic = topic
-        self._log_after = 0.0
+        self._failures = FailureLog()
         self._gaps_after = 0.0
         self._lagged = self._gone = 0  # since the last warning
         self._turn_after = monotonic() + TURN_SECONDS
@@ -138,6 +136,11 @@ class Feed(Generic[_Queue, _Item]):
             ).start()
         elif callback is not None:
             self.running = self._loop.create_task(self._run_task())
+
+    @property
+    def errors(self) -> int:
+        """How often the callback has raised."""
+        return self._failures.count
 
     @property
     def closed(self) -> bool:
@@ -270,16 +273,16 @@ class Feed(Generic[_Queue, _Item]):
                     result = callback(self._made(item))
                     if result is not None:
                         await result
-            except asyncio.CancelledError:
+            except asyncio.CancelledError as error:
                 if task.cancelling():
                     raise
-                self._failed()  # something that the callback awaited was cancelled
-            except (Exception, BaseExceptionGroup):
-                self._failed()
-            except (SystemExit, KeyboardInterrupt):
+                self._failed(error)  # something that the callback awaited was cancelled
+            except (Exception, BaseExceptionGroup) as error:
+                self._failed(error)
+            except (SystemExit, KeyboardInterrupt) as error:
                 if threading.current_thread() is threading.main_thread():
                     raise
-                self._failed()  # it would end nothing but the event loop
+                self._failed(error)  # it would end nothing but the event loop
 
     def _run_thread(self) -> None:
         self._hand_out()
@@ -309,8 +312,8 @@ class Feed(Generic[_Queue, _Item]):
                         f"{callback!r} returned {result!r}, which nobody awaits or iterates: make"
                         " it an `async def` itself"
                     )
-            except BaseException:  # a SystemExit would end the thread in silence
-                self._failed()
+            except BaseException as error:  # a SystemExit would end the thread in silence
+                self._failed(error)
 
     def _wait_in_thread(self) -> Any:
         """Wait for the next item of a plain callback; None at the end."""
@@ -354,10 +357,10 @@ class Feed(Generic[_Queue, _Item]):
 
     def _log_gaps(self) -> None:
         """Log how many items the callback did not get since this was logged last."""
-        self._gaps_after = monotonic() + _LOG_INTERVAL_SECONDS
+        self._gaps_after = monotonic() + INTERVAL_SECONDS
         lagged, self._lagged = self._lagged, 0
         gone, self._gone = self._gone, 0
-        name = getattr(self._callback, "__qualname__", None) or repr(self._callback)
+        name = self._name()
         if lagged:
             _log.warning(
                 "the callback %s in %s was too slow and missed %d of what came",
@@ -369,12 +372,12 @@ class Feed(Generic[_Queue, _Item]):
                 *(name, self._topic, gone),
             )
 
-    def _failed(self) -> None:
-        self.errors += 1
-        now = monotonic()
-        if now >= self._log_after:
-            self._log_after = now + _LOG_INTERVAL_SECONDS
-            _log.exception("a subscriber's callback raised (%d times so far)", self.errors)
+    def _failed(self, error: BaseException) -> None:
+        said = f"the callback {self._name()} in {self._topic} raised"
+        self._failures.take(said, error, monotonic())
+
+    def _name(self) -> str:
+        return getattr(self._callback, "__qualname__", None) or repr(self._callback)
 
 
 class Subscription(Feed[DeliveryQueue[E], Received[E] | Gap], Generic[E]):

@@ -29,15 +29,14 @@ class Reporter:
         self.standings: dict[GroupId, Standing] = {}
         """How the process stands in the groups that it is a member of."""
 
-    def take(self, happenings: Iterable[Happening], now: float) -> None:
+    def take(self, happening: Happening, now: float) -> None:
         """Hand on what has happened, and how the process stands afterwards if that has changed."""
-        for happening in happenings:
-            self._tell(happening, now)
-            if happening.kind == "left":
-                self.standings.pop(happening.group, None)
-            if PROCESS_KINDS[happening.kind].restands:
-                for local_group in self._affected(happening.group):
-                    self._renew_standing(local_group, now)
+        self._tell(happening, now)
+        if happening.kind == "left":
+            self.standings.pop(happening.group, None)
+        if PROCESS_KINDS[happening.kind].restands:
+            for local_group in self._affected(happening.group):
+                self._renew_standing(local_group, now)
 
     def _affected(self, group: GroupId) -> Iterable[LocalGroup]:
         if group == NO_GROUP:

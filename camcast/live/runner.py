@@ -21,6 +21,7 @@ from typing import Final
 
 from attrs import evolve
 
+from camcast.doors.contained import PlugError
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.profile import Profile
 from camcast.doors.transport import AddressInUse, BindError, ForgeryError, InputPipe, OutputPipes
@@ -33,6 +34,7 @@ from camcast.live.live_waiting import LiveWaiting
 from camcast.live.reporting import Reporter
 from camcast.live.wall_clock import COMPARE_SECONDS, read_clocks
 from camcast.live.wire.udp import UdpPort
+from camcast.observe.failure_log import FailureLog
 from camcast.observe.recent import Recent
 from camcast.observe.trace import Sink, Trace
 from camcast.vocabulary.batches import Batch
@@ -111,7 +113,11 @@ class Runner:
         """The events that were accepted."""
         self.unpublished = 0
         """The events that were dropped."""
+        self.failures = 0
+        """The timers, datagrams, records, deliveries and happenings that have raised."""
         self._log = MinuteLog()
+        self._failures: dict[str, FailureLog] = {}
+        parts = evolve(parts, plug_failed=self._on_plug_error)
         signatures = parts.signatures
         peer = new_peer_id(os.urandom) if signatures is None else signatures.peer_id
         self.input: InputPipe = pipes.open_input(bind, self._receive, peer)
@@ -272,25 +278,47 @@ class Runner:
     def _receive_datagram(
         self, port: int, source: Endpoint, data: bytes, sender: bytes = b""
     ) -> None:
-        self.node.receive_datagram(port, source, data, self._loop.time(), sender)
+        try:
+            self.node.receive_datagram(port, source, data, self._loop.time(), sender)
+        except Exception as error:
+            self._failed("a datagram", error)
         self._drain()
 
     def _receive(self, frame: bytes, link: PeerId | None = None) -> None:
-        forgeries = self.node.receive(frame, self._loop.time(), link)
-        self._drain()
+        try:
+            forgeries = self.node.receive(frame, self._loop.time(), link)
+        finally:
+            self._drain()
         if forgeries:
             raise ForgeryError(forgeries)
 
     def _wake(self, tokens: Sequence[Token]) -> None:
         if not self._closed:
             for token in tokens:
-                self.node.wake(token, self._loop.time())
+                try:
+                    self.node.wake(token, self._loop.time())
+                except Exception as error:
+                    self._failed("a timer", error)
             self._drain()
 
     def _finish(self, name: tuple[Hashable, ...], outcome: object) -> None:
         if not self._closed:
-            self.node.finished(name, outcome, self._loop.time())
+            try:
+                self.node.finished(name, outcome, self._loop.time())
+            except Exception as error:
+                self._failed("a coroutine", error)
             self._drain()
+
+    def _on_plug_error(self, error: PlugError) -> None:
+        """Log an error of a plug, which the node has counted and contained."""
+        log = self._failures.setdefault(error.plug, FailureLog())
+        log.take(str(error), error.__cause__ or error, self._loop.time())
+
+    def _failed(self, what: str, error: Exception) -> None:
+        """Count and log what one input or wish has raised: the others go on."""
+        self.failures += 1
+        log = self._failures.setdefault(what, FailureLog())
+        log.take(f"{what} of {self.node.me.address} failed: {error!r}", error, self._loop.time())
 
     def _compare_later(self) -> asyncio.TimerHandle:
         at = self._timers.shared_time(COMPARE_SECONDS)
@@ -320,21 +348,32 @@ class Runner:
             send = self._pipes.send
             for contacts, record, control, _ in outbox.sends:
                 if not control or self._may_answer(len(contacts)):
-                    send(contacts, record, control=control)
+                    try:
+                        send(contacts, record, control=control)
+                    except Exception as error:
+                        self._failed("a record to be sent", error)
             outbox.sends.clear()
         if outbox.wakes:
             for delay_seconds, token in outbox.wakes:
                 self._timers.set(delay_seconds, token)
             outbox.wakes.clear()
         if outbox.deliveries:
-            self._inbox.deliver(outbox.deliveries)
+            for delivery in outbox.deliveries:
+                try:
+                    self._inbox.deliver(delivery)
+                except Exception as error:
+                    self._failed("a delivery", error)
             outbox.deliveries.clear()
         if outbox.tells:
             self._inbox.tell(outbox.tells)
             outbox.tells.clear()
         if outbox.happenings:
-            self._reporter.take(outbox.happenings, self._loop.time())
-            outbox.happenings.clear()
+            happenings, outbox.happenings = outbox.happenings, []
+            for happening in happenings:
+                try:
+                    self._reporter.take(happening, self._loop.time())
+                except Exception as error:  # of a handler of the log, say
+                    self._failed("what happened", error)
         if self.conditions.waiting:
             self.conditions.look()
 

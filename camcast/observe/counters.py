@@ -112,6 +112,12 @@ class NodeCounters:
     """First copies of events that this process had asked for in their group."""
     told_missed: int = count("events_missed", "Events that can no longer be had")
     """Events of which a subscriber was told that they can no longer be had."""
+    plug_errors: int = field(
+        default=0,
+        repr=False,  # 0 in the digest of every run
+        metadata={METRIC: Metric("plug_errors", "How often plugs raised, or answered wrongly")},
+    )
+    """How often plugs raised, or answered what they may not (`camcast.doors.contained`)."""
     trace_failures: int = field(
         default=0,
         repr=False,  # a trace changes no digest of a run
@@ -171,6 +177,9 @@ class Counters(NodeCounters):
     )
     """Their receipts say so."""
     missed: int = count("events_lagged", "Events that full queues of subscriptions dropped")
+    failures: int = count("failures", "Timers, datagrams and deliveries that raised an error")
+    """Inputs of the process and wishes of its node that ended in an error, beside `plug_errors` and
+    the frames of `input` that failed: defects of CAMCAST, or of what takes its log."""
     input: PipeCounters = field(factory=PipeCounters)
     """The counts of the input at this process's own address."""
     outputs: PipeCounters = field(factory=PipeCounters)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 from camcast.observe.counters import NodeCounters
@@ -83,7 +84,7 @@ class Recorder:
             self.trace.record(now, "control", self._community_of(group), size=size)
         sent.clear()
 
-    def _note_failure(self, error: Exception) -> None:
+    def _note_failure(self, error: BaseException) -> None:
         """Count a failure of the sink: it costs records, never events.
 
         The sink gets the next record all the same.
@@ -91,19 +92,20 @@ class Recorder:
         self.counters.trace_failures += 1
         if self.counters.trace_failures > 1:
             return
-        if isinstance(error, OSError):
-            _log.warning(
-                "the trace cannot be written (%s); records are dropped (further failures are"
-                " only counted)",
-                error,
-            )
-        else:
-            _log.error(
-                "the sink of the trace raised %r: mend its `write`, which may raise OSError only;"
-                " records are dropped (further failures are only counted)",
-                error,
-                exc_info=error,
-            )
+        with suppress(Exception):  # of a handler of the log
+            if isinstance(error, OSError):
+                _log.warning(
+                    "the trace cannot be written (%s); records are dropped (further failures are"
+                    " only counted)",
+                    error,
+                )
+            else:
+                _log.error(
+                    "the sink of the trace raised %r: mend its `write`, which may raise OSError"
+                    " only; records are dropped (further failures are only counted)",
+                    error,
+                    exc_info=error,
+                )
 
 
 def _both(one: TakeBatch, other: TakeBatch) -> TakeBatch:

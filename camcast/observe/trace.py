@@ -222,7 +222,7 @@ class Trace:
         self._node = node.hex()
         self._sink = sink
         self._sequence = 0
-        self.on_failure: Callable[[Exception], None] | None = None
+        self.on_failure: Callable[[BaseException], None] | None = None
         """Takes what the sink raises; None: it is raised."""
 
     def record_batch(
@@ -271,7 +271,7 @@ class Trace:
                         when, number, kind, node, community, peer.hex(), topic, event, hops, size
                     )
                 )
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 if self.on_failure is None:
                     raise
                 self.on_failure(error)

@@ -47,6 +47,7 @@ def of_process(stats: Mapping[str, Any]) -> list[Finding]:
         _of_pipes(stats),
         _of_queues(stats),
         *_of_store(stats),
+        *_of_failures(stats["counters"]),
     ]
 
 
@@ -156,6 +157,16 @@ def _of_queues(stats: Mapping[str, Any]) -> Finding:
         says = f"{counters['unpublished']} events were not accepted: peers take them too slowly"
         return Finding("subscribers", False, says, "publish more slowly, or with wait=True")
     return Finding("subscribers", True, "none was too slow")
+
+
+def _of_failures(counters: Mapping[str, Any]) -> Iterator[Finding]:
+    if counters["plug_errors"]:
+        says = f"plugs have raised, or answered wrongly, {counters['plug_errors']} times"
+        do = "the log names the plug, the verb and the topic: tell its authors"
+        yield Finding("plugs", False, says, do)
+    if counters["failures"]:
+        says = f"{counters['failures']} timers, datagrams or deliveries raised an error"
+        yield Finding("process", False, says, "the log has the tracebacks: please report them")
 
 
 def _of_store(stats: Mapping[str, Any]) -> Iterator[Finding]:

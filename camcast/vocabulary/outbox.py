@@ -7,17 +7,20 @@ them out, and a test compares plain lists.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
 from camcast.vocabulary import messages
+from camcast.vocabulary.arguments import check_finite, check_type, check_whole
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import Missed
 from camcast.vocabulary.happenings import Happening, HappeningKind
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind, control_head, encode_control
+
+DELAY_SECONDS_MAX: Final = 1e9  # chosen: 30 years; a float still tells tenths of a second apart
 
 
 class Token(NamedTuple):
@@ -137,7 +140,8 @@ class ControlOutlet:
     """Writes the wishes of one part of a node (a membership, the links, a discovery) to its outbox.
 
     An outlet knows the part and its community: messages reach the same part at other processes, and
-    timers come back to this part. Its methods return nothing; answers are later inputs.
+    timers come back to this part. Its methods return nothing; answers are later inputs. They raise
+    `TypeError` and `ValueError` for what no driver could carry out, and then leave no wish.
     """
 
     __slots__ = ("_group", "_head", "_kind", "_outbox", "_record", "_said", "_scope", "me")
@@ -169,6 +173,9 @@ class ControlOutlet:
         chosen = list(contacts)
         if not chosen:
             return
+        _check_contacts(chosen)
+        if not isinstance(message, messages.Message):
+            raise TypeError(f"a message is a Message, and not {message!r}")
         sends, own = self._outbox.sends, group is None and reply_to is None
         if own and message is self._said:
             record = self._record
@@ -199,6 +206,8 @@ class ControlOutlet:
 
     def wake(self, delay_seconds: float, *name: Hashable) -> None:
         """Ask to be woken with `name` after a delay; a timer cannot be cancelled."""
+        if not 0.0 <= delay_seconds <= DELAY_SECONDS_MAX:  # nor nan
+            raise ValueError(f"a timer comes in 0 to {DELAY_SECONDS_MAX} s, not {delay_seconds}")
         token = Token(self._kind, self._group, (*self._scope, *name))
         self._outbox.wakes.append(Wake(delay_seconds, token))
 
@@ -215,6 +224,8 @@ class ControlOutlet:
 
     def seek(self, topic: Topic, wanted: int) -> None:
         """Ask for contacts in a community; they arrive as `contacts_found`."""
+        check_type("topic", topic, Topic, "a Topic")
+        check_whole("wanted", wanted)
         self._outbox.seeks.append(Seek(topic, wanted, self._kind))
 
     def found(
@@ -230,4 +241,17 @@ class ControlOutlet:
         finding = Finding(
             topic, tuple(contacts), tuple(unreachable), size, tuple(ignorant), tuple(nobody)
         )
+        check_type("topic", topic, Topic, "a Topic")
+        _check_contacts(finding.contacts)
+        for address in (*finding.unreachable, *finding.ignorant, *finding.nobody):
+            check_type("an address", address, str, "a text")
+        if size is not None:
+            check_finite("size", size)
         self._outbox.findings.append(finding)
+
+
+def _check_contacts(contacts: Iterable[object]) -> None:
+    """Raise `TypeError` for what names no process."""
+    for contact in contacts:
+        if not isinstance(contact, Contact):
+            raise TypeError(f"a process is named by a Contact, and not {contact!r}")

@@ -39,6 +39,7 @@ from typing import Final
 
 from typing_extensions import override
 
+from camcast.doors.contained import Containment
 from camcast.doors.repair import Repairs, RepairWatcher
 from camcast.engine.known_streams import KnownRanges
 from camcast.engine.repair.answering import STREAMS_A_MESSAGE_MAX, Answering, SendAgain
@@ -77,8 +78,10 @@ class Repair(Repairs):
         nonces: Nonces,
         send_again: SendAgain,
         tell_missed: Callable[[Missed], None],
+        containment: Containment,
     ) -> None:
         self._context = context
+        self._containment = containment
         self._haves = haves = Haves(context, nonces)
         self._upward = Upward(context, haves)
         self._news = News(context, haves, self._upward)
@@ -146,7 +149,7 @@ class Repair(Repairs):
 
     @override
     def report_to(self, watcher: RepairWatcher) -> None:
-        self._asking.watcher = watcher
+        self._asking.watcher = self._containment.contain(RepairWatcher, watcher)
 
     @override
     def tell(self, contacts: Sequence[Contact], streams: Sequence[StreamId], now: float) -> None:

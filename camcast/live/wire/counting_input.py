@@ -11,6 +11,7 @@ from typing import Any, Final
 from camcast.doors.transport import AddressInUse, BindError, ForgeryError, InputPipe
 from camcast.live.wire.pipes import QueuedPipes
 from camcast.observe.counters import PipeCounters
+from camcast.observe.failure_log import FailureLog
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.minute_log import MinuteLog
 
@@ -34,6 +35,7 @@ class CountingInput(InputPipe):
         self._header_bytes = len(pipes.frame_header)
         self._connections_max = pipes.connections_max
         self._log = MinuteLog()
+        self._failures = FailureLog()
 
     def _hand_over(self, frame: bytes, link: PeerId | None = None) -> int:
         """Hand a frame over; return how many of its records are forged."""
@@ -53,18 +55,11 @@ class CountingInput(InputPipe):
                 self._on_frame(frame, link)
         except ForgeryError as error:
             return error.count
-        except Exception:
-            self._failed()
+        except Exception as error:
+            self.counters.frames_failed += 1
+            said = f"a frame's receiver at {self.address} raised"
+            self._failures.take(said, error, self._loop.time())
         return 0
-
-    def _failed(self) -> None:
-        self.counters.frames_failed += 1
-        if self._log.due("failed", self._loop.time()):
-            _log.exception(
-                "a frame's receiver at %s raised (%d times so far; logged once a minute)",
-                self.address,
-                self.counters.frames_failed,
-            )
 
     def _refused_stranger(self, where: str, why: str) -> None:
         """Count a process that lacks the keys that are asked for, and log it."""

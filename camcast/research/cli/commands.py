@@ -1,4 +1,4 @@
-"""The commands of research, which ``camcast`` finds by an entry point."""
+"""The commands of research, which ``camcast`` finds by name (`camcast.research.shipped`)."""
 
 from __future__ import annotations
 

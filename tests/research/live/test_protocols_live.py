@@ -19,7 +19,7 @@ import pytest
 from numpy.typing import NDArray
 
 from camcast import Community, CommunitySettings, Parameters, Received
-from camcast.doors.plugs import PROTOCOL_GROUP, find_protocol
+from camcast.doors.plugs import PROTOCOL_GROUP, find_protocol, shipped
 from camcast.research.systems.baselines import population as baselines
 from camcast.research.systems.baselines.setting import baseline
 from camcast.research.systems.camcast import population
@@ -32,7 +32,6 @@ from camcast.vocabulary.topics import ROOT, Topic
 from tests.library.live.communities import managers
 from tests.patience import PATIENCE_SECONDS
 from tests.protocol_fleet import AB, TOPICS, A, X
-from tests.shipped_plugs import shipped
 
 # -- a dozen -------------------------------------------------------------------------------------
 

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 from attrs import field, frozen, validators
 
+from camcast.doors.contained import PlugError
 from camcast.doors.membership import Backend
 from camcast.doors.options import OptionError, build_options
 from camcast.doors.plugs import (
     MEMBERSHIP_GROUP,
+    OVERLAY_GROUP,
+    PROTOCOL_GROUP,
+    AmbiguousPlugError,
     UnknownPlugError,
     find_backend,
     find_discovery,
+    find_protocol,
     installed,
+    shipped,
 )
+from camcast.shipped import SHIPPED
 from membership.scamp import scamp
 from overlays.gateways import GatewayDiscovery
-from tests.shipped_plugs import shipped
+from tests.python_process import output_of, python
 
 
 def test_our_own_plugs_come_through_the_door() -> None:
@@ -49,21 +59,33 @@ def lighthouse(context):
 """
 
 
-@pytest.fixture
-def third_party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Install a package as pip would, with a dist-info folder; return its backend's name."""
-    name = "everybody"
-    (tmp_path / "camcast_third_party.py").write_text(THIRD_PARTY.format(name=name))
-    info = tmp_path / "third_party-1.0.dist-info"
+def install(site: Path, package: str, entry_points: str) -> None:
+    """Install a package as pip would, with a dist-info folder."""
+    info = site / f"{package}-1.0.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: third-party\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(
-        f"[camcast.membership]\n{name} = camcast_third_party:BACKEND\n"
-        "wrong = camcast_third_party:lighthouse\n"
-        "[camcast.overlays]\nlighthouse = camcast_third_party:lighthouse\n"
-    )
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(entry_points)
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder of packages, with a module that has a backend."""
+    (tmp_path / "camcast_third_party.py").write_text(THIRD_PARTY.format(name="everybody"))
     monkeypatch.syspath_prepend(tmp_path)
-    return name
+    return tmp_path
+
+
+@pytest.fixture
+def third_party(site: Path) -> str:
+    """Install a package; return its backend's name."""
+    install(
+        site,
+        "third_party",
+        "[camcast.membership]\neverybody = camcast_third_party:BACKEND\n"
+        "wrong = camcast_third_party:lighthouse\n"
+        "[camcast.overlays]\nlighthouse = camcast_third_party:lighthouse\n",
+    )
+    return "everybody"
 
 
 def test_a_third_party_uses_the_same_door(third_party: str) -> None:
@@ -83,6 +105,101 @@ def test_a_third_party_uses_the_same_door(third_party: str) -> None:
 def test_an_entry_point_that_is_no_backend_is_refused_by_name() -> None:
     with pytest.raises(TypeError, match=r"'wrong' in camcast\.membership is not a Backend"):
         find_backend("wrong")
+
+
+FIND: dict[str, Callable[[str], object]] = {
+    MEMBERSHIP_GROUP: find_backend,
+    OVERLAY_GROUP: find_discovery,
+    PROTOCOL_GROUP: find_protocol,
+}
+
+
+@pytest.mark.parametrize(
+    ("group", "name"), [(group, name) for group in FIND for name in shipped(group)]
+)
+def test_no_package_takes_a_name_of_ours(group: str, name: str, site: Path) -> None:
+    install(site, "taker", f"[{group}]\n{name} = camcast_third_party:BACKEND\n")
+    says = rf"'{name}' is offered by camcast and by taker 1\.0"
+    with pytest.raises(AmbiguousPlugError, match=says):
+        FIND[group](name)
+    assert installed(group) == shipped(group)
+
+
+def test_no_package_takes_the_name_of_another(site: Path) -> None:
+    for package in ("one", "other"):
+        install(site, package, "[camcast.membership]\neverybody = camcast_third_party:BACKEND\n")
+    with pytest.raises(AmbiguousPlugError) as refused:
+        find_backend("everybody")
+    assert "one 1.0" in str(refused.value)
+    assert "other 1.0" in str(refused.value)
+
+
+def test_another_version_of_ours_on_the_path_takes_no_name(site: Path) -> None:
+    install(site, "camcast", "[camcast.membership]\nscamp = camcast_third_party:BACKEND\n")
+    assert find_backend("scamp") is scamp.BACKEND
+
+
+@pytest.mark.parametrize("source", ["1 / 0", "import no_such_module", "raise SystemError", "x ="])
+def test_what_the_import_of_a_plug_raises_names_the_plug(site: Path, source: str) -> None:
+    (site / "breaks.py").write_text(source)
+    install(site, "broken", "[camcast.membership]\nbroken = breaks:BACKEND\n")
+    with pytest.raises((PlugError, UnknownPlugError), match="membership 'broken'") as refused:
+        find_backend("broken")
+    assert refused.value.__cause__ is not None
+
+
+BARE = """
+from importlib import metadata
+metadata.entry_points = lambda **_: ()  # as where nothing is installed
+from camcast.doors.plugs import *
+print(*installed(MEMBERSHIP_GROUP), *installed(OVERLAY_GROUP), *installed(PROTOCOL_GROUP))
+print(find_backend("scamp").name, find_protocol("camcast").name, len(offers(COMMAND_GROUP)))
+"""
+
+
+def test_ours_are_found_where_nothing_is_installed() -> None:
+    names = [name for group in FIND for name in shipped(group)]
+    assert output_of("-c", BARE).splitlines() == [" ".join(names), "scamp camcast 1"]
+
+
+def test_imports_lead_from_the_library_to_all_its_plugs_and_not_to_research() -> None:
+    """So a tool that freezes programs finds modules: it follows the imports in their code."""
+    found = ["camcast"]
+    for module in found:  # which grows
+        spec = find_spec(module)
+        assert spec is not None
+        assert spec.origin is not None
+        for name in imported(Path(spec.origin).read_text()):
+            ours = name.partition(".")[0] in ("camcast", "membership", "overlays")
+            if ours and name not in found and is_module(name):
+                found.append(name)
+    plugs = [load() for group in SHIPPED.values() for load in group.values()]
+    assert len(plugs) >= 9
+    assert {getattr(plug, "keeper", plug).__module__ for plug in plugs} <= {*found}
+    assert not [name for name in found if name.startswith("camcast.research")]
+
+
+def is_module(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except ModuleNotFoundError:  # of something within a module
+        return False
+
+
+def imported(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_a_module_that_hides_a_package_of_ours_is_named(tmp_path: Path) -> None:
+    hiding = tmp_path / "membership.py"
+    hiding.write_text("")
+    done = python("-c", "import camcast; camcast.CommunityManager()", cwd=tmp_path)
+    assert f"needs CAMCAST's package 'membership', which {hiding} hides" in done.stderr
 
 
 @frozen(kw_only=True)

@@ -10,12 +10,11 @@ from typing import Any
 import attrs
 import pytest
 
-from camcast.doors.plugs import PROTOCOL_GROUP, find_protocol
+from camcast.doors.plugs import PROTOCOL_GROUP, find_protocol, shipped
 from camcast.research.papers.protocol_comparison import Cost
 from camcast.research.systems.registry import SYSTEMS
 from tests.camcast_command import Capture, answer, camcast, refusal
 from tests.library.example_packages import install
-from tests.shipped_plugs import shipped
 
 NAMES = ("broadcast", "multicast", "percolation")
 SMALL = ["--events", 3, "--members-max", 2, "--workers", 1]

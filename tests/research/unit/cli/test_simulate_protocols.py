@@ -9,10 +9,9 @@ from typing import Any
 import attrs
 import pytest
 
-from camcast.doors.plugs import PROTOCOL_GROUP
+from camcast.doors.plugs import PROTOCOL_GROUP, shipped
 from camcast.research.systems.registry import SYSTEMS
 from tests.camcast_command import Capture, answer, camcast
-from tests.shipped_plugs import shipped
 
 COMPARED = tuple(name for name in SYSTEMS if name != "camcast")
 BASELINES = ("broadcast", "multicast", "hierarchical")  # (a) to (c) of section 4.2

@@ -18,7 +18,7 @@ import attrs
 import pytest
 
 from camcast.cli.app import app
-from camcast.doors.plugs import PROTOCOL_GROUP
+from camcast.doors.plugs import PROTOCOL_GROUP, shipped
 from camcast.research.papers import hpmcast_paper
 from camcast.research.papers.all_papers import CAMCAST, DAMULTICAST, HPMCAST, PAPERS
 from camcast.research.papers.camcast_setting import CamcastPlan
@@ -30,7 +30,6 @@ from camcast.research.sweeps import SweepError
 from camcast.research.systems.registry import SYSTEMS
 from tests.camcast_command import Capture, refusal
 from tests.research.unit.papers.page import Page
-from tests.shipped_plugs import shipped
 
 PAPER_OF_PROTOCOL = {
     **dict.fromkeys(("camcast", "broadcast", "multicast", "hierarchical"), "camcast"),

@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from camcast.doors.plugs import PROTOCOL_GROUP, find_protocol
+from camcast.doors.plugs import PROTOCOL_GROUP, find_protocol, shipped
 from camcast.research.population.outcome import Outcome, joined
 from camcast.research.systems.camcast.setting import Setting, chain
 from camcast.research.systems.registry import SYSTEMS, Simulator, System, find_system
@@ -17,7 +17,6 @@ from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import ROOT, Topic
 from tests.camcast_command import Capture, answer, camcast
 from tests.python_process import output_of
-from tests.shipped_plugs import shipped
 
 A, AB, X = map(Topic.parse, (".a", ".a.b", ".x"))
 

@@ -208,6 +208,7 @@ def test_a_chain_goes_before_a_batch_and_again_after_a_while() -> None:
         Guard(),
         Clock(),
         Hierarchy(),
+        plug_failed=print,
     )
     signing = Signing(signatures, context, lambda _: [])
     batch = signing.sign(make_batch(stream_id(ada, 7), 1, [b"goal"], SOCCER, published=5_000))
