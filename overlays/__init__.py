@@ -1,1 +1,1 @@
-"""Discoveries: how a process finds members of a community. Found by name (`camcast.doors.plugs`)."""
+"""Discoveries: how a process finds members of a community. Found by name, see `camcast.doors`."""

@@ -78,7 +78,7 @@ def offers(group: str) -> tuple[Offer, ...]:
 
 def installed(group: str) -> list[str]:
     """Return the names of the plugs of a group, in alphabetical order."""
-    return sorted({offer.name for offer in offers(group)})
+    return sorted(dict.fromkeys(offer.name for offer in offers(group)))
 
 
 def shipped(group: str) -> list[str]:

@@ -92,6 +92,14 @@ def test_only_the_edges_use_what_no_run_repeats() -> None:
     assert {name: lines for name, lines in found.items() if lines} == {}
 
 
+def test_only_what_finds_plugs_imports_modules_by_name() -> None:
+    """No tool sees such an import, so that it fails where a program was frozen."""
+    packages = [ROOT / package for package in ("camcast", "membership", "overlays")]
+    sources = [path for package in packages for path in package.rglob("*.py")]
+    found = [path for path in sources if "import_module" in path.read_text("utf-8")]
+    assert found == [ROOT / "camcast/doors/plugs.py"]
+
+
 @pytest.mark.parametrize(
     "source",
     [

@@ -100,7 +100,7 @@ def what_happens_to_a_process(story: Story) -> None:
     reporter = Reporter(story.node, lambda _, change: changes.append(change), recent)
     for happening in happenings(AB.group):
         story.text.append(f"{happening.kind}")
-        reporter.take([happening], NOW)
+        reporter.take(happening, NOW)
         for line in story.lines():
             fields = json.dumps(line.__dict__["camcast"]).replace(PEER.peer.hex(), "PEER")
             said = line.getMessage().replace(str(PEER), "PEER").replace(str(story.node.me), "ME")
@@ -216,7 +216,8 @@ def test_a_kind_is_a_row_and_nothing_else(
     reporter = Reporter(story.node, lambda _, change: changes.append(change), recent)
     full: Any = "archive_full"
     story.node.recorder.tell(Happening(full, AB.group, count=3))
-    reporter.take(story.node.outbox.happenings, NOW)
+    [happening] = story.node.outbox.happenings
+    reporter.take(happening, NOW)
     [logged] = story.lines()
     assert (logged.levelname, logged.getMessage()) == ("WARNING", ".a.b is full of 3")
     assert logged.__dict__["camcast"] == {"event": full, "topic": ".a.b", "count": 3}

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf, nan
+from typing import Any
+
+import pytest
 
 from camcast.engine.liveness_messages import Answer
+from camcast.observe.recorder import Recorder
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.outbox import ControlOutlet, Outbox
-from camcast.vocabulary.topics import GroupId
+from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind, decode_control
 
 ME, X, Y, Z = (Contact(PeerId(bytes([n]) * 16), f"tcp://10.0.0.{n}:7000") for n in range(1, 5))
+TOPIC = Topic.parse(".x")
 GROUP, OTHER = GroupId(b"g" * 8), GroupId(b"o" * 8)
 ALIVE, GONE = Answer((), ()), Answer((), ((1, GROUP),))
 
@@ -79,3 +85,28 @@ def test_each_message_is_vouched_for() -> None:
         says.send([contact], ALIVE)
     assert asked == [[X], [Y], [Z]]
     assert wishes(outbox) == [[X], [Z]]
+
+
+WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+    *(("wake", (delay, "beat"), {}) for delay in (nan, inf, -1.0, -1e-9, 1e10, None, "1")),
+    *(("send", (contacts, ALIVE), {}) for contacts in ([X, b"x"], ["tcp://10.0.0.1:7000"], [None])),
+    *(("send", ([X], message), {}) for message in (None, b"bytes", {"alive": True})),
+    *(("seek", arguments, {}) for arguments in ((".x", 1), (None, 1), (TOPIC, 1.5), (TOPIC, None))),
+    *(("found", (TOPIC, contacts), {}) for contacts in (["nobody"], [X, None], None)),
+    ("found", (".x", [X]), {}),
+    *(("found", (TOPIC, [X]), {"size": size}) for size in (nan, inf, "7")),
+    ("found", (TOPIC, []), {"unreachable": [X]}),
+    ("report", ("no such kind",), {}),
+]
+
+
+@pytest.mark.parametrize(("verb", "arguments", "named"), WRONG)
+def test_what_no_driver_could_carry_out_is_refused_and_leaves_no_wish(
+    verb: str, arguments: tuple[Any, ...], named: dict[str, Any]
+) -> None:
+    outbox = Outbox()
+    recorder = Recorder(None, outbox, lambda _: "")
+    with pytest.raises((TypeError, ValueError, KeyError)):
+        getattr(outlet(outbox), verb)(*arguments, **named)
+    assert [outbox.sends, outbox.wakes, outbox.seeks, outbox.findings] == [[], [], [], []]
+    assert recorder.counters.controls == 0
