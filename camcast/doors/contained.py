@@ -114,7 +114,7 @@ _RAISES: Final[Mapping[str, tuple[type[Exception]]]] = {
     "receive": (MalformedError,),
     "open": (OSError,),
 }
-"""What a plug is told to raise, by verb; the callers of these verbs expect it."""
+"""By verb, the errors that a plug is told to raise; the callers of these verbs expect them."""
 
 
 class _WrongAnswer(Exception):
@@ -130,7 +130,7 @@ def _refuse(answer: object, wanted: str) -> _WrongAnswer:
 
 @frozen
 class _Answer:
-    """What a verb may answer."""
+    """The rule for the answers of one verb."""
 
     judge: Callable[[Any], Any]
     """Returns the answer as callers get it, or raises `_WrongAnswer`."""
@@ -175,8 +175,8 @@ def _heartbeat(answer: Any) -> Message | None:
     return answer
 
 
-def _first_contacts(answer: Any) -> list[FirstContact]:
-    contacts = list(answer)
+def _first_contacts(answer: Any) -> tuple[FirstContact, ...]:
+    contacts = tuple(answer)
     for contact in contacts:
         if not isinstance(contact, FirstContact):
             raise _refuse(contact, "a FirstContact")
@@ -242,16 +242,22 @@ class _Contained:
         self._plug = plug
         self._containment = containment
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._plug, name)
-
     @property  # type: ignore[misc]  # nobody sets it
     @override
     def __class__(self) -> type[Any]:
         return type(self._plug)
 
 
-class _ContainedMembership(_Contained):
+class _Open(_Contained):
+    """A contained plug of which others may use what is not in the door."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._plug, name)
+
+
+class _ContainedMembership(_Open):
     """A membership, of which one object is the topic table for life: it is asked for once."""
 
     __slots__ = ("_table",)
@@ -268,12 +274,23 @@ class _ContainedMembership(_Contained):
         return self._table
 
 
-class _ContainedSpeaker(_Contained):
-    """A plug that needs no decoder, if nothing is said to it."""
+class _ContainedDiscovery(_Open):
+    """A discovery, which needs no decoder if nothing is said to it."""
 
     __slots__ = ()
 
-    def __init__(self, plug: Any, containment: Containment) -> None:
+    def __init__(self, plug: Discovery, containment: Containment) -> None:
+        super().__init__(plug, containment)
+        if plug.decoder is not None:
+            _check_decoder(plug.decoder)
+
+
+class _ContainedDissemination(_Contained):
+    """A dissemination, likewise. It is on the way of every event: `__getattr__` would cost more."""
+
+    __slots__ = ()
+
+    def __init__(self, plug: Dissemination, containment: Containment) -> None:
         super().__init__(plug, containment)
         if plug.decoder is not None:
             _check_decoder(plug.decoder)
@@ -281,8 +298,8 @@ class _ContainedSpeaker(_Contained):
 
 _BASES: Final[Mapping[type[Any], type[_Contained]]] = {
     Membership: _ContainedMembership,
-    Dissemination: _ContainedSpeaker,
-    Discovery: _ContainedSpeaker,
+    Dissemination: _ContainedDissemination,
+    Discovery: _ContainedDiscovery,
 }
 
 
@@ -316,7 +333,7 @@ def _class_for(door: type[object]) -> type[_Contained]:
             members[verb] = _contain_verb(door, verb)
     for name in (one for base_door in door.__mro__ for one in inspect.get_annotations(base_door)):
         if name not in members and not name.startswith("_"):
-            members[name] = property(_field(name))  # spares the calls of `__getattr__`
+            members[name] = _contain_field(name)
     return type(f"Contained{door.__name__}", (base,), members)
 
 
@@ -354,5 +371,7 @@ def _contain_verb(door: type[object], verb: str) -> Any:
     return made
 
 
-def _field(name: str) -> Callable[[_Contained], Any]:
-    return lambda self: getattr(self._plug, name)
+def _contain_field(name: str) -> property:
+    space: dict[str, Any] = {}
+    exec(f"def {name}(self):\n    return self._plug.{name}", space)
+    return property(space[name])

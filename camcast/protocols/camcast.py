@@ -121,6 +121,7 @@ class Gossip(Dissemination):
 
     def __init__(self, context: DisseminationContext) -> None:
         self._context = context
+        self._table = context.membership.peers()
         self._settings: CommunitySettings | None = None  # that the fan-out was computed from
         self._size = 0.0  # the estimate of N that it was computed for
         self._fan_out = 0
@@ -128,7 +129,7 @@ class Gossip(Dissemination):
     @override
     def disseminate(self, batch: Batch, now: float, source: PeerId | None = None) -> Sent:
         context = self._context
-        peers = context.membership.peers().fan_out(self._current_fan_out(), context.rng)
+        peers = self._table.fan_out(self._current_fan_out(), context.rng)
         context.events.send(batch, peers, now)
         return Sent(len(peers))
 
@@ -138,7 +139,7 @@ class Gossip(Dissemination):
     ) -> None:
         """See `Dissemination`; the peers are drawn once for all batches."""
         context = self._context
-        peers = context.membership.peers().fan_out(self._current_fan_out(), context.rng)
+        peers = self._table.fan_out(self._current_fan_out(), context.rng)
         context.events.send_together(batches, peers, now)
 
     @override

@@ -165,7 +165,7 @@ def test_when_a_branch_leaves_nobody_waits_for_a_timer() -> None:
 def _behind(node: Node) -> list[bytes]:
     """Return the children of a process in the trees of others."""
     (local_group,) = node.local_groups
-    tree: Tree = local_group.dissemination._spread  # type: ignore[attr-defined]  # CAMCAST's
+    tree: Tree = local_group.dissemination._plug._spread  # type: ignore[attr-defined]
     return [peer for one in tree._trees.values() if one.parent for peer in one.children]
 
 

@@ -180,7 +180,7 @@ def links(world: World) -> dict[PeerId, list[Link]]:
     for node in world.alive.values():
         [local_group] = node.local_groups
         dissemination: Any = local_group.dissemination
-        found[node.me.peer] = list(dissemination._links.all())
+        found[node.me.peer] = list(dissemination._plug._links.all())
     return found
 
 

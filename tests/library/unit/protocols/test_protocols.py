@@ -58,7 +58,7 @@ def protocol_wakes(node: Node) -> list[Wake]:
 def links(node: Node) -> dict[PeerId, Link]:
     """Return the links of a process, by the other end."""
     [local_group] = node.local_groups
-    found = local_group.dissemination._links  # type: ignore[attr-defined]  # what is tested
+    found = local_group.dissemination._plug._links  # type: ignore[attr-defined]  # what is tested
     return {link.contact.peer: link for link in found.all()}
 
 
