@@ -212,7 +212,7 @@ ANSWERS: Final[Mapping[type[Any], Mapping[str, _Answer]]] = {
         "first_hop": _Answer(_contacts, lambda _, peers: peers),
     },
     RepairWatcher: {
-        "patience": _Answer(_a_number(0.0, "a finite number of seconds"), lambda *_: 0.0),
+        "patience": _Answer(_a_number(-inf, "a number of seconds below infinity"), lambda *_: 0.0),
     },
     Discovery: {
         "state": _Answer(_a_kind(str, "a text"), lambda _: "degraded"),

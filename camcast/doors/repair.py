@@ -25,7 +25,8 @@ class RepairWatcher:
         """Return for how many more seconds repair waits before it asks for announced events.
 
         `told` is the time at which the first of those that are still missing was announced. Repair
-        does not wait for events that precede one that has arrived. By default 0.
+        does not wait for events that precede one that has arrived. It asks at once for 0 or less,
+        which is the default.
         """
         return 0.0
 

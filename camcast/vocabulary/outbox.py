@@ -20,7 +20,7 @@ from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind, control_head, encode_control
 
-DELAY_SECONDS_MAX: Final = 10**9  # chosen: 30 years; a float still tells tenths of a second apart
+DELAY_SECONDS_MAX: Final = 10**12  # chosen: never; a float still tells milliseconds apart
 
 
 class Token(NamedTuple):

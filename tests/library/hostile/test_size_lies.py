@@ -12,6 +12,7 @@ from camcast.vocabulary.wire import Kind
 from membership.scamp.messages import Welcome
 from tests.admitted_world import NOBODY, THERE, AdmittedWorld, record
 from tests.authority import EVE
+from tests.contained_plugs import plug_of
 from tests.signed_world import SOCCER, certificate, key
 
 MEMBERS: Final = 9
@@ -52,7 +53,7 @@ def test_no_lie_of_a_member_moves_the_estimate_of_the_others(
 def lies(liar: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every sample that a member says from now on be forged, with what it goes along with."""
     (part,) = liar.local_groups
-    monkeypatch.setattr(vars(part.membership)["_estimate"], "encode", lambda now: FORGED)
+    monkeypatch.setattr(vars(plug_of(part.membership))["_estimate"], "encode", lambda now: FORGED)
 
 
 @pytest.mark.parametrize("by", [NOBODY, EVE], ids=["a stranger", "a member of another topic"])

@@ -18,6 +18,7 @@ from camcast.testing.world import World
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.parameters import CommunitySettings, Parameters
 from camcast.vocabulary.topics import ROOT, Topic
+from tests.contained_plugs import plug_of
 from tests.library.laws.overlay_graphs import graph_of
 
 A = Topic.parse(".a")
@@ -165,7 +166,7 @@ def test_when_a_branch_leaves_nobody_waits_for_a_timer() -> None:
 def _behind(node: Node) -> list[bytes]:
     """Return the children of a process in the trees of others."""
     (local_group,) = node.local_groups
-    tree: Tree = local_group.dissemination._plug._spread  # type: ignore[attr-defined]
+    tree: Tree = plug_of(local_group.dissemination)._spread
     return [peer for one in tree._trees.values() if one.parent for peer in one.children]
 
 

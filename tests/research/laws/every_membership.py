@@ -13,7 +13,7 @@ from math import sqrt
 from pathlib import Path
 from random import Random
 from statistics import fmean, stdev
-from typing import Any, Final
+from typing import Final
 
 from attrs import evolve, frozen
 
@@ -31,6 +31,7 @@ from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.parameters import CommunitySettings, Parameters
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import ROOT, Topic
+from tests.contained_plugs import plug_of
 
 FULL_VIEW: Final = "full-view"
 MEMBERSHIPS: Final = ("scamp", "hybrid", "dht", "cyclon", "hyparview", FULL_VIEW)
@@ -179,8 +180,7 @@ def links(world: World) -> dict[PeerId, list[Link]]:
     found = {}
     for node in world.alive.values():
         [local_group] = node.local_groups
-        dissemination: Any = local_group.dissemination
-        found[node.me.peer] = list(dissemination._plug._links.all())
+        found[node.me.peer] = list(plug_of(local_group.dissemination)._links.all())
     return found
 
 

@@ -208,7 +208,7 @@ def hierarchical(membership: Membership) -> HierarchicalViews:
     if not isinstance(membership, HierarchicalViews):
         raise OptionError(
             "hpmcast and pmcast need a membership that keeps hierarchical views, such as"
-            f" 'hpmcast'; a {type(membership).__name__} keeps none"
+            f" 'hpmcast'; a {membership.__class__.__name__} keeps none"
         )
     return membership
 

@@ -118,7 +118,7 @@ def test_an_estimate_is_a_finite_number_of_1_or_more(door: type[Any], size: obje
         (Dissemination, "copies_now", -1, []),
         (Dissemination, "copies_now", nan, []),
         (Dissemination, "first_hop", (each for each in ["nobody"]), []),
-        (RepairWatcher, "patience", -0.5, 0.0),
+        (RepairWatcher, "patience", nan, 0.0),
         (RepairWatcher, "patience", inf, 0.0),
         (Discovery, "state", None, "degraded"),
         (Discovery, "first_contacts", ["tcp://127.0.0.1:7001"], ()),

@@ -31,6 +31,7 @@ from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.parameters import CommunitySettings, Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.wire import FLAGS, FRAME_HEADER, REPAIRED
+from tests.contained_plugs import plug_of
 from tests.event_frames import batch_of, frame_of
 
 A, AB = Topic.parse(".a"), Topic.parse(".a.b")
@@ -114,7 +115,7 @@ class Floods:
 
 def flood_of(node: Node) -> Flood:
     [local_group] = node.local_groups
-    flood = vars(local_group.dissemination)["_spread"]
+    flood = vars(plug_of(local_group.dissemination))["_spread"]
     assert isinstance(flood, Flood)
     return flood
 

@@ -22,6 +22,7 @@ from camcast.vocabulary.outbox import Wake
 from camcast.vocabulary.parameters import CommunitySettings, Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.wire import FRAME_HEADER, Kind
+from tests.contained_plugs import plug_of
 from tests.event_frames import batch_of, frame_of
 from tests.protocol_fleet import AB, TOPICS, A, X, fleet
 
@@ -58,7 +59,7 @@ def protocol_wakes(node: Node) -> list[Wake]:
 def links(node: Node) -> dict[PeerId, Link]:
     """Return the links of a process, by the other end."""
     [local_group] = node.local_groups
-    found = local_group.dissemination._plug._links  # type: ignore[attr-defined]  # what is tested
+    found = plug_of(local_group.dissemination)._links
     return {link.contact.peer: link for link in found.all()}
 
 
@@ -210,7 +211,7 @@ def test_no_timer_is_left_when_the_buffer_is_empty() -> None:
     assert tokens["PROTOCOL"] == spent
     for node in group.nodes:
         [local_group] = node.local_groups
-        spreading = vars(local_group.dissemination)
+        spreading = vars(plug_of(local_group.dissemination))
         assert not spreading["_gossips"]
         assert not spreading["_awake"]
 
@@ -243,7 +244,7 @@ def test_the_oldest_event_leaves_a_full_buffer() -> None:
     for number in range(BUFFERED_MAX + 3):
         node.receive(event(number), group.now)
     [local_group] = node.local_groups
-    buffered = list(vars(local_group.dissemination)["_gossips"])
+    buffered = list(vars(plug_of(local_group.dissemination))["_gossips"])
     assert len(buffered) == BUFFERED_MAX
     assert buffered[0].publisher == stranger(3)
 

@@ -88,7 +88,7 @@ def test_each_message_is_vouched_for() -> None:
 
 
 WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
-    *(("wake", (delay, "beat"), {}) for delay in (nan, inf, -1.0, -1e-9, 1e10, None, "1")),
+    *(("wake", (delay, "beat"), {}) for delay in (nan, inf, -1.0, -1e-9, 1e13, None, "1")),
     *(("send", (contacts, ALIVE), {}) for contacts in ([X, b"x"], ["tcp://10.0.0.1:7000"], [None])),
     *(("send", ([X], message), {}) for message in (None, b"bytes", {"alive": True})),
     *(("seek", arguments, {}) for arguments in ((".x", 1), (None, 1), (TOPIC, 1.5), (TOPIC, None))),
