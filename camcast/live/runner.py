@@ -117,7 +117,6 @@ class Runner:
         """The timers, datagrams, records, deliveries and happenings that have raised."""
         self._log = MinuteLog()
         self._failures: dict[str, FailureLog] = {}
-        parts = evolve(parts, plug_failed=self._on_plug_error)
         signatures = parts.signatures
         peer = new_peer_id(os.urandom) if signatures is None else signatures.peer_id
         self.input: InputPipe = pipes.open_input(bind, self._receive, peer)
@@ -131,7 +130,7 @@ class Runner:
         self._recent = recent
         self.waiting = LiveWaiting(clock, self._finish)
         """Runs the coroutines of the discovery."""
-        parts = evolve(parts, waiting=self.waiting)
+        parts = evolve(parts, waiting=self.waiting, plug_failed=self._on_plug_error)
         self.node = Node(
             me, settings, rng, clock, trace, inbox.attributes, parts, ring, inbox.hierarchy
         )
