@@ -217,6 +217,7 @@ ANSWERS: Final[Mapping[type[Any], Mapping[str, _Answer]]] = {
     Discovery: {
         "state": _Answer(_a_kind(str, "a text"), lambda _: "degraded"),
         "first_contacts": _Answer(_first_contacts, lambda _: ()),
+        "contacts_silent": _Answer(bool, lambda *_: False),
     },
 }
 """By door, the verbs that answer something; `tests/library/unit/doors` finds one that lacks."""
