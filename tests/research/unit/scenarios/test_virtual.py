@@ -252,7 +252,7 @@ BAD: list[tuple[str, str]] = [
     (wrong("c = 1", 'c = "two"'), ":13: options.c: option 'c' of membership 'scamp' takes a"),
     # names
     (wrong('"scamp"', '"scampi"'), ":7: membership: unknown membership 'scampi'; installed: "),
-    (wrong('"gateways"', '"oracle"'), ":8: discovery: unknown discovery 'oracle'; installed: gateways"),
+    (wrong('"gateways"', '"oracle"'), ":8: discovery: unknown discovery 'oracle'; installed: "),
     (wrong('"lognormal"', '"pareto"'), ":17: links.latency: is one of constant, uniform,"),
     (wrong('identity = "same"\njitter', 'identity = "old"\njitter'), ":31: churn.identity: "),
     (wrong('community = ".d"\nidentity = "same"', 'identity = "x"'), ":40: crashes.identity: "),
