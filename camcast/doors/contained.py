@@ -110,6 +110,11 @@ class Containment:
         return PlugError(self.plug, verb, topic, why)
 
 
+def plug_of(contained: Any) -> Any:
+    """Return a plug itself, that may be contained; for tests that look inside."""
+    return contained._plug if issubclass(type(contained), _Contained) else contained
+
+
 _RAISES: Final[Mapping[str, tuple[type[Exception]]]] = {
     "receive": (MalformedError,),
     "open": (OSError,),

@@ -26,7 +26,7 @@ class LiveWaiting:
 
     def start(self, coroutine: Coroutine[Any, Any, Any], *name: Hashable) -> None:
         """See `Waiting`."""
-        task = self._loop.create_task(coroutine)
+        task = self._loop.create_task(_ended(coroutine))
         self._tasks.add(task)
         task.add_done_callback(partial(self._done, name))
 
@@ -75,5 +75,14 @@ class LiveWaiting:
     def _done(self, name: tuple[Hashable, ...], task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            error = task.exception()
-            self._finish(name, task.result() if error is None else error)
+            self._finish(name, task.result())
+
+
+async def _ended(coroutine: Coroutine[Any, Any, Any]) -> object:
+    """Return what a coroutine returns or raises; its `SystemExit` would end the loop."""
+    try:
+        return await coroutine
+    except Exception as error:
+        return error
+    except SystemExit as error:
+        return RuntimeError(f"a coroutine of the discovery raised {error!r}")

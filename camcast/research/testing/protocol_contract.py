@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import attrs
 
+from camcast.doors.contained import plug_of
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import find_protocol
 from camcast.doors.protocol import Protocol
@@ -235,7 +236,7 @@ class ProtocolContract:
                 wake(node)
             node.outbox.deliveries.clear()
         assert node.counters.events + node.counters.parasites - parasites == copies
-        assert all(size <= ENTRIES_MAX for size in sizes_within(home.dissemination))
+        assert all(size <= ENTRIES_MAX for size in sizes_within(plug_of(home.dissemination)))
 
     def test_garbage_and_changed_messages_never_raise(self) -> None:
         """A message that cannot be decoded is counted as malformed or stray."""

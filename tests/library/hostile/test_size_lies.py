@@ -6,13 +6,13 @@ from typing import Final
 
 import pytest
 
+from camcast.doors.contained import plug_of
 from camcast.engine.node import Node
 from camcast.security.keys import SecretKey
 from camcast.vocabulary.wire import Kind
 from membership.scamp.messages import Welcome
 from tests.admitted_world import NOBODY, THERE, AdmittedWorld, record
 from tests.authority import EVE
-from tests.contained_plugs import plug_of
 from tests.signed_world import SOCCER, certificate, key
 
 MEMBERS: Final = 9

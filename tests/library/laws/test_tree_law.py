@@ -12,13 +12,13 @@ from functools import partial
 import pytest
 from attrs import frozen
 
+from camcast.doors.contained import plug_of
 from camcast.engine.node import Node
 from camcast.protocols.tree import CHILDREN_FIRST, Tree
 from camcast.testing.world import World
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.parameters import CommunitySettings, Parameters
 from camcast.vocabulary.topics import ROOT, Topic
-from tests.contained_plugs import plug_of
 from tests.library.laws.overlay_graphs import graph_of
 
 A = Topic.parse(".a")

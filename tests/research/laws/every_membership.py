@@ -17,6 +17,7 @@ from typing import Final
 
 from attrs import evolve, frozen
 
+from camcast.doors.contained import plug_of
 from camcast.doors.membership import Backend
 from camcast.engine.node import Node
 from camcast.research.models.student import quantile
@@ -31,7 +32,6 @@ from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.parameters import CommunitySettings, Parameters
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import ROOT, Topic
-from tests.contained_plugs import plug_of
 
 FULL_VIEW: Final = "full-view"
 MEMBERSHIPS: Final = ("scamp", "hybrid", "dht", "cyclon", "hyparview", FULL_VIEW)

@@ -23,9 +23,15 @@ async def test_outcomes_and_errors_come_under_their_names() -> None:
         return await waiting.call(int, text)
 
     waiting.start(work("7"), "seven")
+
+    async def leave() -> None:
+        raise SystemExit(3)
+
     waiting.start(work("seven"), "wrong", 2)
+    waiting.start(leave(), "left")
     assert outcomes == {}
-    await eventually(lambda: len(outcomes) == 2)
+    await eventually(lambda: len(outcomes) == 3)
+    assert "SystemExit(3)" in str(outcomes["left",])
     assert outcomes["seven",] == 7
     assert isinstance(outcomes["wrong", 2], ValueError)
 

@@ -12,6 +12,7 @@ import pytest
 from attrs import frozen
 
 from camcast import CommunityManager
+from camcast.doors.contained import plug_of
 from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
 from camcast.doors.options import OptionError
 from camcast.doors.protocol import Group
@@ -31,7 +32,6 @@ from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.parameters import CommunitySettings, Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.wire import FLAGS, FRAME_HEADER, REPAIRED
-from tests.contained_plugs import plug_of
 from tests.event_frames import batch_of, frame_of
 
 A, AB = Topic.parse(".a"), Topic.parse(".a.b")

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from camcast.doors.contained import plug_of
 from camcast.doors.plugs import find_protocol, membership_for
 from camcast.engine.node import Node
 from camcast.interests.bounded import TERMS_MAX
@@ -22,7 +23,6 @@ from camcast.vocabulary.outbox import Wake
 from camcast.vocabulary.parameters import CommunitySettings, Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.wire import FRAME_HEADER, Kind
-from tests.contained_plugs import plug_of
 from tests.event_frames import batch_of, frame_of
 from tests.protocol_fleet import AB, TOPICS, A, X, fleet
 
