@@ -83,6 +83,7 @@ from camcast.doors.liveness import Liveness, Watcher
 from camcast.engine.errands import PROBE_UNITS, Errands
 from camcast.engine.group_tallies import GroupTallies
 from camcast.engine.liveness_messages import (
+    PIGGYBACKED_BYTES_MAX,
     PIGGYBACKED_MAX,
     Answer,
     GroupTally,
@@ -155,7 +156,8 @@ class Entry:
     """The helpers asked about this suspect, and whether each said that it cannot reach it
     either."""
     due: dict[PartLiveness, float] = field(factory=dict)
-    """When the piggybacked message of each part goes along again at the latest."""
+    """When the piggybacked message of each part goes along again at the latest; the part whose
+    message went along longest ago comes first."""
     groups: tuple[GroupId, ...] = ()
     """The groups of the memberships among the parts."""
 
@@ -539,13 +541,18 @@ class LivenessService:
         if min(entry.due.values(), default=inf) > now:  # mostly
             return ()
         due = [part for part, when in entry.due.items() if when <= now][:PIGGYBACKED_MAX]
-        piggybacked = []
+        piggybacked, room = [], PIGGYBACKED_BYTES_MAX
         for part in due:
+            if room <= 0:
+                break
+            if entry.due.pop(part, None) is None:
+                continue  # a part before it has unwatched the peer for it
             entry.due[part] = now + AGAIN * entry.period
             message = part.watcher.heartbeat(entry.contact, now)
             if message is not None or entry.parts[part]:
                 body = b"" if message is None else encode(message)
                 piggybacked.append((part.kind, part.group, body))
+                room -= len(part.group) + len(body)
         return tuple(piggybacked)
 
     def _without_pieces(self, shared: tuple[GroupId, ...], now: float) -> tuple[Heartbeat, Answer]:
@@ -583,8 +590,8 @@ class LivenessService:
     def _lose(self, peer: PeerId, kind: int, group: bytes, now: float) -> None:
         """Doubt that a peer is in the group of the part of this kind and group."""
         entry = self.entries.get(peer)
-        for part in [] if entry is None else list(entry.parts):
-            if entry is not None and (part.kind, part.group) == (kind, group):
+        for part in self._parts.get(GroupId(group), ()):
+            if entry is not None and part.kind == kind and part in entry.parts:
                 self.questions.doubt(part, entry.contact, part.group, now)
 
     def _tell_gone(self, asked: Asked[PartLiveness] | None, now: float) -> bool:

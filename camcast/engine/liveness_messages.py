@@ -9,7 +9,10 @@ from camcast.vocabulary.messages import Decoder, Message
 
 T = TypeVar("T")
 
-PIGGYBACKED_MAX: Final = 32  # chosen: with messages of the largest size, a frame's 32 KiB
+# chosen: half a frame's 32 KiB; the tallies have the other half. Processes that share more topics
+# than have room (240 with samples of few members, 24 with full ones) get round to them in turn.
+PIGGYBACKED_BYTES_MAX: Final = 1 << 14
+PIGGYBACKED_MAX: Final = 512  # chosen: what has room, when each is a group and a word or two
 
 Piggybacked = tuple[int, bytes, bytes]
 """The kind and the group of a part, and a message of it, encoded, or nothing."""

@@ -33,6 +33,21 @@ def test_processes_that_share_topics_send_little_but_heartbeats() -> None:
     assert world.records - before <= 1.1 * (SIZE - 1) * SIZE * SECONDS
 
 
+@pytest.mark.parametrize("topics", [80, pytest.param(300, marks=pytest.mark.slow)])
+def test_two_quiet_processes_send_a_record_a_second_however_much_they_share(topics: int) -> None:
+    """A heartbeat without room for what all topics want to say had them subscribe for ever."""
+    world = World(repair=True)
+    for _ in range(2):
+        node = world.start(world.settings)
+        for number in range(topics):
+            world.do(node, partial(_join, Topic.parse(f".t{number}")))
+        world.run(0.5)
+    world.run(80.0)
+    before = world.records
+    world.run(10.0)
+    assert world.records - before <= 1.2 * 2 * 10
+
+
 def test_events_take_the_place_of_heartbeats() -> None:
     """While each process sends events to most of its view each second.
 

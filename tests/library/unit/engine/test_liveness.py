@@ -6,6 +6,7 @@ Periods last a second here, and so do the units of a suspicion: a silence is thr
 
 from __future__ import annotations
 
+from collections import Counter
 from math import ceil, inf, log, nan
 from random import Random
 
@@ -29,6 +30,7 @@ from camcast.engine.liveness import (
     PartLiveness,
 )
 from camcast.engine.liveness_messages import (
+    PIGGYBACKED_BYTES_MAX,
     PIGGYBACKED_MAX,
     Answer,
     Heartbeat,
@@ -576,8 +578,28 @@ def test_parts_that_do_not_fit_into_a_heartbeat_wait_for_the_next() -> None:
     assert {*first, *second} == {topic.group for topic in topics}
 
 
+def test_parts_that_always_have_much_to_say_take_turns_in_the_room_of_a_heartbeat() -> None:
+    """Samples of the size estimate filled it: those that came first kept the others out."""
+    topics = [Topic.parse(f".t{number}") for number in range(100)]
+    one, other = Process(1, *topics), Process(2, *topics)
+    ends = [one.part(topic, "x" * 600)[1] for topic in topics]
+    for end in ends:
+        end.watch(other.me, 0.0)
+    turns = Counter[bytes]()
+    for second in range(1, 13):
+        one.hear(float(second), other)
+        for end in ends:
+            end.tell(other.me.peer)
+        pieces = pieces_of(one.period(float(second)))
+        assert len(pieces) * 600 < PIGGYBACKED_BYTES_MAX + 600
+        turns.update(pieces)
+    assert {turns[topic.group] for topic in topics} <= {3, 4}
+
+
 @pytest.mark.parametrize("period", [1, 5, PIGGYBACKED_MAX])
-@pytest.mark.parametrize("count", [PIGGYBACKED_MAX, PIGGYBACKED_MAX + 1, 40, 80])
+@pytest.mark.parametrize(
+    "count", [PIGGYBACKED_MAX, PIGGYBACKED_MAX + 1, PIGGYBACKED_MAX + 8, 2 * PIGGYBACKED_MAX + 16]
+)
 def test_heartbeats_carry_all_items_in_turn(count: int, period: int) -> None:
     """Heartbeats of one period, whose numbers are seconds."""
     items = tuple(range(count))
