@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Generic, Literal, Unpack
@@ -172,9 +171,10 @@ class Community(Generic[E]):
         """
         check_whole("min_peers", min_peers)
         check_whole("min_links", min_links)
-        began = time.monotonic()
+        reading = self._lifetime.open().reading
+        began = reading.seconds()
         await self.join(timeout=timeout)
-        left = None if timeout is None else timeout - (time.monotonic() - began)
+        left = None if timeout is None else timeout - (reading.seconds() - began)
         local_group = self._take_part()
 
         def enough() -> bool:

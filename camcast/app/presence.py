@@ -25,6 +25,7 @@ from camcast.app.community import Community
 from camcast.app.manager import CommunityManager
 from camcast.inbox.received import Received
 from camcast.inbox.subscription import Subscription, check_plain
+from camcast.live.wire.reading_time import reading_time
 from camcast.observe.failure_log import FailureLog
 from camcast.vocabulary.arguments import check_finite, check_type
 from camcast.vocabulary.errors import CamcastError, CommunityError
@@ -58,7 +59,7 @@ class _Member(NamedTuple):
     name: str
     here: bool
     order: tuple[int, int]  # of the last beat, since history may come after what followed it
-    heard: float
+    heard: float  # by reading time: who keeps the loop itself hears nobody
 
 
 class Presence:
@@ -143,7 +144,7 @@ class Presence:
             except CamcastError as error:  # no certificate to publish here, say
                 _log.warning("%s cannot be told who is here: %s", self._community.topic, error)
             await asyncio.sleep(self._beat_seconds)
-            heard_since = asyncio.get_running_loop().time() - self._kept_seconds
+            heard_since = reading_time().seconds() - self._kept_seconds
             for peer, one in list(self._members.items()):
                 if one.heard < heard_since:
                     del self._members[peer]
@@ -166,8 +167,7 @@ class Presence:
                 _log.warning("more than %d members: others are not listed", MEMBERS_MAX)
             self._full = True
             return
-        now = asyncio.get_running_loop().time()
-        self._members[peer] = _Member(beat.name, beat.here, order, now)
+        self._members[peer] = _Member(beat.name, beat.here, order, reading_time().seconds())
         if beat.here != (before is not None and before.here):
             self._tell("came" if beat.here else "left", peer, beat.name)
 

@@ -31,6 +31,7 @@ from camcast.app.community import Community
 from camcast.app.manager import CommunityManager
 from camcast.inbox.received import Received
 from camcast.inbox.subscription import Subscription, is_coroutine_function
+from camcast.live.wire.reading_time import patience
 from camcast.observe.failure_log import FailureLog
 from camcast.vocabulary.arguments import BYTES, check_timeout, check_type, check_whole
 from camcast.vocabulary.errors import CommunityError
@@ -111,7 +112,7 @@ class Requests:
         found: list[Answer] = []
         try:
             with suppress(TimeoutError):
-                async with asyncio.timeout(timeout):
+                async with patience(timeout):
                     await self._community.ready(1, timeout=None)
                     await self._community.publish(
                         msgspec.msgpack.encode(_Question(token, question))

@@ -50,12 +50,12 @@ class Errands:
         self._read_since = -inf
 
     def take(
-        self, asker: Contact, probe: Probe, now: float, heard: float, *, watched: bool, late: bool
+        self, asker: Contact, probe: Probe, now: float, heard: float, *, watched: bool
     ) -> None:
         """Take up an errand, or answer at once if this process knows.
 
         `heard` is when it heard of the peer last, and `watched` whether it sends the peer
-        heartbeats; `late`: this process did not run lately, so it does not know.
+        heartbeats.
         """
         if now - self._read_since >= 1.0:
             self._read.clear()
@@ -65,7 +65,7 @@ class Errands:
             return
         self._read[asker.peer] = read + 1
         contact, seconds = probe.contact, min(probe.seconds, PROBE_SECONDS_MAX)
-        if late or not seconds > 0 or contact.peer == asker.peer:
+        if not seconds > 0 or contact.peer == asker.peer:
             return
         unheard = now - heard
         if unheard <= seconds / PROBE_UNITS:
@@ -86,13 +86,13 @@ class Errands:
             errand.askers[asker.peer] = asker
             self._outlet.send([contact], Heartbeat(()))
 
-    def end(self, peer: PeerId, began: Hashable, now: float, heard: float, *, late: bool) -> None:
+    def end(self, peer: PeerId, began: Hashable, now: float, heard: float) -> None:
         """Report that a peer was not heard of, unless this process itself did not run meanwhile."""
         errand = self.under_way.get(peer)
         if errand is None or errand.began != began:
             return  # the peer was heard of
         overdue = now - errand.began - errand.seconds
-        if errand.reported or overdue > errand.seconds / PROBE_UNITS or late:
+        if errand.reported or overdue > errand.seconds / PROBE_UNITS:
             del self.under_way[peer]
         elif heard > errand.began:
             self.heard(peer)

@@ -49,13 +49,12 @@ are in `_patience`. A peer that helpers reach and this process does not is given
 `UNREACHED` units, so that a cut between just two processes does not last for ever in tables.
 
 *Local health* (Lifeguard, 4.1 and 4.3). When more than half of the watched peers are suspect at
-once, or the timer of a period comes more than a period late, the cause is rather this process. So
-`high` is multiplied, by one more with each such period up to `HEALTH_MAX`, and by one less with
-each other period. Only helpers, which it hears, then convince this process that a peer is gone.
-If nobody is left to ask, each part learns that all are silent and can look for others; so does a
-part whose own peers are all suspect. Nobody's
-silence counts for the time by which the timer was late, and no helper whose timer was late
-confirms anything.
+once, or this process stood still for longer than a period, the cause is rather this process.
+`high` is then multiplied, by one more with each such period up to `HEALTH_MAX`, and by one less
+with each other period. Only helpers, which it hears, then convince this process that a peer is
+gone. If nobody is left to ask, each part learns that all are silent and can look for others; so
+does a part whose own peers are all suspect. The time in which this process stood still counts as
+nobody's silence, and no helper whose errand was late confirms anything.
 
 *Doubts.* Anybody can say in another's name that it has left a group. A peer is asked
 before a part learns that it is gone (`camcast.engine.questions`). So is a peer that is said to be
@@ -239,7 +238,6 @@ class LivenessService:
         self.entries: dict[PeerId, Entry] = {}
         """The state of each peer; the intake notes signs of life here."""
         self._interval = inf  # the length of the period under way, infinite if there is none
-        self._due = inf  # when it ends
         self._timer = 0  # the number of its timer; those before cannot be taken back
         self.health = 1
         """The factor of `high`."""
@@ -320,6 +318,23 @@ class LivenessService:
         self._tell_silent(entry, now)
         return True
 
+    def on_standstill(self, seconds: float, now: float) -> bool:
+        """Count it as nobody's silence that this process did not run; say if that was for long.
+
+        After more than a period, the next begins at once: others wait for heartbeats.
+        """
+        for entry in self.entries.values():
+            entry.began, entry.heard, entry.vouched = (
+                min(now, time + seconds) for time in (entry.began, entry.heard, entry.vouched)
+            )
+        if seconds <= self._interval:
+            return False
+        self.pauses += 1
+        self.paused_seconds += seconds
+        self.health = min(HEALTH_MAX, self.health + 1 + int(seconds / self._interval))
+        self._begin_period(0.0)
+        return True
+
     def receive(self, source: Contact, message: Message, now: float) -> bool:
         """Take a heartbeat or an answer; `heard` has recorded that the sender is alive."""
         if isinstance(message, Heartbeat | Answer):  # nearly always
@@ -329,8 +344,7 @@ class LivenessService:
             entry = self.entries.get(message.contact.peer)
             heard = -inf if entry is None else entry.heard
             watched = entry is not None and entry.watched
-            late = self._is_late(now)
-            self._errands.take(source, message, now, heard, watched=watched, late=late)
+            self._errands.take(source, message, now, heard, watched=watched)
             return False
         if isinstance(message, Verdict):
             return self._on_verdict(source.peer, message, now)
@@ -384,12 +398,10 @@ class LivenessService:
             case ("question", bytes(nonce)):
                 return self._tell_gone(self.questions.unanswered(nonce), now)
             case ("errand", bytes(peer), began):
-                heard, late = self.last_heard(PeerId(peer)), self._is_late(now)
-                self._errands.end(PeerId(peer), began, now, heard, late=late)
+                self._errands.end(PeerId(peer), began, now, self.last_heard(PeerId(peer)))
                 return False
             case ("period", timer) if timer != self._timer:
                 return False
-        self._forgive_lateness(now)
         watched = suspects = 0
         changed = False
         alike, receivers = Heartbeat(()), list[Contact]()  # mostly there is nothing to say to most
@@ -428,8 +440,7 @@ class LivenessService:
                 part.watcher.all_silent(now)
             changed = changed or bool(cut_off)
         self._schedule(
-            min((min(entry.period, entry.unit) for entry in self.entries.values()), default=inf),
-            now,
+            min((min(entry.period, entry.unit) for entry in self.entries.values()), default=inf)
         )
         return changed
 
@@ -447,22 +458,6 @@ class LivenessService:
                     if watches:
                         hears[part] = hears.get(part, False) or alive
         return [part for part, hears_one in hears.items() if not hears_one]
-
-    def _is_late(self, now: float) -> bool:
-        """Say whether this process is so late that what it has not heard says nothing."""
-        return now - self._due > self._interval
-
-    def _forgive_lateness(self, now: float) -> None:
-        """If this process did not run for longer than a period, nobody was silent meanwhile."""
-        if self._is_late(now):
-            late = now - self._due
-            self.pauses += 1
-            self.paused_seconds += late
-            self.health = min(HEALTH_MAX, self.health + 1 + int(late / self._interval))
-            for entry in self.entries.values():
-                entry.began, entry.heard, entry.vouched = (
-                    min(now, time + late) for time in (entry.began, entry.heard, entry.vouched)
-                )
 
     def _live_helpers(self, entry: Entry, now: float) -> list[Entry]:
         """Return those that were asked about a suspect, and are not suspect themselves."""
@@ -525,7 +520,7 @@ class LivenessService:
     def _on_verdict(self, helper: PeerId, verdict: Verdict, now: float) -> bool:
         """Take what a helper found."""
         entry = self.entries.get(verdict.peer)
-        if entry is None or entry.silent or helper not in entry.helpers or self._is_late(now):
+        if entry is None or entry.silent or helper not in entry.helpers:
             return False
         if verdict.alive:
             entry.vouched = now
@@ -633,7 +628,7 @@ class LivenessService:
             entry.due[part] = -inf
             entry.renew()
             if min(entry.period, entry.unit) < self._interval:
-                self._schedule(min(entry.period, entry.unit), now)
+                self._schedule(min(entry.period, entry.unit))
 
     def remove(self, part: PartLiveness, peer: PeerId) -> None:
         """Let a part watch a peer and listen to it no more."""
@@ -658,14 +653,15 @@ class LivenessService:
         entry = self.entries.get(peer)
         return -inf if entry is None else entry.heard
 
-    def _schedule(self, interval: float, now: float) -> None:
+    def _schedule(self, interval: float) -> None:
         """Begin a period of this length, in place of the one under way."""
         self._interval = interval
         if interval < inf:
-            pause = jittered(interval, self._rng)
-            self._due = now + pause
-            self._timer += 1
-            self._outlet.wake(pause, "period", self._timer)
+            self._begin_period(jittered(interval, self._rng))
+
+    def _begin_period(self, pause: float) -> None:
+        self._timer += 1
+        self._outlet.wake(pause, "period", self._timer)
 
 
 class PartLiveness(Liveness):

@@ -24,6 +24,7 @@ record                kind (`Node._handlers`)
 `contacts_found`      membership, super-topic tables  a subscription to a member
 `compare_clocks`      guard, repair, discovery        an introduction with the right time
 `finished`            discovery                       findings, timers
+`on_standstill`       liveness, repair, links         heartbeats; ``paused`` happens
 `open`, `close`       discovery                       datagrams
 ====================  ==============================  ==============================================
 
@@ -435,12 +436,9 @@ class Node:
         """Take a timer that the outbox asked for."""
         self.outbox.now = now
         if token.kind is Kind.LIVENESS:
-            was_isolated, paused = self.liveness.isolated, self.liveness.paused_seconds
+            was_isolated = self.liveness.isolated
             if self.liveness.wake(token.name, now):
                 self._tell_all_neighbours(now)
-            if self.liveness.paused_seconds > paused:
-                seconds = self.liveness.paused_seconds - paused
-                self.recorder.tell(Happening("paused", seconds=seconds))
             if self.liveness.isolated is not was_isolated:
                 count = self.liveness.watched()
                 kind: HappeningKind = "healed" if was_isolated else "isolated"
@@ -522,6 +520,21 @@ class Node:
             self.discovery.seek(local_group.topic, CONTACTS_WANTED, now)
         self._settle(now)
         return True
+
+    def on_standstill(self, seconds: float, now: float) -> None:
+        """Take it that this process did not run for the last so many seconds, and read nothing.
+
+        The driver calls this before any other input after the standstill, and lets timers wait for
+        as long as they would have: whoever has asked something goes on to wait for the answer.
+        """
+        self.outbox.now = now
+        if self.liveness.on_standstill(seconds, now):
+            self.recorder.tell(Happening("paused", seconds=seconds))
+        for local_group in self.local_groups:
+            if local_group.repair is not None:
+                local_group.repair.on_standstill(seconds, now)
+            for table in local_group.ways_up.tables:
+                table.on_standstill(seconds)
 
     # -- where inputs go -------------------------------------------------------------------
 

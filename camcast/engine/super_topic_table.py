@@ -348,6 +348,10 @@ class SuperTopicTable(Watcher):
             case ("verdict",):
                 self._verdict(now)
 
+    def on_standstill(self, seconds: float) -> None:
+        """Take answers for so much longer: this process did not read them meanwhile."""
+        self._answers_until += seconds
+
     def contacts_found(self, topic: Topic, contacts: Iterable[Contact], now: float) -> None:
         """Take the discovery's answer; a table by hearsay is drawn again from it."""
         if topic not in self.topics:

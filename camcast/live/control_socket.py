@@ -24,6 +24,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from camcast.doors.transport import BindError
+from camcast.live.wire.reading_time import patience
 from camcast.vocabulary.errors import CamcastError
 
 _log = logging.getLogger(__name__)
@@ -106,7 +107,7 @@ class ControlServer:
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while True:
             too_long = False
-            async with asyncio.timeout(SILENT_SECONDS):
+            async with patience(SILENT_SECONDS):
                 try:
                     line = await reader.readline()
                 except ValueError:  # asyncio's word for a line above its limit
@@ -118,7 +119,7 @@ class ControlServer:
             if not line.endswith(b"\n"):
                 return
             writer.write(self._answer(line))
-            async with asyncio.timeout(SILENT_SECONDS):
+            async with patience(SILENT_SECONDS):
                 await writer.drain()
 
     def _answer(self, line: bytes) -> bytes:

@@ -33,6 +33,7 @@ from camcast.interests.interest import Interest
 from camcast.live.live_waiting import LiveWaiting
 from camcast.live.reporting import Reporter
 from camcast.live.wall_clock import COMPARE_SECONDS, read_clocks
+from camcast.live.wire.reading_time import Patience, ReadingTime, reading_time
 from camcast.live.wire.udp import UdpPort
 from camcast.observe.failure_log import FailureLog
 from camcast.observe.recent import Recent
@@ -103,12 +104,14 @@ class Runner:
         """Where batches are kept for others; None without repair."""
         self._pipes = pipes
         self._inbox = inbox
-        self.conditions = Conditions()
+        self.reading = reading_time()
+        """The time by which this process is patient."""
+        self.conditions = Conditions(self.reading)
         """The conditions that tasks wait for, such as that this process has joined."""
         self._closed = False
         self._control_copies = 0  # in this turn of the loop
         self._gathered = 0  # the bytes published since the last flush
-        self._timers = Timers(self._loop, self._wake)
+        self._timers = Timers(self.reading, self._wake)
         self.published = 0
         """The events that were accepted."""
         self.unpublished = 0
@@ -139,6 +142,7 @@ class Runner:
         self._reporter = Reporter(self.node, on_change, recent)
         self._flush_handle: asyncio.Handle | None = None
         self._datagrams = _datagram_port(self._receive_datagram, pipes.profile, clock)
+        self.reading.tell(self._on_standstill)
 
     def join(
         self,
@@ -262,6 +266,7 @@ class Runner:
     def close(self) -> None:
         """Stop listening; timers that are still to come do nothing."""
         self._closed = True
+        self.reading.tell_no_more(self._on_standstill)
         self._comparing.cancel()
         if self._recent is not None:
             self._pipes.lost.remove(self._note_unsent)
@@ -319,9 +324,12 @@ class Runner:
         log = self._failures.setdefault(what, FailureLog())
         log.take(f"{what} of {self.node.me.address} failed: {error!r}", error, self._loop.time())
 
-    def _compare_later(self) -> asyncio.TimerHandle:
-        at = self._timers.shared_time(COMPARE_SECONDS)
-        return self._loop.call_at(at, self._compare_clocks)
+    def _on_standstill(self, seconds: float) -> None:
+        self.node.on_standstill(seconds, self._loop.time())
+        self._drain()
+
+    def _compare_later(self) -> Patience:
+        return self.reading.call_at(self._timers.shared(COMPARE_SECONDS), self._compare_clocks)
 
     def _compare_clocks(self) -> None:
         """Look once a second whether the wall clock was set, and go by it if it was."""
@@ -411,16 +419,17 @@ def _datagram_port(
 class Timers:
     """Gives tokens back when their time has come, in the order of their times.
 
-    `wake` takes the tokens of one moment.
+    `wake` takes the tokens of one moment. Delays are of reading time: after a standstill of the
+    loop, what has arrived meanwhile is read before anybody's patience ends.
     """
 
     def __init__(
         self,
-        loop: asyncio.AbstractEventLoop,
+        reading: ReadingTime,
         wake: Callable[[Sequence[Token]], None],
         phase: float = _PHASE,
     ) -> None:
-        self._loop = loop
+        self._reading = reading
         self._wake = wake
         self._phase = phase
         self._together: dict[int, list[Token]] = {}
@@ -428,17 +437,17 @@ class Timers:
     def set(self, delay_seconds: float, token: Token) -> None:
         """Give a token back after a delay."""
         if delay_seconds < PATIENT_SECONDS:
-            self._loop.call_later(delay_seconds, self._wake, (token,))
+            self._reading.call_later(delay_seconds, self._wake, (token,))
             return
         moment = self._moment(delay_seconds)
         tokens = self._together.get(moment)
         if tokens is None:
             tokens = self._together[moment] = []
-            self._loop.call_at(self._time_of(moment), self._come, moment)
+            self._reading.call_at(self._time_of(moment), self._come, moment)
         tokens.append(token)
 
-    def shared_time(self, delay_seconds: float) -> float:
-        """Return the loop's time of the first shared moment after a delay."""
+    def shared(self, delay_seconds: float) -> float:
+        """Return the reading time of the first shared moment after a delay."""
         return self._time_of(self._moment(delay_seconds))
 
     def close(self) -> None:
@@ -447,7 +456,7 @@ class Timers:
         self._together.clear()
 
     def _moment(self, delay_seconds: float) -> int:
-        return ceil((self._loop.time() + delay_seconds) / TOGETHER_SECONDS - self._phase)
+        return ceil((self._reading.seconds() + delay_seconds) / TOGETHER_SECONDS - self._phase)
 
     def _time_of(self, moment: int) -> float:
         return (moment + self._phase) * TOGETHER_SECONDS
@@ -462,7 +471,8 @@ class Conditions:
     Each condition is looked at again after every step of the node, as long as a task waits.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, reading: ReadingTime) -> None:
+        self._reading = reading
         self.waiting: list[tuple[Callable[[], bool], asyncio.Future[bool]]] = []
 
     def look(self) -> None:
@@ -472,11 +482,10 @@ class Conditions:
                 future.set_result(True)
 
     async def wait_for(self, holds: Callable[[], bool], timeout: float | None) -> bool:
-        """Wait until a condition holds; False if that took longer than `timeout` seconds."""
+        """Wait until a condition holds; False if that took more than `timeout` of reading time."""
         if holds():
             return True
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[bool] = loop.create_future()
+        future: asyncio.Future[bool] = self._reading.loop.create_future()
         waiter = holds, future
         self.waiting.append(waiter)
 
@@ -484,7 +493,7 @@ class Conditions:
             if not future.done():
                 future.set_result(False)
 
-        timer = None if timeout is None else loop.call_later(timeout, expire)
+        timer = None if timeout is None else self._reading.call_later(timeout, expire)
         try:
             return await future
         finally:

@@ -11,8 +11,8 @@ is lost, held back or duplicated as a whole. Timers come back when they are due.
 A process that *crashes* takes no further input, and frames under way to it are lost, even if it
 starts again before they arrive. It may start again at the same address, with its old identity
 (its disk survived) or a new one; its memory is lost in both cases. Timers of a former life have no
-effect. Frames, datagrams and timers for a *paused* process wait, as in the buffers of the kernel,
-which here are never full.
+effect. Frames and datagrams for a *paused* process wait, as in the buffers of the kernel, which
+here are never full; its timers come as much later as it stood still (`Node.on_standstill`).
 
 All random numbers come from named streams of one seed: ``protocol`` for the nodes, ``network`` for
 the weather. The same calls give the same run, byte for byte; `checksum` runs over every
@@ -57,7 +57,7 @@ def address_of(number: int) -> str:
 class Process:
     """One simulated process, in one of its lives."""
 
-    __slots__ = ("alive", "datagrams", "held", "life", "me", "node", "number")
+    __slots__ = ("alive", "datagrams", "held", "life", "me", "node", "number", "paused", "stood")
 
     datagrams: HostPort
 
@@ -69,8 +69,12 @@ class Process:
         self.me = me
         self.node = node
         self.alive = True
-        self.held: list[tuple[bool, Callable[[], None]]] | None = None
-        """The inputs that wait for a paused process, in order, each with whether it is a timer."""
+        self.held: list[Callable[[], None]] | None = None
+        """The inputs that wait for a paused process, in order."""
+        self.paused = 0.0
+        """When it was paused last."""
+        self.stood = 0.0
+        """For how many seconds it has been paused, until it was resumed last."""
 
 
 class VirtualNetwork:
@@ -172,18 +176,16 @@ class VirtualNetwork:
         """Pause a process, as SIGSTOP does: frames, datagrams and timers wait for it."""
         assert process.alive, f"process {process.number} is dead"
         assert process.held is None, f"process {process.number} stands still already"
-        process.held = []
+        process.held, process.paused = [], self.now
 
-    def resume(self, process: Process, *, timers_first: bool | None = None) -> None:
-        """Let a paused process, unless it has died, take all inputs that have waited, in order.
-
-        With `timers_first` True (False) it takes the timers before (after) the other inputs, since
-        a real process may do either.
-        """
+    def resume(self, process: Process) -> None:
+        """Let a paused process, unless it has died, take all inputs that have waited, in order."""
         held, process.held = process.held or [], None
-        if timers_first is not None:
-            held.sort(key=lambda one: one[0] is not timers_first)
-        for _, act in held:
+        if process.alive:
+            seconds = self.now - process.paused
+            process.stood += seconds
+            self.do(process, lambda node, now: node.on_standstill(seconds, now))
+        for act in held:
             if process.alive:
                 act()
 
@@ -230,7 +232,7 @@ class VirtualNetwork:
         if process is None or process.life > lives:
             self.undeliverable += copies_in(frame)
         elif process.held is not None:
-            process.held.append((False, partial(self._arrive, address, frame, lives, link)))
+            process.held.append(partial(self._arrive, address, frame, lives, link))
         else:
             process.node.receive(frame, self.queue.now, link)
             self._drain(process)
@@ -243,24 +245,32 @@ class VirtualNetwork:
     def _receive_datagram(self, process: Process, port: int, source: Endpoint, data: bytes) -> None:
         if process.held is not None:
             take = partial(self._receive_datagram, process, port, source, data)
-            process.held.append((False, take))
+            process.held.append(take)
             return
         process.node.receive_datagram(port, source, data, self.queue.now)
         self._drain(process)
 
-    def _wake(self, process: Process, token: Token) -> None:
+    def _wake(self, process: Process, token: Token, stood: float) -> None:
+        """Give a timer back that was set when the process had stood still for so long."""
         if process.held is not None:
-            process.held.append((True, partial(self._wake, process, token)))
+            process.held.append(partial(self._wake_after, process, token, stood, self.queue.now))
+        elif process.stood > stood:
+            self.queue.after(process.stood - stood, self._wake, process, token, process.stood)
         elif process.alive:
             process.node.wake(token, self.queue.now)
             self._drain(process)
 
     def _finish(self, process: Process, name: tuple[Hashable, ...], outcome: object) -> None:
         if process.held is not None:
-            process.held.append((False, partial(self._finish, process, name, outcome)))
+            process.held.append(partial(self._finish, process, name, outcome))
         elif process.alive:
             process.node.finished(name, outcome, self.queue.now)
             self._drain(process)
+
+    def _wake_after(self, process: Process, token: Token, stood: float, due: float) -> None:
+        """Give a timer back that was due while the process was paused."""
+        later = due + process.stood - stood
+        self.queue.at(later, self._wake, process, token, process.stood)
 
     def _carry(self, process: Process, frames: Iterator[tuple[str, bytes, int]]) -> None:
         """Let the frames of one step of a process cross the weather."""
@@ -293,7 +303,7 @@ class VirtualNetwork:
             outbox.sends.clear()
         if outbox.wakes:
             for delay_seconds, token in outbox.wakes:
-                queue.after(delay_seconds, self._wake, process, token)
+                queue.after(delay_seconds, self._wake, process, token, process.stood)
             outbox.wakes.clear()
         if outbox.deliveries:
             if self.on_delivery is not None:

@@ -59,7 +59,6 @@ from overlays.kademlia.table import (
 from overlays.kademlia.timeouts import ATTEMPTS, Patience
 
 LATE_MAX: Final = 1024  # chosen: calls given up whose answers may still come; some 200 kB
-LAG_SECONDS: Final = 0.1  # chosen: a timer this late shows that this process itself was slow
 AMPLIFICATION_MAX: Final = 3  # [RFC 9000, 8.1] bytes to an unproven address for one from it
 PADDING: Final = bytes(256)  # chosen: makes calls 320 bytes or more, a third of the longest answer
 PROVEN_SECONDS: Final = 600.0  # chosen: ten rounds of the overlay's upkeep
@@ -117,8 +116,6 @@ class Call:
     started: float
     sent: list[float] = field(factory=list)
     """The time of each attempt."""
-    due: float = 0.0
-    """When the latest attempt has failed."""
 
     @property
     def address(self) -> Endpoint:
@@ -293,21 +290,10 @@ class Protocol:
         head = b"\x00" + call.number + bytes((attempt,))
         self._send(head + _encode((call.method, arguments)), call.address, call.key)
         call.sent.append(now)
-        self._wait(call, self._context.patience.seconds(attempt), now)
-
-    def _wait(self, call: Call, seconds: float, now: float) -> None:
-        call.due = now + seconds
-        self._set_timer(seconds, "call", call.number)
+        self._set_timer(self._context.patience.seconds(attempt), "call", call.number)
 
     def _overdue(self, call: Call, now: float) -> None:
-        """Send a call again, or give it up; wait longer if this process itself was late.
-
-        A late process may not have read an answer that has arrived.
-        """
-        lag = now - call.due
-        if lag > LAG_SECONDS:
-            self._wait(call, lag, now)
-            return
+        """Send a call again, or give it up."""
         if len(call.sent) < len(ATTEMPTS):
             self._attempt(call, now)
             if len(call.sent) == 2:

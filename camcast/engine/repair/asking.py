@@ -415,6 +415,11 @@ class Asking:
             self._asking = True
             self._context.outlet.wake(seconds, "ask")
 
+    def on_standstill(self, seconds: float, now: float) -> None:
+        """Give nothing up for the time in which this process could read no answer."""
+        for missing in self.missing.values():
+            missing.since = min(now, missing.since + seconds)
+
     def wake(self, now: float) -> None:
         """Ask for what is missing and due, each stream of one process; give up what nobody has."""
         self._asking = False

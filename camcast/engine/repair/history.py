@@ -77,6 +77,10 @@ class History:
             and published_at(batch) >= self._context.member_since - self._seconds - REORDER_SECONDS
         )
 
+    def on_standstill(self, seconds: float) -> None:
+        """Take answers for history for so much longer: this process did not read them meanwhile."""
+        self._until += seconds
+
     def start(self, now: float) -> None:
         """Ask, now that this process is a member, for what was wanted before."""
         if self._seconds:

@@ -270,6 +270,11 @@ class Repair(Repairs):
             case Compare():
                 self._referring.on_compare(source, message, now)
 
+    def on_standstill(self, seconds: float, now: float) -> None:
+        """Wait longer for answers by the seconds in which this process could read none."""
+        self._asking.on_standstill(seconds, now)
+        self._history.on_standstill(seconds)
+
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """Take a timer of the news, or that of asking."""
         match name:

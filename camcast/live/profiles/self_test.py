@@ -13,6 +13,7 @@ from typing import Final
 
 from camcast.doors.profile import Profile
 from camcast.doors.transport import InputPipe
+from camcast.live.wire.reading_time import patience
 from camcast.live.wire.zmtp.codec import NULL, Decoder, Mechanism, ProtocolError, handshake
 from camcast.live.wire.zmtp.curve import CurveClient, CurveKeys
 from camcast.vocabulary.identity import UNKNOWN_PEER
@@ -33,7 +34,7 @@ async def _gets_in(tested: InputPipe, mechanism: Mechanism) -> bool:
     """Say whether a stranger gets in; raises `TimeoutError` if it is neither heard nor cut off."""
     host, _, port = tested.address.removeprefix("tcp://").rpartition(":")
     try:
-        async with asyncio.timeout(_ANSWER_SECONDS):
+        async with patience(_ANSWER_SECONDS):
             reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
             try:
                 writer.write(handshake(b"PUSH", UNKNOWN_PEER, mechanism))

@@ -8,6 +8,8 @@ from contextlib import suppress
 from enum import Enum
 from typing import Final
 
+from camcast.live.wire.reading_time import patience
+
 CONNECT_SECONDS: Final = 1.0  # chosen: two round trips around the world; the asking took 2 s
 KEPT_SECONDS: Final = 0.2  # chosen: an input that is full cuts a connection off in milliseconds
 
@@ -47,13 +49,13 @@ async def probe_ports(addresses: Iterable[str]) -> Mapping[str, Reach]:
 async def _reach(address: str) -> Reach:
     host, _, port = address.removeprefix("tcp://").rpartition(":")
     try:
-        async with asyncio.timeout(CONNECT_SECONDS):
+        async with patience(CONNECT_SECONDS):
             reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
     except (OSError, TimeoutError):
         return Reach.ABSENT
     try:
         with suppress(TimeoutError):
-            async with asyncio.timeout(KEPT_SECONDS):
+            async with patience(KEPT_SECONDS):
                 await reader.read()  # to the end; a transport's greeting comes before it
                 return Reach.FULL
     except OSError:

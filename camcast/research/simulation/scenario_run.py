@@ -378,7 +378,7 @@ class _Run:
                 self._publish_as(process, topic, publication.payload)
             else:  # a paused process publishes when it goes on
                 publish = partial(self._publish_as, process, topic, publication.payload)
-                process.held.append((False, publish))
+                process.held.append(publish)
 
     def _publish_as(self, process: Process, topic: Topic, payload: bytes) -> None:
         unwanted = self._unwanted_by(topic, payload)

@@ -27,6 +27,7 @@ from typing_extensions import override
 
 from camcast.live.wire.counting_input import CountingInput
 from camcast.live.wire.pipes import QueuedPipes
+from camcast.live.wire.reading_time import Patience, reading_time
 from camcast.live.wire.zmtp.codec import (
     Decoder,
     Mechanism,
@@ -157,7 +158,7 @@ class ZmtpInput(CountingInput):
         self._sockets.update(listening)
         self._inputs = pipes.inputs
         self.closed = False
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: Patience | None = None
         self._again: asyncio.TimerHandle | None = None
         self._warned = False
         self._accept_from_now()
@@ -340,7 +341,7 @@ class ZmtpInput(CountingInput):
 
     def _watch_time(self) -> None:
         if self._timer is None:
-            self._timer = self._loop.call_later(_LOOK_SECONDS, self._look_at_time)
+            self._timer = reading_time().call_later(_LOOK_SECONDS, self._look_at_time)
 
     def _look_at_time(self) -> None:
         self._timer = None

@@ -56,6 +56,7 @@ from camcast.live.wire.counting_input import bind_error
 from camcast.live.wire.handshake_texts import NO_RECORD
 from camcast.live.wire.output_pipe import OutputPipe
 from camcast.live.wire.pipes import QueuedPipes
+from camcast.live.wire.reading_time import Patience, reading_time
 from camcast.live.wire.zmtp import unix_sockets
 from camcast.live.wire.zmtp.codec import (
     NULL,
@@ -107,7 +108,7 @@ class _ZmtpOutput(OutputPipe):
     """The contact that the present connection was made to."""
     retry_seconds: float = RETRY_SECONDS
     retry_at: float = 0.0
-    timer: asyncio.TimerHandle | None = None
+    timer: Patience | asyncio.TimerHandle | None = None
     """The next attempt, or the end of this one."""
 
     @property
@@ -224,7 +225,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             return
         if pipe.timer is not None:
             pipe.timer.cancel()
-        pipe.timer = self._loop.call_later(CONNECT_SECONDS_MAX, self._broken, pipe)
+        pipe.timer = reading_time().call_later(CONNECT_SECONDS_MAX, self._broken, pipe)
         host, port = _host_and_port(pipe.address)
         try:
             local = unix_sockets.connect(host, port) if self.within_machine else None

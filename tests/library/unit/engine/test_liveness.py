@@ -200,7 +200,7 @@ def test_tallies_go_along_of_the_groups_that_are_shared_and_of_the_second() -> N
         _, end = one.part(topic)
         for number, topics in shared.items():
             if topic in topics:
-                end.watch(Process(number).me, 0.0)
+                end.watch(Process(number).me, 9.0)
     for now in (10.0, 11.0, 12.0):
         for address, message in one.period_to(now):
             assert isinstance(message, Heartbeat)
@@ -524,10 +524,14 @@ def test_a_pause_of_the_process_itself_makes_nobody_silent() -> None:
     one, other = Process(1, A), Process(2)
     part, end = one.part(A)
     end.watch(other.me, 0.0)
-    one.period(60.0)
+    for now in (60.0, 120.0):
+        assert one.service.on_standstill(60.0, now)
+        assert len(one.period(now)) == 1  # at once: the peer waits for it
+        assert one.outbox.wakes[-2].delay_seconds == 0.0
+    assert not one.service.on_standstill(0.5, 120.5)
     assert part.told == []
-    assert one.service.pauses == 1
-    assert 60.0 - 1.1 <= one.service.paused_seconds <= 60.0 - 0.9  # the timer came so late
+    assert one.service.suspects(120.5) == 0
+    assert (one.service.pauses, one.service.paused_seconds) == (2, 120.0)
 
 
 def test_a_part_whose_group_was_left_watches_nobody() -> None:
@@ -836,13 +840,15 @@ def test_every_part_learns_that_all_are_silent_as_long_as_it_lasts() -> None:
 
 
 def test_who_was_paused_neither_gives_up_nor_confirms() -> None:
-    """The timers come late, and everything that arrived meanwhile is read after them, or before."""
+    """All that arrived meanwhile is read after the process learns that it stood still."""
     world = Suspicion(helpers=HELPERS)
     world.periods(SILENCE_UNITS + 1)
     world.now += 60.0
+    world.one.service.on_standstill(60.0, world.now)
     for helper in world.helpers:
         world.verdict(helper, alive=False)
-    assert world.one.take(Process(9), Probe(world.suspect.me, 5.0), world.now) == []
+    asked = world.one.take(Process(9), Probe(world.suspect.me, 5.0), world.now)
+    assert not any(isinstance(message, Verdict) for message in asked)
     world.one.period(world.now)
     assert world.part.told == []
 

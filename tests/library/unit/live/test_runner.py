@@ -8,6 +8,7 @@ from random import Random
 from typing import Any, cast
 
 from camcast.live.runner import PATIENT_SECONDS, TOGETHER_SECONDS, Timers
+from camcast.live.wire.reading_time import ReadingTime
 from camcast.vocabulary.outbox import Token
 from camcast.vocabulary.topics import GroupId
 from camcast.vocabulary.wire import Kind
@@ -35,6 +36,10 @@ class Loop:
             act(*arguments)
 
 
+def reading(loop: Loop) -> ReadingTime:
+    return ReadingTime(cast("asyncio.AbstractEventLoop", loop))
+
+
 def token(number: int) -> Token:
     return Token(Kind.MEMBERSHIP, GroupId(bytes(8)), (number,))
 
@@ -49,7 +54,7 @@ def times(delays: Sequence[float]) -> tuple[list[float], int]:
         wakes += 1
         came.update(dict.fromkeys(tokens, loop.now - start))
 
-    timers = Timers(cast("asyncio.AbstractEventLoop", loop), wake, phase=0.3)
+    timers = Timers(reading(loop), wake, phase=0.3)
     for number, delay in enumerate(delays):
         timers.set(delay, token(number))
     loop.run()
@@ -75,9 +80,7 @@ def test_short_timers_come_in_time() -> None:
 def test_the_nodes_of_a_process_wake_at_the_same_moments() -> None:
     loop, came = Loop(), list[float]()
     for _ in range(5):
-        timers = Timers(
-            cast("asyncio.AbstractEventLoop", loop), lambda _: came.append(loop.now - 1000)
-        )
+        timers = Timers(reading(loop), lambda _: came.append(loop.now - 1000))
         timers.set(0.97, token(0))
     loop.run()
     assert len(came) == 5
@@ -86,7 +89,7 @@ def test_the_nodes_of_a_process_wake_at_the_same_moments() -> None:
 
 def test_closed_timers_give_nothing_back() -> None:
     loop, came = Loop(), list[Token]()
-    timers = Timers(cast("asyncio.AbstractEventLoop", loop), came.extend)
+    timers = Timers(reading(loop), came.extend)
     timers.set(2 * PATIENT_SECONDS, token(1))
     timers.close()
     loop.run()
