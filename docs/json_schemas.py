@@ -221,6 +221,7 @@ SCHEMAS: Final[dict[str, list[Object]]] = {
     "status/1": [(Stats,)],
     "peers/1": [(PeerStats,)],
     "topics/1": [(printed.TopicRow,)],
+    "plugs/1": [(printed.PlugRow,)],
     "tune/1": [(printed.TunedCommunity,)],
     "doctor/1": [(Finding,)],
     "trace/1": [(Explanation,)],

@@ -20,6 +20,7 @@ from camcast.cli.failure import EXIT_FAILED, UNWRITABLE, complain
 from camcast.cli.gateway import gateway
 from camcast.cli.keys import keys
 from camcast.cli.logs import LogForm, set_up_logs
+from camcast.cli.plugs import plugs
 from camcast.cli.publish import publish
 from camcast.cli.revoke import revoke
 from camcast.cli.subscribe import subscribe
@@ -82,6 +83,7 @@ _COMMANDS: Final[dict[Callable[..., None] | typer.Typer, str]] = {
     topics: "topics /run/user/1000/camcast.sock",
     tune: "tune /run/user/1000/camcast.sock .soccer g=20",
     doctor: "doctor --gateway tcp://192.0.2.1:7000",
+    plugs: "plugs",
     trace: "trace 2f0c8f5e19a3b6d72f0c8f5e19a3b6d7-1795351636-3 a.sock b.sock",
     dashboard: "dashboard /run/user/1000/camcast.sock",
 }

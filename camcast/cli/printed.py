@@ -77,6 +77,17 @@ class PublishReceipt(TypedDict):
     later: bool
 
 
+class PlugRow(TypedDict):
+    """A plug that is installed."""
+
+    kind: str
+    name: str
+    module: str
+    """The module that it comes from; empty if it cannot be loaded."""
+    wrong: str | None
+    """The reason why it cannot be used; null if it can."""
+
+
 class GatewayAddress(TypedDict):
     """Where a gateway listens, and what others name it by: with its key if it has one."""
 
