@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Sequence
+from math import inf
 from typing import Any, Final
 
 from attrs import define, field, frozen
@@ -58,6 +59,8 @@ class _Entry:
     changed: bool = False
     """Whether `announced` has changed since that began."""
     writes: int = 0
+    entering: bool = False
+    """Whether the last one that began is `enter`."""
     waiting: list[int] = field(factory=list)
     """The seeks that wait for it."""
 
@@ -165,12 +168,15 @@ class WaitingDiscovery(Discovery):
                     self._answer(number, outcome if isinstance(outcome, Found) else None, place)
                 wrong = not isinstance(outcome, Found | OSError)
             case ("write", Topic() as topic):
-                self._written(topic, None if failed else outcome)
-                wrong = failed and not isinstance(outcome, OSError)
+                entered = self._entries[topic].entering
+                held = isinstance(outcome, int | float) and 0 < outcome < inf
+                lease = outcome if held else None
+                self._written(topic, lease)
+                wrong = not isinstance(outcome, OSError) and (lease is None if entered else failed)
         if failed:
             self._failing = True
         if wrong:  # reported as an error of the plug
-            raise outcome if isinstance(outcome, Exception) else TypeError(f"no Found: {outcome!r}")
+            raise outcome if isinstance(outcome, Exception) else TypeError(f"not {outcome!r}")
 
     # -- the register ------------------------------------------------------------------------
 
@@ -179,11 +185,11 @@ class WaitingDiscovery(Discovery):
             entry.changed = True
             return
         self._numbered += 1
-        entry.written, entry.writes = True, self._numbered
+        entry.written, entry.writes, entry.entering = True, self._numbered, entry.announced
         write = self.enter(topic) if entry.announced else self.strike(topic)
         self._waiting.start(write, "write", topic)
 
-    def _written(self, topic: Topic, lease_seconds: object) -> None:
+    def _written(self, topic: Topic, lease_seconds: float | None) -> None:
         entry = self._entries[topic]
         entry.written = False
         if entry.changed:
@@ -191,8 +197,7 @@ class WaitingDiscovery(Discovery):
             self._write(topic, entry)
             return
         if entry.announced:
-            lease = isinstance(lease_seconds, int | float) and lease_seconds > 0
-            pause = float(lease_seconds) / 3 if lease else RETRY_SECONDS  # type: ignore[arg-type]  # it is a number
+            pause = RETRY_SECONDS if lease_seconds is None else lease_seconds / 3
             self._outlet.wake(pause, "renew", entry.writes)
         else:
             del self._entries[topic]

@@ -202,6 +202,13 @@ class DiscoveryContract:
         assert found(town.seek(seeker, wanted=20)) == addresses(*members)
         assert town.seek(seeker, wanted=0).contacts == ()
 
+    @in_town
+    def test_a_size_is_that_of_the_community(self, town: Town) -> None:
+        members = [town.add() for _ in range(3)]
+        town.announce(*members)
+        for finding in (town.seek(town.add()), town.seek(members[0])):
+            assert finding.size is None or 1.0 <= finding.size <= 6.0
+
     # -- members that are no longer found ----------------------------------------------------------
 
     @in_town
