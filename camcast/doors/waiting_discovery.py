@@ -169,8 +169,9 @@ class WaitingDiscovery(Discovery):
                 wrong = not isinstance(outcome, Found | OSError)
             case ("write", Topic() as topic):
                 entered = self._entries[topic].entering
-                held = isinstance(outcome, int | float) and 0 < outcome < inf
-                lease = outcome if held else None
+                lease = None
+                if isinstance(outcome, int | float) and 0 < outcome < inf:
+                    lease = float(outcome)
                 self._written(topic, lease)
                 wrong = not isinstance(outcome, OSError) and (lease is None if entered else failed)
         if failed:
