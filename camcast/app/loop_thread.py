@@ -238,7 +238,11 @@ class LoopThread:
             # A daemon, because a script that forgets to close must end all the same. Two callers
             # may each start a thread, of which one serves: a signal handler cannot wait for a
             # thread that the call below it was about to start.
-            threading.Thread(target=self._run, name="camcast", daemon=True).start()
+            thread = threading.Thread(target=self._run, name="camcast", daemon=True)
+            try:
+                thread.start()
+            except KeyError as error:  # Python's own, at a signal handler's exception in `start`
+                raise error.__context__ or error from None
             if not self.started.wait(seconds_left()):
                 raise TimeLimit("start() took longer than it was given")
         if not self._serving and self._error is not None:

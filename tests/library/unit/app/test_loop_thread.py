@@ -1,6 +1,7 @@
 """A run of a loop in a thread: what is abandoned is undone, and late calls end with an error."""
 
 import asyncio
+import threading
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -108,6 +109,24 @@ def test_a_stop_that_was_interrupted_half_way_is_made_good_by_the_next(run: Loop
     assert not run.ended.wait(0)
     run.stop()
     assert run.ended.wait()
+
+
+def test_a_signal_in_the_start_of_the_thread_comes_through() -> None:
+    """Python then fails to clean up after a thread that runs already, and says `KeyError`."""
+
+    def start(thread: threading.Thread) -> None:
+        try:
+            raise Interrupted
+        except Interrupted:
+            raise KeyError(thread)  # noqa: B904  # as Python does
+
+    run = LoopThread(Nothing())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(threading.Thread, "start", start)
+        with pytest.raises(Interrupted):
+            run.start()
+    run.stop()
+    assert run.ended.wait(0)
 
 
 def test_the_run_that_follows_is_made_once() -> None:
