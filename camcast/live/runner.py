@@ -142,7 +142,7 @@ class Runner:
         self._reporter = Reporter(self.node, on_change, recent)
         self._flush_handle: asyncio.Handle | None = None
         self._datagrams = _datagram_port(self._receive_datagram, pipes.profile, clock)
-        self.reading.tell(self._on_standstill)
+        self.reading.tell(self)
 
     def join(
         self,
@@ -266,7 +266,7 @@ class Runner:
     def close(self) -> None:
         """Stop listening; timers that are still to come do nothing."""
         self._closed = True
-        self.reading.tell_no_more(self._on_standstill)
+        self.reading.tell_no_more(self)
         self._comparing.cancel()
         if self._recent is not None:
             self._pipes.lost.remove(self._note_unsent)
@@ -324,7 +324,8 @@ class Runner:
         log = self._failures.setdefault(what, FailureLog())
         log.take(f"{what} of {self.node.me.address} failed: {error!r}", error, self._loop.time())
 
-    def _on_standstill(self, seconds: float) -> None:
+    def on_standstill(self, seconds: float) -> None:
+        """See `Node.on_standstill`; the reading time tells of it."""
         self.node.on_standstill(seconds, self._loop.time())
         self._drain()
 

@@ -22,13 +22,20 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from math import inf
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from weakref import WeakKeyDictionary, ref
 
 # chosen: half of the shortest patience, 0.4 s for the answer to a question; 5 wake-ups a second
 TICK_SECONDS: Final = 0.2
 LATE_SECONDS: Final = 0.1  # chosen: a busy loop is late by less; a tick and this are below 0.4 s
 _EARLY_SECONDS: Final = 0.002  # chosen: loops round the times of timers, to a millisecond at most
+
+
+class Waiting(Protocol):
+    """What is told of standstills."""
+
+    def on_standstill(self, seconds: float) -> None:
+        """Learn that the loop stood still for so long."""
 
 
 class ReadingTime:
@@ -39,7 +46,7 @@ class ReadingTime:
         self._flows_until = inf  # when the next tick is due, by the loop's time
         self._stood_still = 0.0  # seconds, since the loop began
         self._untold = 0.0  # of these, what nobody was told of
-        self._told: list[Callable[[float], None]] = []
+        self._told: list[ref[Waiting]] = []  # weak: a manager that was forgotten is collected
         self._tick_handle: asyncio.TimerHandle | None = None
 
     @property
@@ -67,16 +74,16 @@ class ReadingTime:
         """Call `act` at a reading time."""
         return Patience(self, seconds, act, args)
 
-    def tell(self, on_standstill: Callable[[float], None]) -> None:
-        """Call `on_standstill` after each standstill, with its seconds, until `tell_no_more`."""
-        self._told.append(on_standstill)
+    def tell(self, waiting: Waiting) -> None:
+        """Tell of each standstill, after it, until `tell_no_more`."""
+        self._told.append(ref(waiting))
         if self._tick_handle is None:
             self._tick()
 
-    def tell_no_more(self, on_standstill: Callable[[float], None]) -> None:
+    def tell_no_more(self, waiting: Waiting) -> None:
         """End `tell`; nothing happens if it was ended before."""
-        if on_standstill in self._told:
-            self._told.remove(on_standstill)
+        told = [one for one in self._told if one() is not None]
+        self._told = [one for one in told if one() is not waiting]
         if not self._told and self._tick_handle is not None:
             self._tick_handle.cancel()
             self._tick_handle = None
@@ -88,8 +95,9 @@ class ReadingTime:
         self._flows_until = self.loop.time() + TICK_SECONDS
         self._tick_handle = self.loop.call_at(self._flows_until, self._tick)
         if untold:
-            for on_standstill in list(self._told):
-                on_standstill(untold)
+            for one in list(self._told):
+                if (waiting := one()) is not None:
+                    waiting.on_standstill(untold)
 
 
 class Patience:

@@ -68,11 +68,18 @@ class Loop:
         self.now = end
 
 
-def running() -> tuple[Loop, ReadingTime, list[float]]:
+class Told(list[float]):
+    """The standstills that a reading time told of."""
+
+    def on_standstill(self, seconds: float) -> None:
+        self.append(seconds)
+
+
+def running() -> tuple[Loop, ReadingTime, Told]:
     """Return a loop, its reading time, and the standstills that it tells of."""
-    loop, told = Loop(), list[float]()
+    loop, told = Loop(), Told()
     reading = ReadingTime(cast("asyncio.AbstractEventLoop", loop))
-    reading.tell(told.append)
+    reading.tell(told)
     return loop, reading, told
 
 
@@ -87,7 +94,7 @@ def test_after_a_standstill_the_rest_of_the_patience_is_left(turned: float) -> N
     assert struck == []
     loop.turn_for(2 * TICK_SECONDS)
     assert len(struck) == 1
-    assert told == [pytest.approx(3.0, abs=TICK_SECONDS + 1e-9)]
+    assert list(told) == [pytest.approx(3.0, abs=TICK_SECONDS + 1e-9)]
 
 
 def test_random_standstills_take_no_patience_and_give_little() -> None:
@@ -132,7 +139,7 @@ def test_what_is_told_no_more_and_a_cancelled_timer_leave_nothing_behind() -> No
     loop, reading, told = running()
     struck = list[float]()
     reading.call_later(1.0, lambda: struck.append(loop.now)).cancel()
-    reading.tell_no_more(told.append)
+    reading.tell_no_more(told)
     loop.turn_for(1.0)
     loop.stand_still_for(5.0)
     loop.turn_for(5.0)
