@@ -282,14 +282,16 @@ class DeliveryQueue(Generic[E]):
         self._on_dropped = on_dropped
         self._unopened: deque[Received[E] | ReceivedBatch[E] | Gap] = deque()
         """The items after the opened events, with gaps that DROP_NEWEST made or `put_back` has."""
+        self._told: deque[Missed] = deque()
+        """The gaps that stood before events which DROP_OLDEST has dropped: before `_unopened`."""
         self._events = 0  # in `_unopened`
-        self._tells = 0  # in `_unopened`
+        self._tells = 0  # in `_told` and `_unopened`
         self._bytes = 0  # in `_unopened`
         self._opened_batch: ReceivedBatch[E] | None = None
         self._opened_bytes = 0  # in `opened`, or more: who takes an event from there leaves it
 
     def __bool__(self) -> bool:
-        return bool(self.opened or self._unopened or self.gap)
+        return bool(self.opened or self._told or self._unopened or self.gap)
 
     @property
     def events(self) -> int:
@@ -356,6 +358,8 @@ class DeliveryQueue(Generic[E]):
 
     def put_back(self, taken: Received[E] | ReceivedBatch[E] | Gap) -> None:
         """Put an item that was taken back in front of everything; nothing is dropped for it."""
+        self._unopened.extendleft(reversed(self._told))
+        self._told.clear()
         if self.opened:
             rest = self._take_opened()
             self._unopened.appendleft(rest)
@@ -397,6 +401,12 @@ class DeliveryQueue(Generic[E]):
 
     def _take_unopened(self) -> Received[E] | ReceivedBatch[E] | Gap | None:
         """Remove and return what comes after the opened events."""
+        if self._told:
+            self._tells -= 1
+            return self._told.popleft()
+        return self._take_queued()
+
+    def _take_queued(self) -> Received[E] | ReceivedBatch[E] | Gap | None:
         if not self._unopened:
             return None
         taken = self._unopened.popleft()
@@ -417,7 +427,6 @@ class DeliveryQueue(Generic[E]):
 
     def _drop_oldest(self) -> None:
         missed = 0
-        tells: list[Missed] = []
         while self._over():
             if self.opened:
                 event = self.opened.popleft()
@@ -425,13 +434,14 @@ class DeliveryQueue(Generic[E]):
                 missed += 1
                 self._on_dropped(event)
                 continue
-            oldest = self._take_unopened()
+            oldest = self._take_queued()
             if isinstance(oldest, Received):
                 missed += 1
                 self._on_dropped(oldest)
                 continue
             if isinstance(oldest, Missed):
-                tells.append(oldest)
+                self._told.append(oldest)
+                self._tells += 1
                 continue
             if isinstance(oldest, Lagged):  # it was put back, and counted before
                 self.gap += oldest.missed
@@ -442,8 +452,6 @@ class DeliveryQueue(Generic[E]):
                 self._on_dropped(oldest)
             else:  # a part of it fits
                 self._open(oldest)
-        self._unopened.extendleft(reversed(tells))
-        self._tells += len(tells)
         self.gap += missed
         self.missed += missed
 

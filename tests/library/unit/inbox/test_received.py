@@ -353,6 +353,26 @@ def test_what_can_no_longer_be_had_is_told_in_its_place_and_never_dropped(
     assert queue.missed == 1
 
 
+def test_a_full_queue_moves_what_it_tells_once_and_not_with_each_event() -> None:
+    """With a thousand `Missed` in it, each further event took 232 µs once."""
+    queue, moved = DeliveryQueue(2, MANY, Overflow.DROP_OLDEST), 0
+    take = queue._take_queued
+
+    def counted() -> Received | ReceivedBatch | Gap | None:
+        nonlocal moved
+        moved += 1
+        return take()
+
+    queue._take_queued = counted  # type: ignore[method-assign]
+    for number in range(100):
+        queue.tell(missed(number + 1, number + 1))
+    for number in range(101, 203):
+        queue.put(received(number, [b"x"]))
+    assert moved == 100 + 100  # each gap, and each event that was dropped
+    told = [queue.take_event() for _ in range(101)]
+    assert told == [Lagged(100), *(missed(n, n) for n in range(1, 101))]
+
+
 def test_whoever_does_not_listen_is_told_in_the_end_as_a_number() -> None:
     queue = DeliveryQueue(MANY, MANY, Overflow.DROP_OLDEST)
     for number in range(TELLS_MAX + 2):
