@@ -24,6 +24,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from camcast.doors.transport import BindError
+from camcast.live.wire.forks import close_in_forks
 from camcast.live.wire.reading_time import patience
 from camcast.vocabulary.errors import CamcastError
 
@@ -160,6 +161,7 @@ def _listen(path: Path) -> socket.socket:
         if path.exists():
             _remove_stale(path)
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        close_in_forks(listener)
         try:
             # Before bind, so that there is no moment at which others may connect.
             os.fchmod(listener.fileno(), 0o600)

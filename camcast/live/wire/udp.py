@@ -11,6 +11,7 @@ from typing import Final
 from typing_extensions import override
 
 from camcast.doors.datagrams import DatagramPort, Endpoint
+from camcast.live.wire.forks import close_in_forks
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +35,7 @@ class UdpPort(DatagramPort):
     @override
     def open(self, host: str, port: int) -> Endpoint:
         udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        close_in_forks(udp)
         try:
             udp.setblocking(False)
             udp.bind((host, port))

@@ -26,6 +26,8 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 from typing import Final
 
+from camcast.live.wire.forks import close_in_forks
+
 _BACKLOG: Final = 1024  # chosen: as TCP's
 _CREDENTIALS: Final = struct.Struct("3i")  # [unix(7)] struct ucred: process, user, group
 
@@ -41,6 +43,7 @@ def listen(host: str, port: int) -> socket.socket | None:
         listening = socket.socket(socket.AF_UNIX)
     except OSError:  # a sandbox may forbid them
         return None
+    close_in_forks(listening)
     try:
         listening.setblocking(False)
         listening.bind(_name(host, port))

@@ -26,6 +26,7 @@ from attrs import define, field
 from typing_extensions import override
 
 from camcast.live.wire.counting_input import CountingInput
+from camcast.live.wire.forks import close_in_forks
 from camcast.live.wire.pipes import QueuedPipes
 from camcast.live.wire.reading_time import Patience, reading_time
 from camcast.live.wire.zmtp.codec import (
@@ -364,7 +365,8 @@ class ZmtpInput(CountingInput):
 
 
 def prepare(made: socket.socket) -> None:
-    """Set the options that connections have on either side."""
+    """Set the options that connections have on either side, and let no fork keep them."""
+    close_in_forks(made)
     made.setblocking(False)
     if made.family == socket.AF_UNIX:  # whose other end cannot vanish without a word
         made.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _UNIX_SEND_BYTES)

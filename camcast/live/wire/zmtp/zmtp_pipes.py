@@ -53,6 +53,7 @@ from typing_extensions import override
 from camcast.doors.profile import Profile
 from camcast.doors.transport import BindError, PipeLimits
 from camcast.live.wire.counting_input import bind_error
+from camcast.live.wire.forks import close_in_forks
 from camcast.live.wire.handshake_texts import NO_RECORD
 from camcast.live.wire.output_pipe import OutputPipe
 from camcast.live.wire.pipes import QueuedPipes
@@ -578,6 +579,7 @@ def _listen(address: str) -> socket.socket:
     if not is_numeric(address):
         host = str(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][4][0])
     listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    close_in_forks(listening)
     try:
         listening.setblocking(False)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
