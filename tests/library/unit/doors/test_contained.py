@@ -187,3 +187,9 @@ def test_a_contained_plug_is_the_plug_to_all_but_its_callers() -> None:
     assert plug.own == 7
     assert isinstance(plug, Membership)
     assert plug.peers() is plug.peers()
+
+
+def test_a_membership_whose_estimate_is_wrong_has_the_size_of_its_table() -> None:
+    plug, _ = contained(Membership, size=lambda self: nan)
+    plug.peers().add(CONTACT)
+    assert plug.size() == 2.0
