@@ -55,7 +55,7 @@ from camcast.vocabulary.happenings import Change
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import GroupId, Topic
-from camcast.vocabulary.typed import E
+from camcast.vocabulary.typed import E, check_travels
 
 if TYPE_CHECKING:
     from camcast.live.profiles.identity_watch import IdentityWatch
@@ -479,7 +479,12 @@ class CommunityManager:
         timeout: float | None = JOIN_SECONDS,
         retry: bool = False,
     ) -> Community[E]:
-        """Join a community and return it; the first member founds it. See `Community.join`."""
+        """Join a community and return it; the first member founds it. See `Community.join`.
+
+        Raises `TypedEventError` for an event class with a field that cannot travel.
+        """
+        if isinstance(topic, type):
+            check_travels(topic)
         community = self.community(topic, parameters=parameters, super_topics=super_topics)
         await community.join(timeout=timeout, retry=retry)
         return community

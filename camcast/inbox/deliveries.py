@@ -132,9 +132,16 @@ class Deliveries(Generic[E]):
         return self._errors_before + sum(one.errors for one in self.subscriptions)
 
     def learn_class(self, cls: type[E]) -> None:
-        """Decode typed events as instances of a class; the first one that is named stays."""
-        if self._decoder is None:
-            self._decoder = typed.EventDecoder(cls)
+        """Decode typed events as instances of a class, in place of the one that it defines again.
+
+        Raises `TypedEventError` for another class than before.
+        """
+        before = None if self._decoder is None else self._decoder.cls
+        if before is cls:
+            return
+        if before is not None and not typed.is_same_class(before, cls):
+            raise typed.TypedEventError(typed.two_classes(self.topic.name, before, cls))
+        self._decoder = typed.EventDecoder(cls)
 
     def interest(self) -> Interest | None:
         """Return the union of what the subscriptions want; None if it is all, or there are none."""

@@ -29,6 +29,7 @@ only that one.
 from __future__ import annotations
 
 import dataclasses
+import logging
 import sys
 from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping
@@ -40,6 +41,7 @@ import msgspec
 from camcast.vocabulary.arguments import check_whole
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.topics import Topic, TopicError
+from camcast.vocabulary.travelling_types import untravelling
 
 if TYPE_CHECKING:  # defaults of type variables (PEP 696) are in `typing` from Python 3.13 on
     from typing_extensions import TypeVar
@@ -55,6 +57,7 @@ else:
     """Likewise, for what only hands events out."""
 
 _DECLARED: Final = "__camcast_topic__"
+_log = logging.getLogger(__name__)
 
 _Class = TypeVar("_Class", bound=type)
 
@@ -266,8 +269,10 @@ class EventDecoder(Generic[E]):
                 f"events of class {cls.__name__} cannot be received: they travel as named fields,"
                 " so leave array_like out"
             )
-        self._root = cls
-        self._known: dict[str, type[E]] = {}
+        self.cls = cls
+        """The class whose instances are decoded, and those of its subclasses."""
+        self._known: dict[str, type[E] | None] = {}
+        self._made = _made.count = _made.count + 1
 
     def decode(self, payload: bytes) -> E | Sent | bytes:
         """Return an instance of the nearest known class, else what `read_sent` returns."""
@@ -286,10 +291,57 @@ class EventDecoder(Generic[E]):
         return sent
 
     def _class(self, name: str) -> type[E] | None:
-        if name not in self._known:
+        if name not in self._known or self._made != _made.count:
             # Subclasses may have been defined since; names of no class are not remembered.
-            self._known = {topic_of(cls).name: cls for cls in _family(self._root)}
+            self._made, self._known = _made.count, {}
+            for cls in _family(self.cls):
+                topic = topic_of(cls).name
+                before = self._known.setdefault(topic, cls)
+                if before is not None and not is_same_class(before, cls):
+                    _log.warning("%s", two_classes(topic, before, cls))
+                    self._known[topic] = None  # and no base takes one for the other
+                elif before is not None:
+                    self._known[topic] = cls  # the one that was defined last
         return self._known.get(name)
+
+
+def check_travels(cls: type) -> None:
+    """Raise `TypedEventError` for an event class with a field that cannot travel, naming both."""
+    try:
+        fields = untravelling(cls) if is_event_class(cls) else []
+    except (TypeError, NameError) as error:
+        raise TypedEventError(
+            f"events of class {cls.__name__} cannot be received: {error}"
+        ) from error
+    if fields:
+        raise TypedEventError(
+            f"events of class {cls.__name__} cannot travel: MessagePack has no such type as that of"
+            f" {', '.join(fields)}; use a text, a number, bytes, a list, a mapping, or another"
+            " event class"
+        )
+
+
+class _Made:
+    """How many decoders were made: classes were named since, perhaps in place of others."""
+
+    count = 0
+
+
+_made: Final = _Made()
+
+
+def is_same_class(one: type, other: type) -> bool:
+    """Say whether two classes are one that was defined again, as by a notebook's cell."""
+    return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
+
+
+def two_classes(topic: str, one: type, other: type) -> str:
+    """Return the message that two classes have one topic."""
+    names = " and ".join(f"{cls.__module__}.{cls.__qualname__}" for cls in (one, other))
+    return (
+        f"{names} are both the topic {topic}, and instances of one would arrive as the other:"
+        " declare another topic for one of them (camcast.topic)"
+    )
 
 
 def _family(cls: type[E]) -> Iterator[type[E]]:

@@ -1,0 +1,39 @@
+"""Fields that cannot travel are named, with their types, wherever they are in a class."""
+
+from __future__ import annotations
+
+import collections
+import pathlib
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from camcast.vocabulary.travelling_types import untravelling
+from camcast.vocabulary.typed import TypedEventError, check_travels
+
+
+@dataclass
+class Inner:
+    where: pathlib.Path
+    again: Inner | None = None
+
+
+@dataclass
+class Mixed:
+    name: str
+    anything: Any
+    whatever: object
+    counts: collections.Counter[str]
+    parts: dict[str, list[Inner]]
+    maybe: complex | None = None
+
+
+def test_each_field_is_named_by_its_path_with_its_type() -> None:
+    assert untravelling(Mixed) == [
+        "counts: collections.Counter",
+        "parts.where: pathlib.Path",
+        "maybe: complex",
+    ]
+    with pytest.raises(TypedEventError, match=r"Mixed cannot travel.*counts: collections.Counter"):
+        check_travels(Mixed)
