@@ -32,7 +32,7 @@ _EARLY_SECONDS: Final = 0.002  # chosen: loops round the times of timers, to a m
 
 
 class Waiting(Protocol):
-    """What is told of standstills."""
+    """The part of a program that is told of standstills."""
 
     def on_standstill(self, seconds: float) -> None:
         """Learn that the loop stood still for so long."""
