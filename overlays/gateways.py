@@ -44,7 +44,7 @@ from typing import ClassVar, Final
 from attrs import define, field
 from typing_extensions import override
 
-from camcast.doors.datagrams import DatagramPort, Endpoint
+from camcast.doors.datagrams import DatagramPort, Endpoint, address_of, endpoint_of
 from camcast.doors.discovery import Discovery, DiscoveryContext, FirstContact
 from camcast.vocabulary.addresses import AddressError, check_address, is_numeric
 from camcast.vocabulary.happenings import HappeningKind
@@ -53,7 +53,6 @@ from camcast.vocabulary.messages import Decoder, Message, Right, read_topic
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import MalformedError
-from overlays.endpoints import address_of, endpoint_of
 from overlays.remembered import REMEMBERED_MAX, Remembered
 
 log = logging.getLogger(__name__)

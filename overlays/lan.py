@@ -34,14 +34,13 @@ from typing_extensions import override
 from zeroconf import IPVersion, NotRunningException, ServiceInfo, ServiceStateChange, Zeroconf
 from zeroconf.asyncio import AsyncServiceBrowser, AsyncZeroconf
 
-from camcast.doors.datagrams import DatagramPort
+from camcast.doors.datagrams import DatagramPort, endpoint_of
 from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.doors.options import OptionError
 from camcast.vocabulary.addresses import AddressError, check_address, is_numeric
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.topics import GROUP_ID_BYTES, GroupId, Topic
-from overlays.endpoints import endpoint_of
 from overlays.lan_questions import DECODER, Hint, LanQuestions
 
 log = logging.getLogger(__name__)

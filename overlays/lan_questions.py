@@ -20,12 +20,12 @@ from typing import Final
 from attrs import define, frozen
 
 from camcast.doors.admission import Admission
+from camcast.doors.datagrams import endpoint_of
 from camcast.doors.discovery import DiscoveryContext
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact
 from camcast.vocabulary.messages import Decoder, Message, read_topic
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import MalformedError
-from overlays.endpoints import endpoint_of
 from overlays.gateways import CONTACTS_MAX, Ask, Members, Unknown
 
 DECODER: Final[Decoder[Message]] = Decoder(Ask | Members | Unknown)

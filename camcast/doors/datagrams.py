@@ -8,10 +8,23 @@ of the sender, which the sender has proved.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
 Endpoint = tuple[str, int]
 """An IPv4 address in digits and a UDP port."""
+_SCHEME: Final = "tcp://"
+
+
+def endpoint_of(address: str) -> Endpoint:
+    """Return (host, port) of an address like ``tcp://127.0.0.1:7000``."""
+    host, _, port = address.removeprefix(_SCHEME).rpartition(":")
+    return host, int(port)
+
+
+def address_of(endpoint: Endpoint) -> str:
+    """Return the address whose endpoint this is."""
+    host, port = endpoint
+    return f"{_SCHEME}{host}:{port}"
 
 
 class DatagramPort(Protocol):

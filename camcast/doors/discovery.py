@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from attrs import field, frozen
 
 from camcast.doors.admission import Admission
 from camcast.doors.datagrams import DatagramPort, Endpoint
-from camcast.doors.waiting import Waiting
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.topics import GroupId, Topic
+
+ResultT = TypeVar("ResultT")
 
 
 class KnownMembers(Protocol):
@@ -25,6 +26,34 @@ class KnownMembers(Protocol):
 
     def __call__(self, group: GroupId, wanted: int) -> list[Contact]:
         """Return up to `wanted` members, itself included if it is one."""
+
+
+class Waiting(Protocol):
+    """Runs the coroutines of the discovery of one process.
+
+    A discovery that asks a file system, a name server or a registry has to wait, and a synchronous
+    state machine cannot. It gives the driver a coroutine instead, and gets the outcome as a later
+    input (`Discovery.finished`). Live, coroutines are tasks of the event loop; in a virtual network
+    they run on virtual time.
+    """
+
+    def start(self, coroutine: Coroutine[Any, Any, Any], *name: Hashable) -> None:
+        """Run a coroutine; `Discovery.finished` takes its outcome under this name.
+
+        That comes after the input that started it. When the process closes, it is cancelled.
+        """
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait; live and in virtual networks, which know no other timer."""
+
+    async def call(self, function: Callable[..., ResultT], *arguments: Any) -> ResultT:
+        """Return what a function returns that may block: in a thread of its own, if live.
+
+        A virtual network calls it at once.
+        """
+
+    def wall(self) -> float:
+        """Return the seconds since 1970; in virtual networks, virtual ones."""
 
 
 @frozen

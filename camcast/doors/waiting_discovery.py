@@ -29,8 +29,7 @@ from typing import Any, Final
 from attrs import define, field, frozen
 from typing_extensions import override
 
-from camcast.doors.discovery import Discovery, DiscoveryContext
-from camcast.doors.waiting import Waiting
+from camcast.doors.discovery import Discovery, DiscoveryContext, Waiting
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import Topic
 

@@ -11,11 +11,10 @@ from attrs import field, frozen
 
 from camcast.doors.admission import Admission
 from camcast.doors.contained import PlugError
-from camcast.doors.discovery import DiscoveryFactory
+from camcast.doors.discovery import DiscoveryFactory, Waiting
 from camcast.doors.membership import Backend
 from camcast.doors.protocol import Protocol
 from camcast.doors.signatures import Signatures
-from camcast.doors.waiting import Waiting
 from camcast.engine.publisher import ReserveNumbers, by_clock
 from camcast.engine.store import Store
 from camcast.vocabulary.parameters import CommunitySettings, settings_of

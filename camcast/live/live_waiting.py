@@ -1,4 +1,4 @@
-"""Coroutines of a discovery as tasks of the event loop (`camcast.doors.waiting`)."""
+"""Coroutines of a discovery as tasks of the event loop (`Waiting`)."""
 
 from __future__ import annotations
 

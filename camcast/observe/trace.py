@@ -23,7 +23,6 @@ import msgspec
 from camcast.vocabulary.batches import Batch, decode_body
 from camcast.vocabulary.events import event_name
 from camcast.vocabulary.happenings import TraceKind
-from camcast.vocabulary.private_file import private
 
 _log = logging.getLogger(__name__)
 
@@ -89,6 +88,14 @@ def flush_sink(sink: Sink) -> None:
             _log.warning("the last records of a trace were lost: %s", error)
         except Exception:
             _log.exception("the last records of a trace were lost: %r raised", sink)
+
+
+def private(name: str, flags: int) -> int:
+    """Open a file, which is made with mode 0600; the ``opener`` of `open`.
+
+    Traces are so, since they say which processes talk.
+    """
+    return os.open(name, flags, 0o600)
 
 
 class ListSink:

@@ -6,10 +6,21 @@ a process. `MembershipContract` and `DiscoveryContract` test the promises of eve
 class inherits one of them and names its plug. `SuperTableContract` holds a membership and its
 discovery to the laws of super-topic tables. The contract of protocols is in
 `camcast.research.testing`.
-The package does not import pytest.
+The package does not import pytest. If pytest runs, it rewrites the assertions of contracts, so that
+they show values: for that it is told of their modules before these are imported.
 """
 
-import camcast.testing.assertion_values  # noqa: F401  # before the contracts
+import sys
+
+if (_pytest := sys.modules.get("pytest")) is not None:
+    _pytest.register_assert_rewrite(
+        "camcast.research.testing.protocol_contract",
+        "camcast.testing.discovery_contract",
+        "camcast.testing.membership_contract",
+        "camcast.testing.pressed_membership_contract",
+        "camcast.testing.super_table_contract",
+    )
+
 from camcast.testing.discovery_contract import DiscoveryContract
 from camcast.testing.lone_process import LoneProcess
 from camcast.testing.membership_contract import MembershipContract

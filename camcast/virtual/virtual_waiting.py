@@ -1,4 +1,4 @@
-"""Coroutines of a discovery on virtual time (`camcast.doors.waiting`)."""
+"""Coroutines of a discovery on virtual time (`Waiting`)."""
 
 from __future__ import annotations
 

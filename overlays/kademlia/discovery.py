@@ -30,11 +30,10 @@ from typing import ClassVar, Final
 from attrs import define
 from typing_extensions import override
 
-from camcast.doors.datagrams import DatagramPort, Endpoint
+from camcast.doors.datagrams import DatagramPort, Endpoint, endpoint_of
 from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import GroupId, Topic
-from overlays.endpoints import endpoint_of
 from overlays.kademlia.naming import KeyNames
 from overlays.kademlia.overlay import Found, KademliaOverlay
 from overlays.kademlia.table import usable

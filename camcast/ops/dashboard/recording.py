@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 
+from camcast.observe.trace import private
 from camcast.ops.dashboard.gathering import Moment
 from camcast.vocabulary.errors import CamcastError
-from camcast.vocabulary.private_file import private
 
 _BEGINS: Final = b'{"taken":'  # a moment, as msgspec writes it: so a torn line is known as ours
 

@@ -1,6 +1,6 @@
 """The contract of protocols, for the tests of plugs, ours and a third party's (docs/plugs.md)."""
 
-import camcast.testing.assertion_values  # noqa: F401  # before the contract
+import camcast.testing  # noqa: F401  # before the contract, for pytest to show its values
 from camcast.research.testing.protocol_contract import ProtocolContract
 
 __all__ = ["ProtocolContract"]
