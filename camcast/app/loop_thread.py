@@ -46,7 +46,7 @@ from weakref import WeakSet, finalize, ref
 
 from camcast.app.lifetime import check_not_forked
 from camcast.vocabulary.arguments import check_timeout
-from camcast.vocabulary.errors import CommunityError
+from camcast.vocabulary.errors import CamcastError, CommunityError
 
 _log = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ EXIT_SECONDS: Final = 5.0
 _here = threading.local()  # `run`: the LoopThread whose thread this is
 
 
-class TimeLimit(TimeoutError):
+class TimeLimit(CamcastError, TimeoutError):
     """A call that waited took longer than it was given."""
 
 

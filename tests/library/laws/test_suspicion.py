@@ -11,6 +11,7 @@ from random import Random
 
 import pytest
 
+from camcast.doors.contained import plug_of
 from camcast.doors.membership import Membership
 from camcast.engine.errands import PROBE_UNITS
 from camcast.engine.liveness import HIGH_FACTOR, LOW_MAX, SILENCE_UNITS, UNREACHED
@@ -44,7 +45,7 @@ def count_given_up(world: World, monkeypatch: pytest.MonkeyPatch) -> list[str]:
         type(membership).peer_silent(membership, contact, now)
 
     for node in world.nodes:
-        membership = membership_in(node)
+        membership = plug_of(membership_in(node))
         monkeypatch.setattr(membership, "peer_silent", partial(told, membership))
     return given_up
 

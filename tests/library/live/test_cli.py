@@ -52,7 +52,7 @@ def test_events_travel_between_processes_through_a_gateway(gateway: str) -> None
         )
         assert (code, err) == (0, "")
         receipt = checked(json.loads(out))
-        assert receipt.keys() == {"topic", "id", "peers", "links", "accepted"}
+        assert receipt.keys() == {"topic", "id", "peers", "links", "accepted", "later"}
         assert (receipt["peers"], receipt["links"]) == (1, 1)
         for running in (soccer, root):
             event = running.read()

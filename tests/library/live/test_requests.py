@@ -9,6 +9,7 @@ import pytest
 
 from camcast import CommunityError, CommunityManager
 from camcast.app.requests import Answer, NoAnswer, Requests
+from camcast.observe import failure_log
 from tests.library.live.communities import assert_left_whenever_cancelled, managers
 from tests.patience import eventually, live
 
@@ -79,7 +80,10 @@ async def test_two_in_one_process_come_and_go_by_themselves() -> None:
 
 
 @live
-async def test_what_is_no_question_or_no_answer_is_said(caplog: pytest.LogCaptureFixture) -> None:
+async def test_what_is_no_question_or_no_answer_is_said(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(failure_log, "INTERVAL_SECONDS", 0.0)  # both are to be read
     wrong: Any = "21.5"
 
     async def answer(question: bytes) -> bytes | None:

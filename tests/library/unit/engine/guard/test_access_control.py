@@ -109,6 +109,7 @@ INPUTS: Final[dict[str, Callable[[Node, float], object]]] = {
     "seek": lambda node, now: node.seek(AB, now),
     "contacts_found": lambda node, now: node.contacts_found(Finding(A, (contact(3),)), now),
     "compare_clocks": lambda node, now: node.compare_clocks(now, WALL + now),
+    "on_standstill": lambda node, now: node.on_standstill(1.0, now),
 }
 # Those that ask the admission in any case; the others may, when a timer or a plug wants it.
 ASKING: Final = ("join", "leave", "history", "receive", "seek", "contacts_found")
