@@ -40,7 +40,10 @@ _LOOK_SECONDS: Final = 1.0  # chosen: between two looks through all streams, whi
 class KnownRanges:
     """Which events of one stream are known; sequence numbers begin at 1."""
 
-    __slots__ = ("before", "begun", "bounds", "floor", "heard", "introduced_by", "low", "repaired")
+    __slots__ = (
+        *("before", "begun", "bounds", "floor", "heard", "introduced_by", "low", "older"),
+        "repaired",
+    )
 
     def __init__(self, now: float, introduced_by: bytes, *, repaired: bool = False) -> None:
         self.low = 1
@@ -55,7 +58,9 @@ class KnownRanges:
         """Repair asks for nothing below this number (`camcast.engine.repair`)."""
         self.before = 1
         """No subscriber is told of what is missing below this number: it is from before this
-        process's time."""
+        process's time, or may be."""
+        self.older = 1
+        """All below this number is surely from before this process's time."""
         self.introduced_by = introduced_by
         self.repaired = repaired
         """Whether repair asks for what is missing from `floor` on."""

@@ -289,8 +289,8 @@ class GivingUp:
                 return
         start = max(known.floor, known.before)
         for first, stop in known.missing(start, out_of_reach - start):
-            # Only below a known event of this time does a hole not reach back any further.
-            if in_my_time or (lived_longer and first > max(1, known.before)):
+            # A hole right after what is surely older may be older, too.
+            if in_my_time or (lived_longer and first > known.older):
                 self.told_missed += stop - first
                 group = self._context.community.group
                 self._tell_missed(Missed(stream, group, first, stop - 1))

@@ -178,6 +178,8 @@ class Repair(Repairs):
             known.begun = published_at(batch)
         if published_at(batch) < context.member_since + JOINING_SECONDS:
             known.before = max(known.before, batch.first + batch.count)
+            if published_at(batch) < context.member_since:
+                known.older = max(known.older, batch.first + batch.count)
         self._tally.add(batch, int(now + self._clock.ahead))  # `wall` without its call
         self._changed = now
         if stream not in context.changes.recent:
