@@ -17,17 +17,18 @@ from tests.patience import wait_until
 needs_root = pytest.mark.skipif(bool(obstacles()), reason="; ".join(obstacles()))
 
 _RECEIVER = """
-import socket, sys
+import select, socket, sys
 receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
 receiver.bind((sys.argv[1], 5000))
 receiver.settimeout(float(sys.argv[2]))
 print("up", flush=True)
-try:
-    while True:
+while True:
+    try:
         print(receiver.recv(100).decode())
-except TimeoutError:
-    pass
+    except TimeoutError:
+        if select.select([sys.stdin], [], [], 0)[0]:
+            break
 """
 _SENDER = """
 import socket, sys, time
@@ -41,15 +42,20 @@ for number in range(int(sys.argv[2])):
 def sent(network: Network, source: int, target: int, count: int = 3) -> list[int]:
     """Send numbered datagrams from one host to another, and return those that came."""
     address = network.address(target)
-    # A second of silence says that nothing more comes, since all delays are below a tenth.
+    # When all is sent, a second of silence says that nothing more comes: delays are below a tenth.
     receiver = [sys.executable, "-c", _RECEIVER, address, "1"]
     with subprocess.Popen(
-        network.command(target, receiver), stdout=subprocess.PIPE, text=True
+        network.command(target, receiver),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
+        assert process.stdin is not None
         assert process.stdout is not None
         assert process.stdout.readline() == "up\n"
         sender = [sys.executable, "-c", _SENDER, address, str(count)]
         subprocess.run(network.command(source, sender), check=True)
+        process.stdin.close()
         return [int(line) for line in process.stdout]
 
 
