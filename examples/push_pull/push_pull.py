@@ -12,7 +12,7 @@ from collections.abc import Hashable
 from attrs import field, frozen, validators
 
 from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
-from camcast.doors.held_batches import IDS_MAX, HeldBatches
+from camcast.doors.kept_batches import IDS_MAX, KeptBatches
 from camcast.doors.protocol import Protocol
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import EventId
@@ -38,7 +38,7 @@ class Spread(Dissemination):
 
     def __init__(self, options: PushPull, context: DisseminationContext) -> None:
         self._options, self._context = options, context
-        self._held = HeldBatches(options.keep_seconds)
+        self._held = KeptBatches(options.keep_seconds)
 
     def start(self, now: float) -> None:
         """Begin the periods."""

@@ -90,7 +90,7 @@ def test_calls_that_come_while_the_loop_ends_begin_nothing(run: LoopThread) -> N
         run._main.add_done_callback(lambda _: loop.call_soon(run._begin, call))
         ended.set()
 
-    run._manager.close = close  # type: ignore[method-assign]
+    run._manager.close = close  # type: ignore[method-assign]  # to act between the two ends
     run.stop()
     run.ended.wait()
     assert call.wait(0)

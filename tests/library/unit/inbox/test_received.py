@@ -363,7 +363,7 @@ def test_a_full_queue_moves_what_it_tells_once_and_not_with_each_event() -> None
         moved += 1
         return take()
 
-    queue._take_queued = counted  # type: ignore[method-assign]
+    queue._take_queued = counted  # type: ignore[method-assign]  # to count calls
     for number in range(100):
         queue.tell(missed(number + 1, number + 1))
     for number in range(101, 203):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from camcast.doors.held_batches import BATCHES_MAX, IDS_MAX, LACKING_MAX, HeldBatches
+from camcast.doors.kept_batches import BATCHES_MAX, IDS_MAX, LACKING_MAX, KeptBatches
 from camcast.vocabulary.batches import Batch, make_batch
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import PeerId
@@ -18,7 +18,7 @@ def batch(number: int, since: float = 0.0) -> Batch:
 
 
 def test_what_another_lacks_is_what_it_does_not_name() -> None:
-    held, three = HeldBatches(KEPT), [batch(number) for number in (1, 2, 3)]
+    held, three = KeptBatches(KEPT), [batch(number) for number in (1, 2, 3)]
     for one in three:
         held.add(one, 0.0)
     assert held.lacking([three[1].id], 1.0) == [three[0], three[2]]
@@ -26,7 +26,7 @@ def test_what_another_lacks_is_what_it_does_not_name() -> None:
 
 
 def test_what_is_older_than_a_member_is_not_for_it() -> None:
-    held, old, new = HeldBatches(KEPT), batch(1, since=0.0), batch(2, since=4.0)
+    held, old, new = KeptBatches(KEPT), batch(1, since=0.0), batch(2, since=4.0)
     assert held.member_seconds(3.0) == 0.0
     held.begin(3.0)
     held.add(old, 0.0)
@@ -36,7 +36,7 @@ def test_what_is_older_than_a_member_is_not_for_it() -> None:
 
 
 def test_what_is_nearly_forgotten_is_not_sent_and_then_forgotten() -> None:
-    held = HeldBatches(KEPT)
+    held = KeptBatches(KEPT)
     held.add(batch(1), 0.0)
     assert len(held.lacking((), 0.79 * KEPT)) == 1
     assert held.lacking((), 0.81 * KEPT) == []
@@ -45,7 +45,7 @@ def test_what_is_nearly_forgotten_is_not_sent_and_then_forgotten() -> None:
 
 
 def test_it_is_bounded() -> None:
-    held = HeldBatches(KEPT)
+    held = KeptBatches(KEPT)
     for number in range(1, BATCHES_MAX + 100):
         held.add(batch(number), 0.0)
     assert len(held.ids(0.0)) == IDS_MAX

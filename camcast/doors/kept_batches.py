@@ -17,7 +17,7 @@ IDS_MAX: Final = 500  # chosen: a message of 20 kB
 LACKING_MAX: Final = 100  # chosen: batches in answer to one message; the next one brings more
 
 
-class HeldBatches:
+class KeptBatches:
     """At most `BATCHES_MAX` batches, each until it is `keep_seconds` old."""
 
     def __init__(self, keep_seconds: float) -> None:
