@@ -319,11 +319,12 @@ class Feed(Generic[_Queue, _Item]):
         """Wait for the next item of a plain callback; None at the end."""
         while True:
             with self._lock:
+                ended = self._closed and not self._aside  # looked at later, it would miss items
                 item = self._take()
             if self._aside:  # it came meanwhile
                 with suppress(RuntimeError):  # the loop has ended by now
                     self._loop.call_soon_threadsafe(self._put_aside)
-            if item is not None or (self._closed and not self._aside):
+            if item is not None or ended:
                 return item
             if self._idle:
                 self._filled.get()

@@ -266,6 +266,47 @@ async def test_the_loop_does_not_wait_while_the_thread_of_a_callback_takes() -> 
 
 
 @live
+async def test_what_the_loop_queues_between_the_last_take_of_a_thread_and_its_end_is_taken() -> (
+    None
+):
+    """Without a second look, the thread ends with the items in its queue."""
+    got: list[Any] = []
+    queue = subscription(callback=got.append)
+    lock, waiting, go = queue._lock, threading.Event(), threading.Event()
+
+    class _SlowToGoOn:
+        acquire, release = lock.acquire, lock.release
+
+        def __enter__(self) -> None:
+            lock.acquire()
+
+        def __exit__(self, *_: object) -> None:
+            lock.release()
+            if threading.current_thread() is not threading.main_thread() and queue._closed:
+                waiting.set()
+                go.wait()
+
+    take = queue._take
+
+    def take_nothing() -> Any:
+        item = take()
+        if item is None and not queue._closed:
+            queue._aside.extend((queue._queue.put, one(number)) for number in (1, 2))
+            queue._closed = True
+        return item
+
+    queue._lock = _SlowToGoOn()  # type: ignore[assignment]  # a lock, as far as a feed uses it
+    queue._take = take_nothing
+    queue._wake_thread()
+    await asyncio.to_thread(waiting.wait)
+    queue._put_aside()
+    go.set()
+    assert queue.running is not None
+    await queue.running
+    assert got == [one(1), one(2)]
+
+
+@live
 async def test_a_del_that_closes_a_subscription_while_the_loop_puts_an_event_in() -> None:
     """The garbage collector may run it in the midst of that, in the same thread."""
     got: list[Any] = []
