@@ -30,8 +30,8 @@ configured (`overlays.remembered`). They are asked beside the gateways until a s
 who is in its community, and again after a seek that has not. A process that starts, or is alone,
 while no gateway answers finds members through them. The members that they name count; their silence
 and their ignorance do not, since they keep no register. A process that has not found out who is in
-a community also remembers the processes that ask it for that community: such a process may be a
-member that knows no other process.
+a community also remembers the processes that ask it for any community: such a process may be a
+member that knows no other process, or know members from below.
 """
 
 from __future__ import annotations
@@ -455,7 +455,7 @@ class GatewayDiscovery(Discovery):
         if configured is not None and source.peer == self._context.me.peer:
             # The configuration names this process as a gateway by another of its addresses.
             self._registers[configured] = True
-        if group in self._unknown and not self._remembered.full:
+        if self._unknown and not self._remembered.full:
             self._remembered.note(endpoint_of(source.address))
         answer: Message = Unknown(ask.seek)
         if self._keeps_register(topic):

@@ -177,6 +177,24 @@ def test_who_finds_no_gateway_joins_through_one_that_asks_it() -> None:
     assert [contact.peer for contact in joining.membership.peers()] == [member.me.peer]
 
 
+def test_who_finds_no_gateway_joins_through_one_that_asks_it_for_another_community() -> None:
+    """Started anew after the death of the gateway, a process knew nobody; it was known to those
+    below, who asked it for a community between (scamp 109)."""
+    world = World(5)
+    gateway = world.add()
+    gateways = {ROOT: (gateway.me.address,)}
+    join(world, add(world, gateways), A)
+    newcomer = add(world, gateways)
+    below = add(world, gateways | {B: (newcomer.me.address,)})
+    join(world, below, AX, 25.0)
+    world.kill(gateway)
+    joining = join(world, newcomer, A, 60.0)
+    assert not joining.joined
+    join(world, below, B, 60.0)
+    assert joining.joined
+    assert joining.membership.peers()
+
+
 def test_gateways_that_answer_make_remembered_contacts_unnecessary(tmp_path: Path) -> None:
     path = tmp_path / "contacts"
     world = World(4)
