@@ -16,6 +16,7 @@ from camcast.observe.stats import PeerStats, Stats
 from camcast.ops.checkup import Finding
 from camcast.research.papers.protocol_comparison import Cost
 from camcast.research.population.outcome import Interval
+from camcast.research.report.measures import MEASURES
 from camcast.research.runs.summary import Summary
 from camcast.research.simulation.run_record import VirtualOutcome
 
@@ -191,6 +192,9 @@ MORE: Final = {
 }
 """What is under further keys: names of measures, or of the tables and figures of a paper."""
 
+MEASURED: Final = ("run/1", "simulate-scenario/1", "model/1", "plan/1", "compare-protocols/1")
+"""What has measures of runs and models as its keys."""
+
 SCHEMAS: Final[dict[str, list[Object]]] = {
     "run/1": [(Summary, RunOutcome)],
     "simulate-scenario/1": [(VirtualOutcome, VirtualScenarioGiven)],
@@ -251,7 +255,19 @@ def schema_of(name: str) -> dict[str, Any]:
         objects.append(whole)
     top = objects[0] if len(objects) == 1 else {"anyOf": objects}
     used = {n: d for n, d in definitions.items() if n in _used(top, definitions)}
+    if name in MEASURED:
+        for part in (*objects, *used.values()):
+            _describe(part.get("properties", {}))
     return {"$schema": VOCABULARY, "title": f"camcast.{name}"} | top | {"$defs": used}
+
+
+def _describe(properties: dict[str, Any]) -> None:
+    """Add to the keys that are measures what the table of measures says of them."""
+    for key in properties.keys() & MEASURES.keys():
+        measure = MEASURES[key]
+        per = f", per {measure.per}" if measure.per else ""
+        said = f"{measure.meaning} ({measure.unit_name}{per}); better: {measure.better}"
+        properties[key] = properties[key] | {"description": said}
 
 
 def _used(value: Any, definitions: dict[str, Any]) -> set[str]:

@@ -22,7 +22,11 @@ from camcast.vocabulary.errors import CamcastError
 
 
 def add_command(
-    app: typer.Typer, command: Callable[..., None] | typer.Typer, example: str, panel: str
+    app: typer.Typer,
+    command: Callable[..., None] | typer.Typer,
+    example: str,
+    panel: str,
+    kind: type[Command] = Command,
 ) -> None:
     """Add a command to an app, under a heading of the help.
 
@@ -32,7 +36,7 @@ def add_command(
         app.add_typer(command, rich_help_panel=panel)
     else:
         epilog = f"Example: camcast {example}"
-        app.command(cls=Command, epilog=epilog, rich_help_panel=panel)(command)
+        app.command(cls=kind, epilog=epilog, rich_help_panel=panel)(command)
 
 
 def _commands_of(offer: Offer) -> Mapping[str, Any]:

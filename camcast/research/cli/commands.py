@@ -8,7 +8,8 @@ import typer
 
 from camcast.cli.command_group import add_command
 from camcast.cli.extras import missing_extras
-from camcast.research.cli.compare import compare
+from camcast.cli.finite_numbers import Command
+from camcast.research.cli.compare import CompareCommand, compare
 from camcast.research.cli.compare_protocols import compare_protocols
 from camcast.research.cli.demo import demo
 from camcast.research.cli.model import model
@@ -46,4 +47,5 @@ for _command, _extras, _example in (
 ):
     _missing = missing_extras(_extras)
     _panel = "Research" + (f", after: pip install 'camcast[{_missing}]'" if _missing else "")
-    add_command(commands, _command, _example, _panel)
+    _kind = CompareCommand if _command is compare else Command
+    add_command(commands, _command, _example, _panel, _kind)

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 from rich.table import Table as Grid
 from rich.text import Text
+from typing_extensions import override
 
 from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import EXIT_USAGE, clear_failures, complain
+from camcast.cli.finite_numbers import Command
 from camcast.cli.output import TERMINAL_WIDTH, print_json, say, wide_console
+from camcast.doors.options import OptionError
 from camcast.research.cli.spark_options import Conf, Master, conf_of
-from camcast.research.report.measures import measure_of
+from camcast.research.report.measures import Better
 from camcast.research.runs.run_folder import dated_folder
 from camcast.research.sweeps import ProgressBar
 from camcast.research.sweeps.sigterm import sigterm_stops
@@ -35,6 +39,7 @@ _LABEL: Final = 27  # chosen: characters; what a measure is called, mostly in on
 _COLUMN: Final = 17  # chosen: characters; an interval, so that three stand beside each other
 _PROBLEMS_MAX: Final = 20  # chosen: a screen; the page has all
 _REGRESSIONS_MAX: Final = 20  # chosen: likewise
+_DIRECTIONS: Final[dict[str, Better]] = {"lower": "less", "higher": "more"}
 _STEPS: Final = 4  # reading, comparing, writing the tables, drawing
 
 
@@ -63,6 +68,13 @@ def compare(
     threshold: Annotated[
         float, typer.Option(min=0, help="A regression is worse by more than this share.")
     ] = 0.05,
+    better: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="lower|higher NAME",
+            help="Which way is better of a number of benchmarks that are not ours. Repeatable.",
+        ),
+    ] = None,
     master: Master = None,
     conf: Conf = None,
     json: options.Json = False,
@@ -89,6 +101,7 @@ def compare(
                 paths=tuple(paths),
                 against=tuple(against or ()),
                 threshold=threshold,
+                better=_directions(better or ()),
                 command=shlex.join(["camcast", *sys.argv[1:]]),
             )
             findings = _carry_out(question, place, master, settings, bar)
@@ -106,6 +119,33 @@ def compare(
         raise typer.Exit(EXIT_REGRESSED)
     if findings.problems:
         raise typer.Exit(EXIT_USAGE)
+
+
+class CompareCommand(Command):
+    """Takes ``--better lower NAME`` in two words, which typer has not for what may be repeated."""
+
+    @override
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Join the two words."""
+        joined: list[str] = []
+        words = iter(args)
+        for word in words:
+            joined.append(word)
+            if word == "--better":
+                joined.append("=".join(islice(words, 2)))
+        return super().parse_args(ctx, joined)
+
+
+def _directions(given: Iterable[str]) -> dict[str, Better]:
+    """Read --better; raises `OptionError`."""
+    directions: dict[str, Better] = {}
+    for text in given:
+        word, _, name = text.partition("=")
+        if word not in _DIRECTIONS or not name:
+            raise OptionError(f"--better takes lower or higher, and a name; {text!r} is not that")
+        if directions.setdefault(name, _DIRECTIONS[word]) != _DIRECTIONS[word]:
+            raise OptionError(f"--better says that both are, lower and higher, of {name}")
+    return directions
 
 
 def _carry_out(
@@ -141,7 +181,7 @@ def _carry_out(
                 folder.write_quarantine(compared.quarantine)
         bar.update(3, _STEPS, "drawing")
         if folder is not None:
-            folder.write_measures(compared.measures)
+            folder.write_measures(compared.measures, question.better)
             folder.write_tables(compared.findings)
             folder.write_report(compared.findings)
     finally:
@@ -164,6 +204,7 @@ def print_verdicts(verdicts: Sequence[Verdict]) -> None:
 
 def _print(findings: Findings) -> None:
     """Print the verdict, and the means in as many columns as there is room for."""
+    from camcast.research.pipeline.compare.regressions import DIRECTION_UNKNOWN
     from camcast.research.pipeline.compare.words import (
         amount,
         at_a_glance,
@@ -176,7 +217,7 @@ def _print(findings: Findings) -> None:
     def cell(row: Row | None) -> str:
         if row is None:
             return ""
-        return f"{amount(row.sample.mean, measure_of(row.metric))}\n{reach(row)}"
+        return f"{amount(row.sample.mean, row.measure)}\n{reach(row)}"
 
     console = wide_console(TERMINAL_WIDTH)
     if findings.verdicts:
@@ -197,4 +238,8 @@ def _print(findings: Findings) -> None:
         worse = findings.regressions
         lines_ = [f"against {findings.baseline}: {len(worse) or 'nothing'} regressed"]
         lines_ += [f"  {change_in_words(change)}" for change in worse[:_REGRESSIONS_MAX]]
+        if unknown := [c for c in findings.changes if c.verdict == DIRECTION_UNKNOWN]:
+            numbers = ", ".join(dict.fromkeys(change.now.measure.number for change in unknown))
+            lines_.append(f"  {len(unknown)} changed, direction unknown: {numbers}")
+            lines_.append("  --better lower NAME, or higher, says which way is better")
         console.print(*lines_, "", sep="\n", highlight=False, markup=False)

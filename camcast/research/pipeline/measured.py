@@ -25,3 +25,5 @@ class Measured(NamedTuple):
     metric: str
     value: float | None
     """None: the run had nothing to measure."""
+    benchmark: str = ""
+    """The benchmark that measured it, with whose name the metric begins; empty for a run."""

@@ -1,8 +1,9 @@
 """The common form of Parquet files of results: numbers as numbers, units, and a schema version.
 
 A file's metadata have the version of its schema under ``camcast.<kind>``, that of camcast under
-``camcast``, and under ``camcast.research.report.measures``, for each metric in it, title, unit,
-meaning, and which way is better, as JSON. A column's metadata have its unit under ``unit``.
+``camcast``, and under ``camcast.research.report.measures``, for each measure in it, title, unit,
+what it is divided by, meaning, and which way is better, as JSON. A column's
+metadata have its unit under ``unit``.
 """
 
 from __future__ import annotations
@@ -15,21 +16,21 @@ from typing import Any
 import pyarrow as pa
 
 from camcast import __version__
-from camcast.research.report.measures import measure_of
+from camcast.research.report.measures import Measure
 
 
-def metadata_of(kind: str, schema_version: int, metrics: Iterable[str]) -> dict[str, str]:
-    """Return the metadata of a file with these metrics."""
-    described = {}
-    for metric in sorted(set(metrics)):
-        measure = measure_of(metric)
-        unit = "share" if measure.is_share else measure.unit or "count"
-        described[metric] = {
+def metadata_of(kind: str, schema_version: int, measures: Iterable[Measure]) -> dict[str, str]:
+    """Return the metadata of a file with these measures."""
+    described = {
+        measure.name: {
             "title": measure.title,
-            "unit": unit,
+            "unit": measure.unit_name,
+            "per": measure.per,
             "meaning": measure.meaning,
             "better": measure.better,
         }
+        for measure in sorted(set(measures), key=lambda measure: measure.name)
+    }
     return {
         f"camcast.{kind}": str(schema_version),
         "camcast": __version__,

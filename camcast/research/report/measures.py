@@ -11,20 +11,20 @@ kept apart, because one word stood for both before:
 * `hops_mean` is a mean over deliveries, `last_delivery_hop` the distance of the last of them.
 * `messages` counts copies of events, `records_sent` counts control messages, too.
 
-What a benchmark measured is named after its benchmark, as ``test_multicast[nodes=50].missed``:
-`measure_of` concludes from the last word of such a name which way is better.
+The numbers of benchmarks have a table of their own (`camcast.research.report.benchmark_measures`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from math import inf
 from typing import Final, Literal
 
 from attrs import evolve, field, frozen
 
-Better = Literal["more", "less", "neither"]
+Better = Literal["more", "less", "neither", "unknown"]
+"""Which way is better. Of "neither" it is known that no direction is: of "unknown", a number of
+somebody else's benchmark, nothing is known."""
 
 COUNT: Final = "count"
 """The form of counts and of their means: whole numbers, or two decimals of a small fraction."""
@@ -49,6 +49,8 @@ class Measure:
     heading: str = field(default="", kw_only=True)
     """The head of its column in a table, if that is not the title."""
     unit: str = field(default="", kw_only=True)
+    per: str = field(default="", kw_only=True)
+    """The divisor of a share, a ratio or a mean; empty if there is none."""
     headline: bool = field(default=False, kw_only=True)
     """Whether comparisons print and draw it; any other measure is in their files alone."""
     least: float = field(default=0.0, kw_only=True)
@@ -56,12 +58,28 @@ class Measure:
     order: int = field(default=0, kw_only=True)
     """The place among all measures in a comparison: the smallest first."""
     benchmark: str = field(default="", kw_only=True)
-    """The benchmark that measured it; empty for a measure of runs."""
+    """The benchmark that measured it, of which `name` has the number's name behind it; empty for
+    a measure of runs."""
+
+    @property
+    def number(self) -> str:
+        """The name without the benchmark."""
+        return self.name.removeprefix(f"{self.benchmark}.") if self.benchmark else self.name
+
+    @property
+    def unit_name(self) -> str:
+        """The unit in a word; never empty."""
+        return "share" if self.is_share else self.unit or "count"
 
     @property
     def is_share(self) -> bool:
         """Whether its values are between 0 and 1."""
         return self.form.endswith("%")
+
+    @property
+    def directed(self) -> bool:
+        """Whether one direction is known to be better."""
+        return self.better in ("more", "less")
 
     @property
     def most(self) -> float:
@@ -99,20 +117,25 @@ _ALL: Final = (
     # -- of runs, from their traces
     Measure("reception", "reception probability", "more", ".3%",
             "share of the processes that want an event and deliver it", "000, 6.1.2 and 6.2.2",
-            heading="reception", headline=True),
+            heading="reception", headline=True,
+            per="(event, expected receiver) pairs"),
     Measure("predicted", "predicted reception", "more", ".3%",
-            "the reception that the model predicts", "000, 4.5.1", heading="predicted"),
+            "the reception that the model predicts", "000, 4.5.1", heading="predicted",
+            per="(event, expected receiver) pairs"),
     Measure("reliability", "reliability", "more", ".2%",
             "share of the events that everybody who wants them delivers", "000, 6.1.2",
-            headline=True),
+            headline=True,
+            per="events with an expected receiver"),
     Measure("hops_mean", "mean latency in hops", "less", ".2f",
-            "hops of a delivery, from the publisher", "000, 6.2.2", heading="hops", headline=True),
+            "hops of a delivery, from the publisher", "000, 6.2.2", heading="hops", headline=True,
+            per="deliveries at expected receivers"),
     Measure("hops_p50", "latency in hops, median", "less", ".0f", "hops of half the deliveries"),
     Measure("hops_p90", "latency in hops, 90 %", "less", ".0f", "hops of 90 % of the deliveries"),
     Measure("hops_p99", "latency in hops, 99 %", "less", ".0f", "hops of 99 % of the deliveries"),
     Measure("last_delivery_hop", "hops to the last delivery", "less", ".2f",
             "hops to the last receiver of an event", "Leitão et al. 2007",
-            heading="last hop", headline=True),
+            heading="last hop", headline=True,
+            per="events that an expected receiver delivers"),
     Measure("latency_ms_p50", "latency, median", "less", ".1f",
             "publish to deliver, half of them", heading="p50 ms", unit="ms", headline=True),
     Measure("latency_ms_p90", "latency, 90 %", "less", ".1f",
@@ -121,10 +144,12 @@ _ALL: Final = (
             "publish to deliver, 99 % of them", heading="p99 ms", unit="ms", headline=True),
     Measure("efficiency", "efficiency", "more", ".1%",
             "useful copies of all that arrive: useful / (useful + duplicates)", "000, 6.2.2",
-            headline=True),
+            headline=True,
+            per="copies that arrive"),
     Measure("redundancy", "redundancy", "less", ".2f",
             "copies sent for each delivery, less one", "Leitão et al. 2007",
-            headline=True),
+            headline=True,
+            per="deliveries at others than the first, of events with two or more"),
     Measure("duplicates", "duplicates", "less", COUNT, "copies that arrive again"),
     Measure("upward_messages", "upward messages", "neither", COUNT,
             "copies sent to super-communities", "000, 6.1.2, Figure 14",
@@ -136,17 +161,21 @@ _ALL: Final = (
     Measure("parasite_copies", "parasite copies", "less", COUNT,
             "copies that reach a process that does not want them", "000, 6.1.2, Table 2"),
     Measure("view_mean", "table size, mean", "neither", ".1f",
-            "peers in a process's topic table", heading="view", headline=True),
+            "peers in a process's topic table", heading="view", headline=True,
+            per="members that did not crash"),
     Measure("view_p5", "table size, 5 %", "neither", COUNT, "peers in 5 % of the topic tables"),
     Measure("view_p50", "table size, median", "neither", COUNT, "peers in half the topic tables"),
     Measure("view_p95", "table size, 95 %", "neither", COUNT, "peers in 95 % of the topic tables"),
     Measure("view_law", "table size by its law", "neither", ".1f",
             "what the membership's own law says", heading="law"),
-    Measure("in_degree_mean", "in-degree, mean", "neither", ".1f", "tables that name a process"),
+    Measure("in_degree_mean", "in-degree, mean", "neither", ".1f", "tables that name a process",
+            per="members that did not crash"),
     Measure("in_degree_variance", "in-degree, variance", "less", ".1f",
-            "variance of the number of tables that name a process", headline=True),
+            "variance of the number of tables that name a process", headline=True,
+            per="members that did not crash"),
     Measure("in_degree_chi_square", "in-degree, chi-square", "less", ".1f",
-            "distance of the in-degrees from a uniform choice"),
+            "distance of the in-degrees from a uniform choice",
+            per="mean in-degree"),
     Measure("heal_seconds_p50", "time to heal, median", "less", ".2f",
             "from a crash until no table names the dead, half of them", unit="s", headline=True),
     Measure("heal_seconds_max", "time to heal, longest", "less", ".2f",
@@ -195,30 +224,36 @@ _ALL: Final = (
     Measure("filtered", "filtered", "less", COUNT,
             "events of the right topic that a process's constraints turned away"),
     Measure("table_entries", "table entries", "less", ".1f",
-            "peers in all tables of a process, in the mean"),
+            "peers in all tables of a process, in the mean",
+            per="processes"),
     # -- of single events: simulators and models
     Measure("arrival", "arrival", "more", ".3%",
-            "probability that the event gets to the community at all", "000, 4.5"),
+            "probability that the event gets to the community at all", "000, 4.5",
+            per="events"),
     Measure("alive", "alive", "neither", COUNT, "living processes that want the event"),
     Measure("delivered", "delivered", "more", COUNT,
             "living processes that deliver, publisher too"),
     Measure("rounds", "rounds", "less", ".2f",
-            "rounds until nobody sends any more", "000, 6.1.2, Table 1"),
+            "rounds until nobody sends any more", "000, 6.1.2, Table 1",
+            per="runs"),
     Measure("messages", "messages", "less", COUNT,
             "copies of the event sent", "000, 6.1.2, Figure 13"),
     Measure("between", "messages between clusters", "less", COUNT,
             "of the messages, those between clusters", "000, 4.2", heading="between"),
     Measure("entries", "entries", "less", ".1f",
-            "other processes that one knows", "002, Equation 12"),
+            "other processes that one knows", "002, Equation 12",
+            per="processes"),
     Measure("memory", "memory", "less", ".1f",
-            "table entries of a process", "000, 4.4", heading="entries"),
+            "table entries of a process", "000, 4.4", heading="entries",
+            per="processes"),
     Measure("latency", "latency in rounds", "less", ".1f",
             "rounds until all have it, by the formulas", "000, 4.6", heading="rounds"),
     Measure("view", "view", "less", COUNT, "processes that one knows", "002, Equation 18"),
     Measure("updated", "updated", "less", ".1f",
             "processes that know a process", "002, Equation 35"),
     Measure("reception_printed", "reception, printed", "more", ".3%",
-            "the reception by the paper's own equation", "002, Equation 23"),
+            "the reception by the paper's own equation", "002, Equation 23",
+            per="processes that want the event"),
     Measure("rounds_printed", "rounds, printed", "less", ".2f",
             "the rounds by the paper's own equation", "002, Equation 20"),
     Measure("rounds_shortened", "rounds, shortened", "less", ".2f",
@@ -240,31 +275,41 @@ _ALL: Final = (
             "subscribers among them, the paper's 4.3 corrected"),
     Measure("subscribers_of_the_paper", "subscribers, as printed", "neither", ".2f",
             "subscribers among them, as the paper has it", "003, 4.3"),
-    Measure("percolates", "percolates", "more", ".1%", "probability that an event percolates"),
-    Measure("reached", "reached", "more", ".1%", "nodes that an event which percolates reaches"),
+    Measure("percolates", "percolates", "more", ".1%", "probability that an event percolates",
+            per="events"),
+    Measure("reached", "reached", "more", ".1%", "nodes that an event which percolates reaches",
+            per="nodes"),
     Measure("reached_subscribers", "subscribers reached", "more", ".1%",
-            "subscribers that an event which percolates reaches"),
+            "subscribers that an event which percolates reaches",
+            per="subscribers"),
     # -- of the memberships side by side
     Measure("reception_low", "reception at the lowest p_sel", "more", ".3%",
-            "reception of d and a at the lowest p_sel", "000, 6.2.2"),
+            "reception of d and a at the lowest p_sel", "000, 6.2.2",
+            per="(event, expected receiver) pairs"),
     Measure("upward", "upward messages an event", "neither", ".2f",
-            "copies sent to the super-community, an event", "000, 6.2.2"),
+            "copies sent to the super-community, an event", "000, 6.2.2",
+            per="events"),
     Measure("table_to_law", "tables / law", "neither", ".2f",
-            "mean table size, as a share of the membership's law"),
+            "mean table size, as a share of the membership's law",
+            per="size by the law"),
     Measure("unlisted", "in nobody's table", "less", ".1%",
-            "processes in nobody's topic table, whom no event can reach"),
+            "processes in nobody's topic table, whom no event can reach",
+            per="processes"),
     Measure("start_seconds", "all joined", "less", ".2f",
             "from the first join until all have joined, in waves", unit="s"),
     Measure("settle_seconds", "settled", "less", ".2f",
             "from then until sizes and super-topic tables are known, with a rest", unit="s"),
     Measure("controls", "controls a process and s", "less", ".2f",
-            "control messages that a process receives in a second"),
+            "control messages that a process receives in a second",
+            per="processes and seconds"),
     Measure("bootstrap_seconds", "all joined at once", "less", ".2f",
             "until all have joined who start at the same instant", unit="s"),
     Measure("chi_square", "in-degree in g: chi-square / degrees of freedom", "less", ".2f",
-            "distance of the in-degrees from uniform tables: about 1"),
+            "distance of the in-degrees from uniform tables: about 1",
+            per="degrees of freedom"),
     Measure("control_kilobytes", "control kB a process and hour", "less", ".2f",
-            "what a process sends in an hour without events"),
+            "what a process sends in an hour without events",
+            per="processes and hours"),
     Measure("newcomer_seconds", "a newcomer has joined", "less", ".2f",
             "until a newcomer has joined", unit="s"),
     Measure("listed_seconds", "a newcomer is in somebody's table", "less", ".2f",
@@ -272,66 +317,25 @@ _ALL: Final = (
     Measure("dropped_seconds", "the crashed are in nobody's table", "less", ".2f",
             "until nobody's table names the crashed", unit="s"),
     Measure("reception_alone", "reception in g, first contact dead", "more", ".3%",
-            "reception after the first contact crashed"),
+            "reception after the first contact crashed",
+            per="(event, expected receiver) pairs"),
     Measure("reception_storm", "reception in g after crashes, 15 % lost", "more", ".3%",
-            "reception right after processes have crashed, while copies are lost"),
+            "reception right after processes have crashed, while copies are lost",
+            per="(event, expected receiver) pairs"),
     Measure("copies_each", "copies a process and event", "less", ".2f",
-            "copies that a process sends of an event it has"),
+            "copies that a process sends of an event it has",
+            per="processes and events"),
     Measure("joined_alone", "newcomers through any member then, share", "more", ".1%",
-            "newcomers that then join through an arbitrary member"),
+            "newcomers that then join through an arbitrary member",
+            per="newcomers"),
 )
 # fmt: on
 MEASURES: Final[Mapping[str, Measure]] = {
     measure.name: evolve(measure, order=order) for order, measure in enumerate(_ALL)
 }
-"""All measures by name; of benchmarks, see `measure_of`."""
-
-# The names of benchmarks' numbers say which way is better, by the first of these words in them.
-_WORDS: Final[Mapping[Better, tuple[str, ...]]] = {
-    "more": ("per_second", "ratio", "reception", "reliability"),
-    "less": (
-        *("seconds", "nanoseconds", "ms", "ns", "bits", "cpu", "memory", "bytes", "missed"),
-        *("dropped", "malformed", "lost", "parasites", "redundancy", "copies"),
-    ),
-}
-_OF_THE_MACHINE: Final = ("raw_", "bare_")  # what CAMCAST is compared with, in the same minute
-_HEADLINES: Final = (
-    *("deliveries_per_second", "messages_per_second", "ratio_to_raw", "cpu_ratio_to_raw"),
-    *("latency_ms_p50", "latency_ms_p99", "redundancy", "missed"),
-    *("cpu_seconds_per_1000_deliveries", "memory_mb_per_node"),
-    *("nanoseconds_per_record", "nanoseconds", "seconds_median"),
-)
+"""All measures of runs, simulations and models, by name."""
 
 
-@lru_cache(maxsize=4096)  # chosen: a comparison has some hundred measures, and asks often
 def measure_of(name: str) -> Measure:
-    """Return the measure of this name, as ``reception`` or ``test_multicast.missed``.
-
-    Raises `KeyError` for a name that is neither a measure's nor has a benchmark in front.
-    """
-    benchmark, _, last = name.rpartition(".")
-    if not benchmark:
-        return MEASURES[name]
-    words = last.split("_")
-    unit = next((unit for unit in ("seconds", "ms", "mb") if unit in words), "")
-    return Measure(
-        name,
-        last.replace("_", " "),
-        _better(last),
-        COUNT,
-        "",
-        unit="" if "per" in words else {"seconds": "s", "mb": "MB"}.get(unit, unit),
-        headline=last in _HEADLINES,
-        order=len(_ALL) + (_HEADLINES.index(last) if last in _HEADLINES else len(_HEADLINES)),
-        benchmark=benchmark,
-    )
-
-
-def _better(name: str) -> Better:
-    if name.startswith(_OF_THE_MACHINE):
-        return "neither"
-    padded = f"_{name}_"
-    for better, phrases in _WORDS.items():
-        if any(f"_{phrase}_" in padded for phrase in phrases):
-            return better
-    return "neither"
+    """Return the measure of runs, simulations or models of this name; raises `KeyError`."""
+    return MEASURES[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +16,9 @@ from camcast.research.pipeline.compare.comparison import pairs_of, rows_of, vary
 from camcast.research.pipeline.compare.findings import Findings, Quarantined
 from camcast.research.pipeline.compare.inputs import Inputs, read_inputs
 from camcast.research.pipeline.compare.regressions import THRESHOLD, changes_of
+from camcast.research.pipeline.ingest.benchmark_names import shown_names
 from camcast.research.pipeline.measured import Measured
+from camcast.research.report.measures import Better
 from camcast.vocabulary.errors import CamcastError
 
 _QUARANTINE_GROUPS_MAX: Final = 1000  # chosen: files and reasons; the table has every record
@@ -24,6 +26,10 @@ _QUARANTINE_GROUPS_MAX: Final = 1000  # chosen: files and reasons; the table has
 
 class BaselineError(CamcastError, ValueError):
     """There is nothing to compare against; the message says what there is."""
+
+
+class DirectionError(CamcastError, ValueError):
+    """A direction is said of something else than a benchmark's number; the message names it."""
 
 
 @frozen(kw_only=True)
@@ -36,6 +42,8 @@ class Question:
     """The baseline: a version of what is in `paths`, or paths of its own; empty: none."""
     threshold: float = attrs.field(default=THRESHOLD, validator=attrs.validators.ge(0))
     """How much worse is a regression, as a share of the baseline."""
+    better: Mapping[str, Better] = attrs.field(factory=dict)
+    """Which way is better of benchmarks' numbers that are not ours, by their names."""
     command: str = ""
     """The command that asked it, for the report."""
 
@@ -75,11 +83,15 @@ def compare(spark: SparkSession, question: Question) -> Compared:
         baseline = f"version {version}"
     if quarantine is not None:
         quarantine = quarantine.persist(StorageLevel.MEMORY_AND_DISK)
+    names = shown_names(one.benchmark for one in (*now, *before) if one.benchmark)
+    now, before = (tuple(_shown(one, names) for one in side) for side in (now, before))
+    _check_better(question.better, (*now, *before))
     setting = varying(now, before, versions=not question.against)
-    rows = rows_of(now, setting)
+    rows = rows_of(now, setting, question.better)
     changes = None
     if question.against:
-        changes = tuple(changes_of(rows, rows_of(before, setting), question.threshold))
+        rows_before = rows_of(before, setting, question.better)
+        changes = tuple(changes_of(rows, rows_before, question.threshold))
         if not changes:
             raise BaselineError(
                 f"nothing that was measured was measured in {baseline} too, with the same backend,"
@@ -98,6 +110,28 @@ def compare(spark: SparkSession, question: Question) -> Compared:
         quarantine=() if quarantine is None else _summed(quarantine),
     )
     return Compared(findings, measures, quarantine)
+
+
+def _shown(one: Measured, names: Mapping[str, str]) -> Measured:
+    """Return a benchmark's measure under the name that is shown."""
+    if not one.benchmark:
+        return one
+    number = one.metric.removeprefix(one.benchmark)
+    name = names[one.benchmark]
+    return one._replace(benchmark=name, metric=f"{name}{number}")
+
+
+def _check_better(better: Mapping[str, Better], measures: Iterable[Measured]) -> None:
+    """Raise `DirectionError` where a direction is said of something that was not measured."""
+    known: set[str] = set()
+    for one in measures:
+        if one.benchmark:
+            known |= {one.metric, one.metric.removeprefix(f"{one.benchmark}.")}
+    for name in better:
+        if name not in known:
+            raise DirectionError(
+                f"--better says which way is better of {name!r}, and no benchmark has such a number"
+            )
 
 
 def _version(against: Sequence[str], inputs: Inputs) -> str:

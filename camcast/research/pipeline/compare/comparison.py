@@ -17,7 +17,9 @@ from typing_extensions import override
 
 from camcast.research.pipeline.compare.differences import Difference, Sample, difference, holm
 from camcast.research.pipeline.measured import Measured
-from camcast.research.report.measures import measure_of
+from camcast.research.report.benchmark_measures import find_measure
+from camcast.research.report.measures import Better, Measure
+from camcast.vocabulary.errors import CamcastError
 
 _VERSION: Final = "camcast"
 _Setting: TypeAlias = frozenset[tuple[str, str]]  # parameters and their values
@@ -56,8 +58,13 @@ class Row:
     community: str
     """Empty: the run as a whole."""
     p_sel: float | None
-    metric: str
+    measure: Measure
     sample: Sample
+
+    @property
+    def metric(self) -> str:
+        """The measure's name."""
+        return self.measure.name
 
     @property
     def place(self) -> Place:
@@ -67,8 +74,7 @@ class Row:
     @property
     def interval(self) -> tuple[float, float] | tuple[None, None]:
         """The 95 % interval of the mean, within what is possible (`Sample.interval`)."""
-        measure = measure_of(self.metric)
-        return self.sample.interval(measure.least, measure.most)
+        return self.sample.interval(self.measure.least, self.measure.most)
 
     def as_json(self) -> dict[str, Any]:
         """Return the row as JSON takes it; ``setting`` is there if groups differ in it."""
@@ -103,14 +109,24 @@ class Pair:
     """By Holm, among all pairs of this metric."""
 
 
-def rows_of(measures: Iterable[Measured], setting: Mapping[str, Sequence[str]]) -> list[Row]:
+class TwoValuesError(CamcastError, ValueError):
+    """A run has two values of one measure in one place; the message names all three."""
+
+
+def rows_of(
+    measures: Iterable[Measured],
+    setting: Mapping[str, Sequence[str]],
+    better: Mapping[str, Better] | None = None,
+) -> list[Row]:
     """Put repetitions together: a row for each variant, place and measure, in reading order.
 
     `setting` has the names of `varying` parameters; a run in which a measure had nothing to
     measure does not count for it. Who does not say the protocol, where all others say the same,
-    has that one.
+    has that one. `better` says which way is better of benchmarks' numbers (`find_measure`).
+
+    Raises `TwoValuesError`: two values of one run are no repetitions of each other.
     """
-    groups: defaultdict[Place, list[float]] = defaultdict(list)
+    groups: defaultdict[tuple[Measure, Place], dict[str, float]] = defaultdict(dict)
     measures = list(measures)
     protocols = {one.protocol for one in measures if one.protocol}
     only = protocols.pop() if len(protocols) == 1 else ""
@@ -119,18 +135,26 @@ def rows_of(measures: Iterable[Measured], setting: Mapping[str, Sequence[str]]) 
             variant = Variant(
                 backend=one.backend,
                 protocol=one.protocol or (only if one.backend else ""),
-                values=_values(one, setting[measure_of(one.metric).benchmark]),
+                values=_values(one, setting[one.benchmark]),
             )
-            groups[variant, one.metric, one.community, one.p_sel].append(one.value)
+            measure = find_measure(one.metric, one.benchmark, better)
+            place = variant, measure.name, one.community, one.p_sel
+            of_runs = groups[measure, place]
+            if one.run in of_runs:
+                raise TwoValuesError(
+                    f"{one.run} has two values of {measure.name} of {variant}: whatever it is that"
+                    " tells them apart, neither the test's id nor a parameter says it"
+                )
+            of_runs[one.run] = one.value
     rows = (
         Row(
             variant=variant,
             community=community,
             p_sel=p_sel,
-            metric=metric,
-            sample=Sample.of(values),
+            measure=measure,
+            sample=Sample.of(list(of_runs.values())),
         )
-        for (variant, metric, community, p_sel), values in groups.items()
+        for (measure, (variant, _, community, p_sel)), of_runs in groups.items()
     )
     return sorted(rows, key=_reading_order)
 
@@ -143,7 +167,7 @@ def _values(one: Measured, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 def _reading_order(row: Row) -> tuple[Any, ...]:
     p_sel = (row.p_sel is not None, row.p_sel or 0.0)
-    return measure_of(row.metric).order, _natural(row.metric), row.community, p_sel, row.variant
+    return row.measure.order, _natural(row.metric), row.community, p_sel, row.variant
 
 
 def _natural(text: str) -> tuple[tuple[str, int], ...]:
@@ -167,11 +191,11 @@ def varying(*sides: Iterable[Measured], versions: bool) -> dict[str, list[str]]:
     for number, side in enumerate(sides):
         for one in side:
             known = {**one.parameters, **({_VERSION: one.version} if versions else {})}
-            group = groups[one.backend, one.protocol, one.metric]
+            group = groups[one.backend, one.protocol, one.benchmark, one.metric]
             group[number].add(frozenset(known.items()))
     names: defaultdict[str, set[str]] = defaultdict(set)
-    for (_, _, metric), of_group in groups.items():
-        names[measure_of(metric).benchmark].update(_differing(of_group))
+    for (_, _, benchmark, _), of_group in groups.items():
+        names[benchmark].update(_differing(of_group))
     # p_sel has a column of its own
     return {benchmark: sorted(found - {"p_sel"}) for benchmark, found in names.items()}
 

@@ -45,6 +45,7 @@ _BETTER: Final = {
     "more": "more is better",
     "less": "less is better",
     "neither": "mean and 95 % interval",
+    "unknown": "direction unknown",
 }
 
 
@@ -71,7 +72,7 @@ def figures_of(findings: Findings) -> list[Figure]:
     by_measure: defaultdict[tuple[bool, str], list[Row]] = defaultdict(list)
     communities = any(row.community for row in findings.rows)
     for row in findings.rows:
-        measure = measure_of(row.metric)
+        measure = row.measure
         if measure.headline and (row.community or measure.benchmark or not communities):
             by_measure[bool(measure.benchmark), measure.title].append(row)
     names = findings.names
@@ -85,14 +86,14 @@ def figures_of(findings: Findings) -> list[Figure]:
 
 
 def _figure(rows: Sequence[Row], names: Mapping[Variant, str]) -> Figure:
-    measure = measure_of(rows[0].metric)
+    measure = rows[0].measure
     curves = _curves(rows)
     drawn, left_out = _first_places(rows, _PANELS_MAX if curves else _PLACES_MAX)
     notes = "Mean over runs, with its 95 % interval."
     if any(row.interval == (None, None) for row in drawn):
         notes += " Hollow: a single run, or equal ones."
     points = [_point(row, names) for row in drawn]
-    name = ("benchmark-" if measure.benchmark else "") + rows[0].metric.rpartition(".")[2]
+    name = ("benchmark-" if measure.benchmark else "") + measure.number
     title = measure.title[0].upper() + measure.title[1:]
     chart = (_panels if curves else _dots)(measure, points, names)
     return _titled(name, (title, _BETTER[measure.better]), notes + left_out, drawn, points, chart)
@@ -157,7 +158,7 @@ def _curves(rows: Iterable[Row]) -> bool:
 
 
 def _place(row: Row) -> str:
-    return measure_of(row.metric).benchmark or community_name(row.community)
+    return row.measure.benchmark or community_name(row.community)
 
 
 def _first_places(rows: Sequence[Row], most: int) -> tuple[list[Row], str]:

@@ -29,6 +29,8 @@ from camcast.research.pipeline.compare.words import choice, sentence
 from camcast.research.pipeline.ingest.quarantine import SCHEMA as QUARANTINE_SCHEMA
 from camcast.research.pipeline.measured import Measured
 from camcast.research.pipeline.parquet_columns import metadata_of, spread_out
+from camcast.research.report.benchmark_measures import find_measure
+from camcast.research.report.measures import Better, Measure
 from camcast.research.report.results_folder import ResultsFolder
 from camcast.vocabulary.errors import CamcastError
 
@@ -88,20 +90,23 @@ class ReportFolder(ResultsFolder):
             return
         quarantine.write.mode("overwrite").parquet(str(path.resolve()))
 
-    def write_measures(self, measures: Sequence[tuple[Measured, bool]]) -> None:
+    def write_measures(
+        self, measures: Sequence[tuple[Measured, bool]], better: Mapping[str, Better]
+    ) -> None:
         """Write the measures of each run; parameters have a column each."""
         parameters = spread_out("parameters", [one.parameters for one, _ in measures])
         columns = {
             name: pa.array([getattr(one, name) for one, _ in measures], _MEASURED[name])
             for name in Measured._fields
-            if name != "parameters"
+            if name not in ("parameters", "benchmark")
         }
+        of = [find_measure(one.metric, one.benchmark, better) for one, _ in measures]
         baseline = pa.array([baseline for _, baseline in measures], pa.bool_())
         table = pa.table({**columns, "baseline": baseline, **parameters})
-        self._write_parquet("measures", table, (one.metric for one, _ in measures))
+        self._write_parquet("measures", table, of)
 
-    def _write_parquet(self, name: str, table: pa.Table, metrics: Iterable[str]) -> None:
-        metadata = metadata_of("comparison", _SCHEMA_VERSION, metrics)
+    def _write_parquet(self, name: str, table: pa.Table, measures: Iterable[Measure]) -> None:
+        metadata = metadata_of("comparison", _SCHEMA_VERSION, measures)
         path = self.path / f"{name}.parquet"
         if path.is_dir():
             rmtree(path)  # an earlier version's
@@ -109,14 +114,16 @@ class ReportFolder(ResultsFolder):
 
     def write_tables(self, findings: Findings) -> None:
         """Write the tables."""
+        of = [row.measure for row in findings.rows]
         rows = [{"setting": "", **row.as_json()} for row in findings.rows]
-        self._write_table(_MAIN, {"command": findings.command}, rows)
-        self._write_table("pairs", {}, [_flat(pair) for pair in findings.pairs])
+        self._write_table(_MAIN, {"command": findings.command}, rows, of)
+        self._write_table("pairs", {}, [_flat(pair) for pair in findings.pairs], of)
         about = {"baseline": findings.baseline, "threshold": findings.threshold}
         verdicts = [each.as_json() | {"sentence": sentence(each)} for each in findings.verdicts]
-        self._write_table("verdict", {"choice": choice(findings.verdicts)}, verdicts)
+        self._write_table("verdict", {"choice": choice(findings.verdicts)}, verdicts, of)
         changes = [change.as_json() for change in findings.changes or ()]
-        self._write_table("regressions", about, changes)
+        of = [change.now.measure for change in findings.changes or ()]
+        self._write_table("regressions", about, changes, of)
 
     def write_report(self, findings: Findings) -> None:
         """Draw the figures, and write the page."""
@@ -128,7 +135,11 @@ class ReportFolder(ResultsFolder):
         self.write("index.html", html(findings, figures, drawings).encode())
 
     def _write_table(
-        self, name: str, about: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
+        self,
+        name: str,
+        about: Mapping[str, Any],
+        rows: Sequence[Mapping[str, Any]],
+        measures: Iterable[Measure],
     ) -> None:
         if not rows:
             for suffix in ("csv", "json", "parquet"):  # of an earlier comparison
@@ -140,7 +151,7 @@ class ReportFolder(ResultsFolder):
         table = pa.table(
             {name: pa.array(of, kinds.get(name, pa.float64())) for name, of in columns.items()}
         )
-        self._write_parquet(name, table, columns.get("metric", ()))
+        self._write_parquet(name, table, measures)
 
 
 def _flat(pair: Pair) -> dict[str, Any]:

@@ -14,9 +14,10 @@ from camcast.research.pipeline.compare.comparison import Pair, Place, Row, Varia
 from camcast.research.pipeline.compare.comparison_figures import GROUPS, Figure
 from camcast.research.pipeline.compare.differences import SIGNIFICANT, effect_in_words
 from camcast.research.pipeline.compare.findings import Findings, Source, place_name
+from camcast.research.pipeline.compare.regressions import DIRECTION_UNKNOWN
 from camcast.research.pipeline.compare.words import amount, metric_name
 from camcast.research.report.drawing import Drawing
-from camcast.research.report.measures import Measure, measure_of
+from camcast.research.report.measures import Measure
 from camcast.research.report.page import NOTHING, document, fill, picture, versions
 
 _TITLE: Final = "Backends and protocols, compared"
@@ -49,8 +50,8 @@ td.best { font-weight: 600; }
 def html(findings: Findings, figures: Sequence[Figure], drawings: Mapping[str, Drawing]) -> str:
     """Return the page; `drawings` by the figures' names."""
     names, verdicts = findings.names, findings.verdicts
-    runs = [row for row in findings.rows if not measure_of(row.metric).benchmark]
-    benches = [row for row in findings.rows if measure_of(row.metric).benchmark]
+    runs = [row for row in findings.rows if not row.measure.benchmark]
+    benches = [row for row in findings.rows if row.measure.benchmark]
     whole, measures = words.at_a_glance(findings.rows)
     pictures: defaultdict[str, str] = defaultdict(str)
     for one in figures:
@@ -80,9 +81,9 @@ def html(findings: Findings, figures: Sequence[Figure], drawings: Mapping[str, D
             _table(benches, names, words.line_of_measure) if len(measures) < len(benches) else None
         ),
         best=_best(findings),
-        amount=lambda row: amount(row.sample.mean, measure_of(row.metric)),
+        amount=lambda row: amount(row.sample.mean, row.measure),
         reach=words.reach,
-        pairs=[_pair(p, names) for p in findings.pairs if measure_of(p.first.metric).headline],
+        pairs=[_pair(p, names) for p in findings.pairs if p.first.measure.headline],
         sources=list(_sources(findings)),
         made_with=versions(("pyspark", "pyarrow")),
         listed_max=_LISTED_MAX,
@@ -97,6 +98,7 @@ def _changed(findings: Findings) -> str:
     said = {
         "improved": "improved",
         "changed": "changed without being better or worse",
+        DIRECTION_UNKNOWN: "changed in a direction of which nothing is known",
         "same": "as before",
         "untested": "untested, for want of a second run",
     }
@@ -114,11 +116,11 @@ def _table(
 def _by_metric(
     rows: Sequence[Row], names: Mapping[Variant, str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    by_metric: defaultdict[str, list[Row]] = defaultdict(list)
+    by_metric: defaultdict[Measure, list[Row]] = defaultdict(list)
     for row in rows:
-        by_metric[row.metric].append(row)
-    for metric, here in by_metric.items():
-        yield metric_name(metric), _table(here, names, words.line_of_place)
+        by_metric[row.measure].append(row)
+    for measure, here in by_metric.items():
+        yield metric_name(measure), _table(here, names, words.line_of_place)
 
 
 def _best(findings: Findings) -> set[Place]:
@@ -126,21 +128,21 @@ def _best(findings: Findings) -> set[Place]:
     won: Counter[Place] = Counter()
     met: Counter[Place] = Counter()
     for pair in findings.pairs:
-        better = measure_of(pair.first.metric).better
+        measure = pair.first.measure
         ends = [pair.first.place, pair.second.place]
         met.update(ends)
-        if better == "neither" or pair.adjusted_p is None or pair.adjusted_p >= SIGNIFICANT:
+        if not measure.directed or pair.adjusted_p is None or pair.adjusted_p >= SIGNIFICANT:
             continue
-        won[ends[0] if (pair.found.difference > 0) == (better == "more") else ends[1]] += 1
+        won[ends[0] if (pair.found.difference > 0) == (measure.better == "more") else ends[1]] += 1
     return {place for place, wins in won.items() if wins == met[place]}
 
 
 def _pair(pair: Pair, names: Mapping[Variant, str]) -> dict[str, str]:
     """Return a comparison of two as the texts of a table's line."""
-    measure, found = measure_of(pair.first.metric), pair.found
+    measure, found = pair.first.measure, pair.found
     known = found.low is not None and found.high is not None
     return {
-        "measure": metric_name(pair.first.metric),
+        "measure": metric_name(measure),
         "where": place_name(pair.first),
         "who": f"{names[pair.first.variant]} \N{MINUS SIGN} {names[pair.second.variant]}",
         "apart": _signed(found.difference, measure),

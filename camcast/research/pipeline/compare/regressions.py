@@ -10,8 +10,8 @@ from attrs import frozen
 
 from camcast.research.pipeline.compare.comparison import Row
 from camcast.research.pipeline.compare.differences import SIGNIFICANT, Difference, difference, holm
-from camcast.research.report.measures import measure_of
 
+DIRECTION_UNKNOWN: Final = "direction unknown"
 THRESHOLD: Final = 0.05  # chosen: smaller changes of a real network are the weather's
 
 
@@ -38,12 +38,17 @@ class Change:
 
     @property
     def verdict(self) -> str:
-        """regressed, improved, changed (neither way is better), same, or untested (one run)."""
+        """regressed, improved, same, untested (one run), changed (neither is better), or unknown.
+
+        `DIRECTION_UNKNOWN`: it changed, and nobody said which way is better.
+        """
         if self.adjusted_p is None:
             return "untested"
         if self.adjusted_p >= SIGNIFICANT or abs(self.relative) <= self.threshold:
             return "same"
-        better = measure_of(self.now.metric).better
+        better = self.now.measure.better
+        if better == "unknown":
+            return DIRECTION_UNKNOWN
         if better == "neither":
             return "changed"
         return "improved" if (self.relative > 0) == (better == "more") else "regressed"
@@ -81,7 +86,7 @@ def changes_of(
     baseline = {row.place: row for row in before}
     paired = [(row, baseline[row.place]) for row in now if row.place in baseline]
     found = [difference(row.sample, base.sample) for row, base in paired]
-    directed = [measure_of(row.metric).better != "neither" for row, _ in paired]
+    directed = [row.measure.directed for row, _ in paired]
     # two questions: did anything become worse, or better? did anything else change?
     families = [
         holm([d.p if one == of else None for d, one in zip(found, directed, strict=True)])

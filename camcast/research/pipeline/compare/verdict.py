@@ -80,7 +80,7 @@ class Verdict:
     """The answer to one question."""
 
     question: str
-    metric: str
+    measure: Measure
     where: str
     """The parameters common to all that are compared, but no others, as ``c=2``; mostly empty."""
     p_sels: tuple[float, ...]
@@ -89,11 +89,6 @@ class Verdict:
     """The best first."""
     duels: tuple[Duel, ...]
     """All pairs."""
-
-    @property
-    def measure(self) -> Measure:
-        """The measure of the question."""
-        return measure_of(self.metric)
 
     @property
     def of_best(self) -> list[Duel]:
@@ -125,7 +120,7 @@ class Verdict:
         """Return the verdict as JSON takes it, without its comparisons."""
         return {
             "question": self.question,
-            "metric": self.metric,
+            "metric": self.measure.name,
             "where": self.where,
             "winner": self.winner,
             "best": ", ".join(self.best),
@@ -135,23 +130,23 @@ class Verdict:
 
 def verdicts_of(rows: Iterable[Row], names: Mapping[Variant, str]) -> list[Verdict]:
     """Answer every question that the rows have an answer to: of runs, then of benchmarks."""
-    asked: defaultdict[str, defaultdict[Variant, dict[float | None, Row]]]
+    asked: defaultdict[Measure, defaultdict[Variant, dict[float | None, Row]]]
     asked = defaultdict(lambda: defaultdict(dict))
     for row in rows:
-        if not row.community and _question(measure_of(row.metric)):
-            asked[row.metric][row.variant][row.p_sel] = row
+        if not row.community and _question(row.measure):
+            asked[row.measure][row.variant][row.p_sel] = row
     order = {metric: at for at, metric in enumerate(_OF_RUNS)}
     verdicts = []
-    for metric in sorted(asked, key=lambda metric: order.get(metric, len(order))):
-        found = (row.sample.largest for of in asked[metric].values() for row in of.values())
-        if metric not in _IF_ANY or any(found):
-            for where, variants in _contests([v for v in asked[metric] if v.backend]):
+    for measure in sorted(asked, key=lambda measure: order.get(measure.name, len(order))):
+        found = (row.sample.largest for of in asked[measure].values() for row in of.values())
+        if measure.name not in _IF_ANY or any(found):
+            for where, variants in _contests([v for v in asked[measure] if v.backend]):
                 of_variants = {
-                    names[variant]: {p: row.sample for p, row in asked[metric][variant].items()}
+                    names[variant]: {p: row.sample for p, row in asked[measure][variant].items()}
                     for variant in variants
                 }
-                question = _question(measure_of(metric))
-                if verdict := _verdict(metric, question, where, of_variants):
+                question = _question(measure)
+                if verdict := _verdict(measure, question, where, of_variants):
                     verdicts.append(verdict)
     return verdicts
 
@@ -160,13 +155,13 @@ def verdict_on(metric: str, question: str, values: Mapping[str, Sequence[float]]
     """Answer a question from a measure of each run, by the names of two contenders or more."""
     samples: dict[str, dict[float | None, Sample]]
     samples = {name: {None: Sample.of(of_runs)} for name, of_runs in values.items()}
-    verdict = _verdict(metric, question, "", samples)
+    verdict = _verdict(measure_of(metric), question, "", samples)
     assert verdict is not None
     return verdict
 
 
 def _question(measure: Measure) -> str:
-    if measure.benchmark and measure.headline and measure.better != "neither":
+    if measure.benchmark and measure.headline and measure.directed:
         return f"{measure.title} of {measure.benchmark}"
     return _OF_RUNS.get(measure.name, "")
 
@@ -192,13 +187,12 @@ def _contests(variants: Sequence[Variant]) -> Iterator[tuple[str, list[Variant]]
 
 
 def _verdict(
-    metric: str,
+    measure: Measure,
     question: str,
     where: str,
     contenders: Mapping[str, Mapping[float | None, Sample]],
 ) -> Verdict | None:
     """Compare all contenders, by their names; None where they have no p_sel in common."""
-    measure = measure_of(metric)
     first, *others = contenders.values()
     common = [p_sel for p_sel in first if all(p_sel in other for other in others)]
     if not common:
@@ -219,7 +213,7 @@ def _verdict(
     pairs = list(combinations([standing.name for standing in ranked], 2))
     return Verdict(
         question=question,
-        metric=metric,
+        measure=measure,
         where=where,
         p_sels=tuple(sorted(p_sel for p_sel in common if p_sel is not None)),
         ranked=tuple(ranked),

@@ -12,7 +12,7 @@ from camcast.research.pipeline.compare.findings import community_name, place_nam
 from camcast.research.pipeline.compare.power import RUNS_MAX
 from camcast.research.pipeline.compare.regressions import Change
 from camcast.research.pipeline.compare.verdict import Duel, Verdict
-from camcast.research.report.measures import Measure, measure_of
+from camcast.research.report.measures import Measure
 
 
 def amount(value: float, measure: Measure) -> str:
@@ -39,7 +39,7 @@ def reach(row: Row) -> str:
     low, high = row.interval
     if low is None or high is None:
         return "1 run" if row.sample.runs == 1 else f"{row.sample.runs} equal runs"
-    measure = measure_of(row.metric)
+    measure = row.measure
     return f"[{amount(low, measure)}, {amount(high, measure)}]"
 
 
@@ -50,9 +50,8 @@ def p_value(p: float | None) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
 
 
-def metric_name(metric: str) -> str:
+def metric_name(measure: Measure) -> str:
     """Return what a measure is called where its benchmark is not said."""
-    measure = measure_of(metric)
     return f"{measure.title}, {measure.benchmark}" if measure.benchmark else measure.title
 
 
@@ -162,10 +161,10 @@ def _with_unit(value: float, measure: Measure) -> str:
 
 def change_in_words(change: Change) -> str:
     """Say what became of a measure since the baseline."""
-    measure = measure_of(change.now.metric)
+    measure = change.now.measure
     grew = "from nothing" if isinf(change.relative) else f"{change.relative:+.1%}"
     return (
-        f"{change.now.variant}: {metric_name(change.now.metric)} in {place_name(change.now)}:"
+        f"{change.now.variant}: {metric_name(measure)} in {place_name(change.now)}:"
         f" {amount(change.before.sample.mean, measure)} became"
         f" {amount(change.now.sample.mean, measure)} ({grew}, {p_value(change.adjusted_p)})"
     )
@@ -173,7 +172,12 @@ def change_in_words(change: Change) -> str:
 
 _MILLION: Final = 1_000_000
 _POINTS_MIN: Final = 0.01  # chosen: as `_percent`
-_ARROWS: Final = {"more": " \N{UPWARDS ARROW}", "less": " \N{DOWNWARDS ARROW}", "neither": ""}
+_ARROWS: Final = {
+    "more": " \N{UPWARDS ARROW}",
+    "less": " \N{DOWNWARDS ARROW}",
+    "neither": "",
+    "unknown": "",
+}
 
 
 def at_a_glance(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
@@ -181,17 +185,17 @@ def at_a_glance(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
 
     Of many p_sel these are the lowest, the middle and the highest.
     """
-    matter = [row for row in rows if measure_of(row.metric).headline]
-    runs = [row for row in matter if not measure_of(row.metric).benchmark and not row.community]
+    matter = [row for row in rows if row.measure.headline]
+    runs = [row for row in matter if not row.measure.benchmark and not row.community]
     values = sorted({row.p_sel for row in runs if row.p_sel is not None})
     kept = {None, *values[:1], *values[len(values) // 2 :][:1], *values[-1:]}
-    benchmarks = [row for row in matter if measure_of(row.metric).benchmark]
+    benchmarks = [row for row in matter if row.measure.benchmark]
     return [row for row in runs if row.p_sel in kept], benchmarks
 
 
 def line_of_measure(row: Row) -> tuple[str, str]:
     """Return what a line is called in a table of several measures; an arrow: where it is better."""
-    measure = measure_of(row.metric)
+    measure = row.measure
     at = ", ".join(filter(None, (measure.benchmark, _at(row))))
     return f"{measure.title_and_unit}{_ARROWS[measure.better]}", at
 

@@ -1,10 +1,11 @@
 """pytest-benchmark's files, as measures: each file is one repetition of the benchmarks in it.
 
 A benchmark gives the seconds of its rounds (``seconds_min``, ``seconds_median``,
-``seconds_mean``) and every number of its ``extra_info``. The measure's name says which benchmark it
-is of, and with what: ``live_multicast.paced(nodes=50).latency_ms_p99``. Backend, protocol,
-community, p_sel, seed and parameters are looked for in ``extra_info``, then in the parameters of
-the test; a backend may also be called a membership. The version is the commit.
+``seconds_mean``) and every number of its ``extra_info``. The measure's name begins with the
+benchmark's, which is the test's id: ``benchmarks/test_live_multicast.py::test_paced(nodes=50)``, as
+`benchmark_names` says. Backend, protocol, community, p_sel, seed and parameters are looked for in
+``extra_info``, then in the parameters of the test; a backend may also be called a membership. The
+version is the commit.
 
 Rounds of one file share its machine, its minute and its process, so that they are not independent
 of each other: what several files say is compared, not what several rounds say.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -22,43 +24,24 @@ from typing import Any, Final
 import msgspec
 from attrs import field, frozen
 
+from camcast.research.pipeline.ingest.benchmark_names import COLUMNS, identity
 from camcast.research.pipeline.measured import Measured, Seed
+from camcast.research.report.benchmark_measures import CONDITIONS
 from camcast.vocabulary.errors import CamcastError
 
 _COMMIT_DIGITS: Final = 12  # chosen: as git abbreviates in large projects
-_COLUMNS: Final = ("backend", "membership", "protocol", "community", "p_sel", "seed")
-"""The keys with columns of their own, neither measures nor parts of a benchmark's name."""
-_CONDITIONS: Final = (
-    *("nodes", "processes", "events", "rounds", "payload_bytes", "rate_per_second"),
-)
-"""Numbers of ``extra_info`` that were set, and not measured."""
 _PREFIXES: Final = {"parameter_": "", "option_": "membership."}
 """Of parameters in ``extra_info``, and what runs call them (`pipeline.ingest.run_folder`)."""
 _PREFIX: Final = re.compile(f"^(?:{'|'.join(_PREFIXES)})")
 
 
-class _Cpu(msgspec.Struct, frozen=True):
-    brand_raw: str = ""
-    count: int | None = None
-
-
-class _Machine(msgspec.Struct, frozen=True):
-    system: str = ""
-    machine: str = ""
-    python_version: str = ""
-    cpu: _Cpu = _Cpu()
-
-
-class _Commit(msgspec.Struct, frozen=True):
-    id: str = ""
-    dirty: bool = False
-
-
 class _File(msgspec.Struct, frozen=True):
+    """The rest only decorates the numbers, and hooks may have made anything of it."""
+
     benchmarks: list[Any]
-    machine_info: _Machine = _Machine()
-    commit_info: _Commit = _Commit()
-    datetime: str = ""
+    machine_info: Any = None
+    commit_info: Any = None
+    datetime: Any = None
 
 
 class _Stats(msgspec.Struct, frozen=True):
@@ -125,63 +108,98 @@ def _decoded(path: Path) -> _File:
 
 def _read(path: str, file: _File, benches: Benches) -> None:
     """Add what a file says."""
-    commit, machine = file.commit_info, file.machine_info
-    version = commit.id[:_COMMIT_DIGITS] + ("+changes" if commit.id and commit.dirty else "")
+    commit = _word(file.commit_info, "id")[:_COMMIT_DIGITS]
+    dirty = isinstance(file.commit_info, dict) and file.commit_info.get("dirty") is True
+    version = commit + ("+changes" if commit and dirty else "")
     before = len(benches.measures)
+    read: list[_Benchmark] = []
     for given in file.benchmarks:
         try:
-            benchmark = msgspec.convert(given, _Benchmark)
+            read.append(msgspec.convert(given, _Benchmark))
         except msgspec.ValidationError:
             name = given.get("name", "?") if isinstance(given, dict) else "?"
             why = f"benchmark {name} has no times as pytest-benchmark writes them"
             benches.problems.append((path, why))
-        else:
-            benches.measures.extend(_measures(path, version, benchmark))
+    for benchmark, name in zip(read, _identities(read), strict=True):
+        benches.measures.extend(_measures(path, version, benchmark, name))
     if len(benches.measures) > before:
-        cores = "" if machine.cpu.count is None else f"{machine.cpu.count} cores"
-        named = (machine.system, machine.machine, machine.cpu.brand_raw, cores)
+        machine = file.machine_info
+        cpu = machine.get("cpu") if isinstance(machine, dict) else None
+        count = _word(cpu, "count")
+        named = (
+            *(_word(machine, "system"), _word(machine, "machine")),
+            *(_word(cpu, "brand_raw"), count and f"{count} cores"),
+        )
         benches.sources.append(
             {
                 "path": path,
                 "version": version,
                 "machine": ", ".join(filter(None, named)),
-                "python": machine.python_version,
-                "started": file.datetime,
+                "python": _word(machine, "python_version"),
+                "started": file.datetime if isinstance(file.datetime, str) else "",
             }
         )
 
 
-def _measures(run: str, version: str, benchmark: _Benchmark) -> Iterator[Measured]:
-    params, info = _texts(benchmark.params), _texts(benchmark.extra_info)
+def _word(said: Any, name: str) -> str:
+    """Return what a file says of its machine or commit; an empty text if nothing."""
+    value = said.get(name) if isinstance(said, dict) else None
+    return str(value) if isinstance(value, str | int) else ""
+
+
+def _identities(benchmarks: Sequence[_Benchmark]) -> list[str]:
+    """Return the names of a file's benchmarks; tests of one name and place have their whole ids."""
+    names = [identity(one.fullname, one.params or {}) for one in benchmarks]
+    places = [
+        (name, *_columns(_texts(one.params), _texts(one.extra_info)))
+        for name, one in zip(names, benchmarks, strict=True)
+    ]
+    tests = defaultdict(set)
+    for place, one in zip(places, benchmarks, strict=True):
+        tests[place].add(one.fullname)
+    return [
+        one.fullname if len(tests[place]) > 1 else place[0]
+        for place, one in zip(places, benchmarks, strict=True)
+    ]
+
+
+def _columns(params: Mapping[str, str], info: Mapping[str, str]) -> tuple[str, str, str, str]:
+    """Return backend, protocol, community and p_sel; an empty text where nothing is said."""
 
     def said(*names: str) -> str:
-        """Return what the benchmark says of one of the names; an empty text if nothing."""
         found = (place[name] for place in (info, params) for name in names if name in place)
         return next(found, "")
 
+    return said("backend", "membership"), said("protocol"), said("community"), said("p_sel")
+
+
+def _measures(run: str, version: str, benchmark: _Benchmark, name: str) -> Iterator[Measured]:
+    params, info = _texts(benchmark.params), _texts(benchmark.extra_info)
+    backend, protocol, community, p_sel = _columns(params, info)
     seconds = {
-        f"seconds_{name}": value for name, value in msgspec.structs.asdict(benchmark.stats).items()
+        f"seconds_{key}": value for key, value in msgspec.structs.asdict(benchmark.stats).items()
     }
-    numbers = {name: _number(text) for name, text in info.items() if not _is_set(name)}
+    numbers = {key: _number(text) for key, text in info.items() if not _is_set(key)}
     parameters = {
-        _PREFIX.sub(lambda found: _PREFIXES[found[0]], name): text
-        for name, text in info.items()
-        if _is_set(name) and name not in _COLUMNS
+        _PREFIX.sub(lambda found: _PREFIXES[found[0]], key): text
+        for key, text in info.items()
+        if _is_set(key) and key not in COLUMNS
     }
     # a number of extra_info may be called like one of ours; theirs says the same, and is left out
-    for name, value in (numbers | seconds).items():
+    for key, value in (numbers | seconds).items():
         if value is not None:
             yield Measured(
                 run=run,
-                backend=said("backend", "membership"),
-                protocol=said("protocol"),
-                community=said("community"),
-                p_sel=_number(said("p_sel")),
+                backend=backend,
+                protocol=protocol,
+                community=community,
+                p_sel=_number(p_sel),
                 parameters=parameters,
                 version=version,
-                seed=_number(said("seed"), Seed),
-                metric=f"{_name(benchmark, params)}.{name}",
+                seed=_number(info.get("seed", params.get("seed", "")), Seed),
+                metric=f"{name}.{key}",
                 value=value,
+                benchmark=name,
             )
 
 
@@ -203,13 +221,4 @@ def _number(text: str, kind: Any = float) -> Any:
 
 def _is_set(name: str) -> bool:
     """Whether a number of ``extra_info`` was set, and not measured."""
-    return name in (*_COLUMNS, *_CONDITIONS) or _PREFIX.match(name) is not None
-
-
-def _name(benchmark: _Benchmark, params: Mapping[str, str]) -> str:
-    """Return the benchmark's name: file and function without test_, and its other parameters."""
-    file, _, function = benchmark.fullname.partition("[")[0].partition("::")
-    file = file.rpartition("/")[2].removeprefix("test_").removesuffix(".py")
-    function = re.sub(r"(^|::)(?:test_|Test)", r"\1", function).replace("::", ".")
-    given = ", ".join(f"{name}={params[name]}" for name in sorted(params) if name not in _COLUMNS)
-    return f"{file}.{function}" + (f"({given})" if given else "")
+    return name in (*COLUMNS, *CONDITIONS) or _PREFIX.match(name) is not None

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from camcast.research.pipeline.parquet_columns import metadata_of, spread_out
+from camcast.research.report.measures import measure_of
 from camcast.research.sweeps.simulation_sweep import GridPoint, Row
 from camcast.research.sweeps.sweep import JSON
 
@@ -48,12 +49,12 @@ def write_sweep(folder: Path, grid: Sequence[GridPoint], results: Sequence[Seque
         partitions.setdefault(unfinished.joinpath(*folders), []).append(number)
     grid_columns = spread_out("grid", [point.values for point in grid])
     found = zip(grid, results, strict=True)
-    metrics = (row.metric for point, of_cells in found for row in point.rows(of_cells))
+    measures = (measure_of(row.metric) for point, of_cells in found for row in point.rows(of_cells))
     # one type in all files: what a key is at one point may be a number, at another a word
     schema = pa.schema(
         [pa.field(name, column.type) for name, column in grid_columns.items()]
         + [pa.field(name, type_, nullable=False) for name, type_ in COLUMNS.items()],
-        metadata=metadata_of("sweep", SCHEMA_VERSION, metrics),
+        metadata=metadata_of("sweep", SCHEMA_VERSION, measures),
     )
     total = 0
     for place, numbers in partitions.items():

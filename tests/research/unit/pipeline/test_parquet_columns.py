@@ -10,6 +10,8 @@ import pytest
 pytest.importorskip("pyarrow", reason="the extra spark is not installed")
 
 from camcast.research.pipeline.parquet_columns import metadata_of, spread_out
+from camcast.research.report.benchmark_measures import find_measure
+from camcast.research.report.measures import measure_of
 
 
 @pytest.mark.parametrize(
@@ -33,7 +35,11 @@ def test_a_column_has_the_narrowest_type_of_all_its_values(
 
 
 def test_the_metadata_say_units_and_the_version() -> None:
-    metadata = metadata_of("comparison", 2, ["latency_ms_p50", "reception", "x.a.missed"])
+    metadata = metadata_of(
+        "comparison",
+        2,
+        [measure_of("latency_ms_p50"), measure_of("reception"), find_measure("x.a.missed", "x.a")],
+    )
     assert metadata["camcast.comparison"] == "2"
     told = json.loads(metadata["camcast.research.report.measures"])
     assert [told[name]["unit"] for name in sorted(told)] == ["ms", "share", "count"]

@@ -156,7 +156,7 @@ def write_report(folder: Path) -> None:
         for run, value in enumerate(values)
     ]
     report = ReportFolder(folder)
-    report.write_measures([(one, False) for one in measures])
+    report.write_measures([(one, False) for one in measures], {})
     report.write_tables(findings(rows(measures)))
 
 

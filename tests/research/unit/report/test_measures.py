@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import attrs
@@ -104,19 +105,12 @@ def test_how_values_are_written(name: str, values: tuple[float, ...], text: str)
     assert measure_of(name).text(*values) == text
 
 
-@pytest.mark.parametrize(
-    ("name", "better", "unit"),
-    [
-        ("live.fast.deliveries_per_second", "more", ""),
-        ("live.fast.cpu_seconds", "less", "s"),
-        ("live.fast.raw_messages_per_second", "neither", ""),
-        ("live.fast.nodes", "neither", ""),
-    ],
-)
-def test_the_name_of_a_benchmark_s_number_says_which_way_is_better(
-    name: str, better: str, unit: str
-) -> None:
-    measure = measure_of(name)
-    assert (measure.better, measure.unit, measure.benchmark) == (better, unit, "live.fast")
+def test_a_name_of_nothing_is_refused() -> None:
     with pytest.raises(KeyError):
         measure_of("nonsuch")
+
+
+def test_the_page_of_all_measures_is_that_of_the_tables() -> None:
+    """If not: ``python docs/measures_page.py``."""
+    found = run_path(str(SOURCES.parent / "docs/measures_page.py"))
+    assert found["PAGE"].read_text() == found["page"]()

@@ -9,6 +9,7 @@ from camcast.research.pipeline.compare.comparison import Row, Variant, pairs_of,
 from camcast.research.pipeline.compare.differences import Sample
 from camcast.research.pipeline.compare.findings import Findings
 from camcast.research.pipeline.measured import Measured
+from camcast.research.report.benchmark_measures import find_measure
 
 
 def row(
@@ -25,7 +26,7 @@ def row(
         variant=Variant(backend=backend, protocol=protocol, values=tuple(parameters.items())),
         community=community,
         p_sel=p_sel,
-        metric=metric,
+        measure=find_measure(metric, metric.rpartition(".")[0]),
         sample=Sample.of(values),
     )
 
@@ -33,6 +34,7 @@ def row(
 def measure(run: str, metric: str, value: float | None, **other: Any) -> Measured:
     given: dict[str, Any] = {"backend": "scamp", "protocol": "camcast", "community": "."}
     given |= {"p_sel": None, "parameters": {}, "version": "1", "seed": 1} | other
+    given |= {"benchmark": metric.rpartition(".")[0]}
     return Measured(run=run, metric=metric, value=value, **given)
 
 

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from camcast.research.models.student import quantile
-from camcast.research.pipeline.compare.comparison import pairs_of, varying
+from camcast.research.pipeline.compare.comparison import TwoValuesError, pairs_of, rows_of, varying
 from camcast.research.pipeline.compare.regressions import changes_of
 from camcast.research.pipeline.measured import Measured
 from camcast.research.pipeline.measures.run_measures import METRICS
-from camcast.research.report.measures import measure_of
+from camcast.research.report.measures import Better, measure_of
 from tests.research.unit.pipeline.compare.rows import measure, row, rows
 
 
@@ -193,7 +193,7 @@ def test_pairs_differ_in_one_thing_and_metrics_are_families_of_their_own() -> No
         ("latency_ms_p50", [1.0], [9.0, 9.0], "untested"),
         ("parasites", [0.0] * 5, [3.0] * 5, "regressed"),  # from nothing
         ("live.fast(nodes=50).deliveries_per_second", HIGH, LOW, "regressed"),
-        ("live.fast(nodes=50).cpu_seconds_per_1000", LOW, HIGH, "regressed"),
+        ("live.fast(nodes=50).cpu_seconds_per_1000_deliveries", LOW, HIGH, "regressed"),
         ("live.fast(nodes=50).ratio_to_raw", HIGH, LOW, "regressed"),
     ],
 )
@@ -232,3 +232,28 @@ def test_every_measure_of_runs_is_known() -> None:
         assert not measure_of(metric).benchmark
     shares = {metric for metric in METRICS if measure_of(metric).is_share}
     assert shares == {"reception", "reliability", "efficiency"}
+
+
+def test_a_number_whose_direction_nobody_said_neither_regresses_nor_improves() -> None:
+    before = [measure(f"b{n}", "api.get.wall", 1.0 + n / 100) for n in range(5)]
+    now = [measure(f"n{n}", "api.get.wall", 9.0 + n / 100) for n in range(5)]
+    verdicts: dict[tuple[Better, ...], str] = {}
+    said: list[dict[str, Better]] = [{}, {"wall": "less"}, {"api.get.wall": "more"}]
+    for better in said:
+        sides = [rows_of(side, varying(side, versions=False), better) for side in (now, before)]
+        (change,) = changes_of(sides[0], sides[1])
+        verdicts[tuple(better.values())] = change.verdict
+    assert verdicts == {
+        (): "direction unknown",
+        ("less",): "regressed",
+        ("more",): "improved",
+    }
+
+
+def test_two_values_of_one_run_in_one_place_are_refused() -> None:
+    """They are no two repetitions; of two runs they are, and so are those of two communities."""
+    one, other = measure("r", "api.get.wall", 1.0), measure("r", "api.get.wall", 100.0)
+    assert len(rows([one, other._replace(run="s")])) == 1
+    assert len(rows([one, other._replace(community=".a")])) == 2
+    with pytest.raises(TwoValuesError, match=r"r has two values of api\.get\.wall"):
+        rows([one, other])

@@ -13,8 +13,8 @@ from camcast.research.pipeline.compare.comparison_page import html
 from camcast.research.pipeline.compare.findings import Findings, Quarantined, Source
 from camcast.research.pipeline.compare.regressions import changes_of
 from camcast.research.pipeline.compare.words import amount, at_a_glance
+from camcast.research.report.benchmark_measures import find_measure
 from camcast.research.report.drawing import Drawing, render
-from camcast.research.report.measures import measure_of
 from tests.narrow_page import PHONE_PIXELS, laid_out
 from tests.research.unit.pipeline.compare.rows import findings, row
 
@@ -45,7 +45,7 @@ FAST, SLOW = [10.0, 10.2, 9.8], [20.0, 20.2, 19.8]
     ],
 )
 def test_amounts(metric: str, value: float, text: str) -> None:
-    assert amount(value, measure_of(metric)) == text
+    assert amount(value, find_measure(metric, metric.rpartition(".")[0])) == text
 
 
 def test_the_page_opens_with_the_verdict() -> None:

@@ -58,11 +58,14 @@ def test_what_pytest_benchmark_writes_is_read(tmp_path: Path) -> None:
     assert benches.problems == []
     found = by_metric(benches)
     run = str(file)
-    row = found[run, "scamp", "suite.fast(nodes=50).deliveries_per_second"]
+    row = found[run, "scamp", "test_suite.py::test_fast(nodes=50).deliveries_per_second"]
     assert (row.value, row.protocol, row.seed, row.p_sel) == (50025.0, "camcast", 7, None)
     assert row.parameters == {"c": "2.0", "membership.c": "3", "payload_bytes": "256"}
-    assert found[run, "dht", "suite.fast(nodes=10).ratio"].value == 0.25
-    seconds = [found[run, "", f"suite.Codec.encode.seconds_{n}"].value for n in ("min", "mean")]
+    assert found[run, "dht", "test_suite.py::test_fast(nodes=10).ratio"].value == 0.25
+    seconds = [
+        found[run, "", f"test_suite.py::TestCodec::test_encode.seconds_{n}"].value
+        for n in ("min", "mean")
+    ]
     assert 0 < seconds[0] <= seconds[1]
     names = {metric.rpartition(".")[2] for _, _, metric in found}
     times = {"seconds_min", "seconds_median", "seconds_mean"}
@@ -101,7 +104,7 @@ def test_a_benchmark_without_times_does_not_hide_the_others(tmp_path: Path) -> N
     file.write_text(json.dumps(content))
     benches = read_bench_files([file])
     assert {row.metric for row in benches.measures} == {
-        f"x.a.seconds_{name}" for name in ("min", "median", "mean")
+        f"benchmarks/test_x.py::test_a.seconds_{name}" for name in ("min", "median", "mean")
     }
     ((_, why),) = benches.problems
     assert "odd" in why
@@ -117,6 +120,6 @@ def test_extra_info_wins_over_the_tests_own_parameters(tmp_path: Path) -> None:
     file = written(tmp_path / "a.json", benchmarks=[bench])
     found = by_metric(read_bench_files([file]))
     assert not any(metric.endswith(".n") for _, _, metric in found)  # what is infinite
-    row = found[str(file), "hybrid", "x.a(size=256).seconds_min"]
+    row = found[str(file), "hybrid", "p/test_x.py::test_a(size=256).seconds_min"]
     assert (row.value, row.community, row.p_sel) == (1.0, ".d", 0.5)
     assert row.version == "0123456789ab+changes"
