@@ -240,6 +240,7 @@ def generate(path: Path, events: int, seed: int) -> int:
     folder.write_scenario(scenario, "virtual")
     world = _World(folder.trace(0, "parquet"), seed)
     world.run(events)
+    folder.write_summary({"events": events})
     return world.records
 
 

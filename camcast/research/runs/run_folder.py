@@ -4,7 +4,8 @@
 * ``trace-<worker>.jsonl``: `camcast.observe.trace.TraceRecord` by line; of a live run
   ``trace-crashes.jsonl`` has the crashes; a virtual run has one trace, and may have it as
   ``trace-0.parquet``;
-* ``summary.json``: what was measured; ``worker-<number>.log``: only if a worker said something.
+* ``summary.json``: what was measured, and what each trace has in it; it is written last, so that
+  a run without one is not over; ``worker-<number>.log``: only if a worker said something.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from camcast import __version__
 from camcast.live.wire.zmq_pipes import library_versions
 from camcast.observe.trace import SCHEMA_VERSION
 from camcast.ops.output_place import OutputError
+from camcast.research.runs.trace_files import TraceFile, trace_files
 from camcast.research.scenarios.base import BaseScenario
 from camcast.research.scenarios.workload import digest
 
@@ -95,8 +97,8 @@ class OutputFolder:
         )
 
     def write_summary(self, summary: dict[str, object]) -> None:
-        """Write down what was measured."""
-        self._write(SUMMARY_FILE, summary)
+        """Write down what was measured, and what the traces have in them; the run is over."""
+        self._write(SUMMARY_FILE, summary | {"traces": trace_files(self.path)})
 
     def _write(self, name: str, content: object) -> None:
         encoded = msgspec.json.format(msgspec.json.encode(content), indent=2)
@@ -104,6 +106,18 @@ class OutputFolder:
             (self.path / name).write_bytes(encoded + b"\n")
         except OSError as error:
             raise OutputError(f"cannot write {self.path / name}: {error.strerror}") from None
+
+
+class _Summary(msgspec.Struct, frozen=True):
+    traces: dict[str, TraceFile]
+
+
+def traces_listed(folder: Path) -> dict[str, TraceFile] | None:
+    """Return what the summary of a run says of its traces; None where the run is not over."""
+    try:
+        return msgspec.json.decode((folder / SUMMARY_FILE).read_bytes(), type=_Summary).traces
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None
 
 
 def dated_folder(name: str) -> Path:

@@ -88,6 +88,8 @@ class VirtualOutcome:
     """Events that processes refused for want of a true signature."""
     signature_seconds: float
     """CPU that all processes together would spend on signatures; 0 in `open`."""
+    trace_failures: int
+    """How often a record of the trace could not be written."""
     latency_ms_p50: float | None
     latency_ms_p99: float | None
     """Latencies of all deliveries except the publishers' own."""
@@ -120,7 +122,7 @@ class RunRecord:
         self._topic_names = {topic.group: topic.name for topic in scenario.sizes}
         self._deliveries = hashlib.sha256()
         self._unwanted: dict[EventId, Collection[str]] = {}
-        self._filtered = self._forged = self._unverified = 0
+        self._filtered = self._forged = self._unverified = self._trace_failures = 0
         self._event_copies = 0
         self._names: dict[EventId, str] = {}
         self._keys: dict[PeerId, str] = {}
@@ -219,6 +221,7 @@ class RunRecord:
             forged=self._forged,
             unverified=self._unverified,
             signature_seconds=signature_seconds,
+            trace_failures=self._trace_failures,
             latency_ms_p50=quantile(latencies, 0.5),
             latency_ms_p99=quantile(latencies, 0.99),
         )
@@ -239,6 +242,7 @@ class RunRecord:
             reading.duplicates[topic.name] += counters.duplicates
             reading.upward[topic.name] += counters.upward_sent
         self._unverified += counters.unverified
+        self._trace_failures += counters.trace_failures
         self._event_copies += counters.event_copies_sent + counters.upward_sent
         reading.parasites[key_of(process)] += counters.parasites
 

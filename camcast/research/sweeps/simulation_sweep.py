@@ -137,6 +137,8 @@ def read_sweep(
         grid.append(_point(values, checked, content, path.parent, repetitions))
         total += len(grid[-1].cells)
         _check_number(total)
+    if any(axis.path == ("seed",) for axis in axes):
+        _check_seeds(grid)
     return grid
 
 
@@ -227,6 +229,20 @@ def _point(
             for repetition in range(repetitions)
         ),
     )
+
+
+def _check_seeds(grid: Sequence[GridPoint]) -> None:
+    """Raise `GridError` for a run that would be there twice: its seed is that of two points."""
+    seen = set[str]()
+    for point in grid:
+        for cell in point.cells:
+            if (same := json.dumps(cell, sort_keys=True, default=str)) in seen:
+                seed = cast(Any, cell)["seed"]
+                raise GridError(
+                    f"--grid and --repetitions run seed {seed} twice: repetition r of a point has"
+                    f" its seed + r; give --repetitions 1, or seeds {len(point.cells)} apart"
+                )
+            seen.add(same)
 
 
 def _check_number(cells: int) -> None:

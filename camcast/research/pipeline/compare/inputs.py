@@ -16,6 +16,7 @@ from camcast.research.pipeline.ingest.bench_files import read_bench_files
 from camcast.research.pipeline.ingest.quarantine import SCHEMA as QUARANTINE_SCHEMA
 from camcast.research.pipeline.ingest.run_to_read import RunFolderError, read_run_folder
 from camcast.research.pipeline.ingest.runs import Runs, local_table, read_runs
+from camcast.research.pipeline.ingest.whole_runs import whole_runs
 from camcast.research.pipeline.measured import Measured
 from camcast.research.pipeline.measures.run_measures import measures
 from camcast.research.runs.run_folder import SCENARIO_FILE
@@ -51,9 +52,11 @@ def read_inputs(spark: SparkSession, paths: Sequence[Path], *, baseline: bool = 
     measured: list[Measured] = []
     wrong: list[DataFrame] = []
     sources: list[Source] = []
-    if folders:
+    whole = whole_runs(folders)
+    problems += whole.problems
+    if whole.folders:
         try:
-            runs = read_runs(spark, folders)
+            runs = read_runs(spark, whole.folders)
         except RunFolderError as error:
             problems.append(str(error))
         else:
@@ -87,12 +90,14 @@ def check_inputs(paths: Sequence[Path]) -> None:
     """Raise `NothingReadError` where `read_inputs` would, without Spark, which starts slowly."""
     problems = [f"{path} does not exist" for path in paths if not path.exists()]
     for folder in (run for path in paths if path.is_dir() for run in _runs_in(path)):
+        whole = whole_runs([folder])
+        problems += whole.problems
         try:
-            read_run_folder(folder)
+            for path in whole.folders:
+                read_run_folder(path)
+                return
         except RunFolderError as error:
             problems.append(str(error))
-        else:
-            return
     benches = read_bench_files([path for path in paths if path.is_file()])
     if not benches.sources:
         problems += [f"{file}: {why}" for file, why in benches.problems]
@@ -124,15 +129,16 @@ def _with_surroundings(runs: Runs) -> Iterator[Measured]:
     A live run and a virtual one are not repetitions of each other.
     """
     around = {}
-    for run in (read.folder for read in runs.runs):
+    for run in (read.folder for read in runs.runs if read.records):
         sizes = " ".join(f"{name}:{size}" for name, size in sorted(run.communities.items()))
         around[run.run] = run.parameters | {"world": run.world, "communities": sizes}
     for one in measures(runs):
-        yield one._replace(parameters=around[one.run])
+        if one.run in around:  # a run without a record has no measures
+            yield one._replace(parameters=around[one.run])
 
 
 def _run_sources(runs: Runs, baseline: bool) -> Iterator[Source]:
-    for run in (read.folder for read in runs.runs):
+    for run in (read.folder for read in runs.runs if read.records):
         machine, python = _made_on(run.path)
         yield Source(
             path=run.run,

@@ -16,7 +16,7 @@ from msgspec import UNSET
 from camcast.observe.trace import SCHEMA_VERSION
 from camcast.observe.trace_reading import RunEntryError, check_entries
 from camcast.research.pipeline.measured import Seed
-from camcast.research.runs.run_folder import SCENARIO_FILE
+from camcast.research.runs.run_folder import SCENARIO_FILE, traces_listed
 from camcast.research.scenarios.super_topics import SuperTopics
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.hierarchy import HierarchyError
@@ -137,7 +137,15 @@ def read_run_folder(path: Path) -> RunFolder:
         check_entries(path)
     except RunEntryError as error:
         raise RunFolderError(str(error)) from None
-    traces = {form: sorted(path.glob(f"trace-*.{form}")) for form in FORMS}
+    listed = traces_listed(path)
+    traces = {
+        form: sorted(
+            trace
+            for trace in path.glob(f"trace-*.{form}")
+            if listed is None or trace.name in listed  # a copy beside it is none of the run's
+        )
+        for form in FORMS
+    }
     file = path / SCENARIO_FILE
     try:
         determined = msgspec.json.decode(file.read_bytes(), type=_Determined)

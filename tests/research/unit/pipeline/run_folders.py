@@ -9,10 +9,12 @@ from random import Random
 from typing import Any
 
 import attrs
+import msgspec
 
 from camcast.observe.trace import SCHEMA_VERSION, JsonLinesSink, TraceRecord
 from camcast.research.runs.run_folder import OutputFolder
 from camcast.research.runs.summary import Summary
+from camcast.research.runs.trace_files import trace_files
 from camcast.research.scenarios.base import Processes
 from camcast.research.scenarios.super_topics import DeclaredTopic
 from camcast.research.scenarios.virtual import Crashes, Links, Partition, VirtualScenario
@@ -143,6 +145,13 @@ def write_run(
                 if int(record.node, 16) % 2 == number:
                     sink.write(record)
     return path
+
+
+def finished(folder: Path) -> Path:
+    """Write the summary of a run that is over."""
+    summary = {"traces": trace_files(folder)}
+    (folder / "summary.json").write_bytes(msgspec.json.encode(summary))
+    return folder
 
 
 class Tale:

@@ -18,7 +18,7 @@ from tests.camcast_command import Capture, camcast
 from tests.printed_json import checked
 from tests.python_process import python
 from tests.research.unit.pipeline.interrupted import INTERRUPTED
-from tests.research.unit.pipeline.run_folders import odd_records, write_run
+from tests.research.unit.pipeline.run_folders import finished, odd_records, write_run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -252,7 +252,7 @@ def test_options_that_cannot_be(
     ],
 )
 def test_ctrl_c_ends_it_without_a_traceback(moment: str, tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run", odd_records(4))
+    run = finished(write_run(tmp_path / "run", odd_records(4)))
     done = python("-c", INTERRUPTED, moment, "compare", run, cwd=tmp_path, seconds=SECONDS)
     assert "Traceback" not in done.stderr
     assert len(done.stderr.splitlines()) <= 2, done.stderr

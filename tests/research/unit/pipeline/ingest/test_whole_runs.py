@@ -1,0 +1,150 @@
+"""A run that is not whole, or not itself, is named; what changes nothing is not."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import attrs
+import pytest
+
+from camcast.research.pipeline.ingest.run_to_read import read_run_folder
+from camcast.research.pipeline.ingest.whole_runs import whole_runs
+from tests.research.unit.pipeline.run_folders import CALM, simulate
+
+RUNS = 3
+Change = Callable[[Path], object]  # of the folder of the runs
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("whole")
+    for seed in range(RUNS):
+        simulate(place / str(seed), attrs.evolve(CALM, seed=seed))
+    return place
+
+
+def _edit(name: str, change: Callable[[bytes], bytes]) -> Change:
+    def edited(place: Path) -> object:
+        path = place / name
+        return path.write_bytes(change(path.read_bytes()))
+
+    return edited
+
+
+def _said(name: str, **values: object) -> Change:
+    def change(content: bytes) -> bytes:
+        return json.dumps(json.loads(content) | values).encode()
+
+    return _edit(name, change)
+
+
+def _swap(name: str) -> Change:
+    def swapped(place: Path) -> object:
+        first, second = (place / run / name for run in ("0", "1"))
+        kept = first.read_bytes()
+        first.write_bytes(second.read_bytes())
+        return second.write_bytes(kept)
+
+    return swapped
+
+
+def _scaled(content: bytes) -> bytes:
+    rows = [json.loads(line) for line in content.splitlines()]
+    return b"".join(json.dumps(r | {"when": 2 * r["when"]}).encode() + b"\n" for r in rows)
+
+
+def _double_line(content: bytes) -> bytes:
+    lines = content.splitlines(keepends=True)
+    return b"".join([*lines, lines[5]])
+
+
+TRACE = "0/trace-0.jsonl"
+LEFT_OUT: dict[str, tuple[Change, str]] = {
+    "killed": (lambda p: (p / "0/summary.json").unlink(), "is not over"),
+    "half a summary": (_edit("0/summary.json", lambda c: c[:50]), "does not say that the run"),
+    "interrupted": (_said("0/summary.json", interrupted=True), "interrupted"),
+    "disk full": (_said("0/summary.json", trace_failures=3), "3 records .* not be written"),
+    "live disk full": (_said("0/summary.json", counters={"trace_failures": 3}), "3 records"),
+    "cut": (_edit(TRACE, lambda c: c[: c.index(b"\n", len(c) // 2) + 1]), r"has .* of .* records"),
+    "no trace": (lambda p: (p / TRACE).unlink(), "is missing"),
+    "renamed": (lambda p: (p / TRACE).rename(p / "0/trace-1.jsonl"), "is missing"),
+    "doubled": (_edit(TRACE, lambda c: c + c), "records twice"),
+    "a line doubled": (_edit(TRACE, _double_line), "1 records twice"),
+    "copied": (lambda p: shutil.copytree(p / "0", p / "copy"), "is the run of .* counts once"),
+    "repeated": (lambda p: simulate(p / "copy", attrs.evolve(CALM, seed=0, name="other")), "once"),
+    "seed repeated": (
+        lambda p: shutil.copy(p / "1/scenario.json", p / "0/scenario.json"),
+        "is the run of .*its digest differs",
+    ),
+}
+READ: dict[str, tuple[Change, str]] = {
+    "scaled": (_edit(TRACE, _scaled), "is not as it was"),
+    "torn": (_edit(TRACE, lambda c: c[:-9]), "is not as it was"),
+    "rubbish": (_edit(TRACE, lambda c: b"rubbish\n" + c), "is not as it was"),
+    "a copy beside": (
+        lambda p: shutil.copy(p / TRACE, p / "0/trace-0 (copy).jsonl"),
+        "is no trace of the run",
+    ),
+}
+HARMLESS: dict[str, Change] = {
+    "nothing": lambda _place: None,
+    "windows": _edit(TRACE, lambda c: c.replace(b"\n", b"\r\n")),
+    "times": lambda p: os.utime(p / TRACE, (1, 1)),
+    "name": lambda p: (p / "0").rename(p / "another name"),
+    "a log": lambda p: (p / "0/notes.txt").write_text("a note"),
+}
+
+
+def _folders(place: Path) -> list[Path]:
+    return sorted(path for path in place.iterdir() if path.is_dir())
+
+
+@pytest.mark.parametrize("name", [*LEFT_OUT, *READ])
+def test_what_is_not_whole_is_named(name: str, made: Path, tmp_path: Path) -> None:
+    place = shutil.copytree(made, tmp_path / "runs")
+    change, why = (LEFT_OUT | READ)[name]
+    change(place)
+    folders = _folders(place)
+    whole = whole_runs(folders)
+    (problem,) = whole.problems
+    assert len(whole.folders) == len(folders) - (name in LEFT_OUT)
+    assert re.search(why, problem)
+
+
+def test_what_was_swapped_is_named_for_both(made: Path, tmp_path: Path) -> None:
+    for name in ("trace-0.jsonl", "summary.json"):
+        place = shutil.copytree(made, tmp_path / name)
+        _swap(name)(place)
+        assert len(whole_runs(_folders(place)).problems) == 2, name
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_what_changes_nothing_is_not_named(name: str, made: Path, tmp_path: Path) -> None:
+    place = shutil.copytree(made, tmp_path / "runs")
+    HARMLESS[name](place)
+    whole = whole_runs(_folders(place)[::-1])
+    assert (whole.problems, len(whole.folders)) == ([], RUNS)
+
+
+def test_two_live_runs_of_one_scenario_are_two(made: Path, tmp_path: Path) -> None:
+    place = shutil.copytree(made, tmp_path / "runs")
+    said = json.loads((place / "0/scenario.json").read_bytes()) | {"world": "live"}
+    for number, run in enumerate("01"):
+        for name in ("trace-0.jsonl", "summary.json"):
+            (place / run / name).write_bytes((made / "0" / name).read_bytes())
+        clock = {"unix": 1e9 + number, "trace": 0.0}
+        (place / run / "scenario.json").write_text(json.dumps(said | {"clock": clock}))
+    assert whole_runs(_folders(place)).problems == []
+    shutil.copytree(place / "0", place / "copy")
+    assert len(whole_runs(_folders(place)).problems) == 1
+
+
+def test_a_copy_of_a_trace_beside_it_is_not_read(made: Path, tmp_path: Path) -> None:
+    place = shutil.copytree(made / "0", tmp_path / "run")
+    shutil.copy(place / "trace-0.jsonl", place / "trace-1.jsonl")
+    assert [p.name for p in read_run_folder(place).traces["jsonl"]] == ["trace-0.jsonl"]
