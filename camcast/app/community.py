@@ -130,7 +130,9 @@ class Community(Generic[E]):
 
         self._joiners += 1
         try:
-            in_time = await self._lifetime.running().conditions.wait_for(settled, timeout)
+            in_time = await self._lifetime.running().conditions.wait_for(
+                settled, timeout, local_group.topic.group
+            )
         except asyncio.CancelledError:
             waits = local_group is self._local_group and not local_group.joined
             if waits and self._joiners == 1 and not self._deliveries.subscriptions:
@@ -182,7 +184,8 @@ class Community(Generic[E]):
             found = peers >= min_peers and local_group.live_links() >= min_links
             return found or local_group is not self._local_group
 
-        if not await self._lifetime.running().conditions.wait_for(enough, left):
+        conditions, group = self._lifetime.running().conditions, local_group.topic.group
+        if not await conditions.wait_for(enough, left, group):
             raise NotReady(
                 f"{self.topic} has {len(self.peers)} peers and {local_group.live_links()} links"
                 f" after {timeout} s; {min_peers} and {min_links} were asked for"
@@ -543,12 +546,10 @@ class Community(Generic[E]):
             changes.close()
 
     def _changed(self, group: GroupId, change: Change) -> None:
-        """Take a change in any group."""
-        if self._local_group is not None:  # also while the node is joining
-            self._group = self._local_group.topic.group
-        if self._group == group:
-            for changes in self._changes:
-                changes.put(attrs.evolve(change, topic=self.topic))
+        """Take a change in the group in which the process takes part for the topic."""
+        self._group = group  # also while the node is joining
+        for changes in self._changes:
+            changes.put(attrs.evolve(change, topic=self.topic))
 
     def _stats(self) -> CommunityStats | None:
         """Return a snapshot of this community; None if the process takes no part in it."""

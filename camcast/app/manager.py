@@ -600,8 +600,13 @@ class CommunityManager:
                 flush_sink(self._trace)
 
     def _changed(self, group: GroupId, change: Change) -> None:
-        for community in self._communities.values():
-            community._changed(group, change)
+        runner = self._lifetime.runner
+        local_group = None if runner is None else runner.node.find(group)
+        if local_group is not None:
+            for topic in local_group.context.interest.topics:
+                community = self._communities.get(topic.group)
+                if community is not None:
+                    community._changed(group, change)
 
     def _trace_event(self, question: Mapping[str, Any]) -> Account:
         """Answer a question of `camcast trace`: what this process knows of an event."""

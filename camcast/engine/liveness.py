@@ -68,6 +68,7 @@ Lies in them shorten a suspicion to `low` if all helpers lie, and lengthen it to
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from heapq import nlargest
 from math import inf, log
@@ -234,7 +235,7 @@ class LivenessService:
         self._plain: dict[tuple[GroupId, ...], tuple[Heartbeat, Answer]] = {}
         """The messages without piggybacked ones, by the groups that a peer shares."""
         self._parts: dict[GroupId, list[PartLiveness]] = {}
-        self._left: dict[GroupId, float] = {}  # the groups left recently, and when
+        self._left = OrderedDict[GroupId, float]()  # the groups left recently, and when
         self.entries: dict[PeerId, Entry] = {}
         """The state of each peer; the intake notes signs of life here."""
         self._interval = inf  # the length of the period under way, infinite if there is none
@@ -261,7 +262,7 @@ class LivenessService:
 
     def close(self, group: GroupId, now: float) -> None:
         """Stop watching for a group that was left."""
-        self._left = {one: when for one, when in self._left.items() if now - when <= LEFT_SECONDS}
+        self._forget_left(now)
         self._left[group] = now
         for part in self._parts.pop(group, ()):
             self._end(part)
@@ -273,8 +274,12 @@ class LivenessService:
 
     def _end(self, part: PartLiveness) -> None:
         part.closed = True
-        for peer in list(self.entries):
+        for peer in list(part.peers):
             self.remove(part, peer)
+
+    def _forget_left(self, now: float) -> None:
+        while self._left and now - next(iter(self._left.values())) > LEFT_SECONDS:
+            self._left.popitem(last=False)
 
     # -- what others read ------------------------------------------------------------------
 
@@ -365,8 +370,9 @@ class LivenessService:
                 if not self._on_piggybacked(source, kind, GroupId(group), body, now)
             )
         if self._left and isinstance(message, Heartbeat):
-            left = (one for one, when in self._left.items() if now - when <= LEFT_SECONDS)
-            gone += page_of(tuple((int(Kind.MEMBERSHIP), one) for one in left), int(now))
+            self._forget_left(now)
+            left = page_of(tuple(self._left), int(now))
+            gone += tuple((int(Kind.MEMBERSHIP), one) for one in left)
         if self._tallies is not None:
             for group, tally in message.tallies[:PIGGYBACKED_MAX]:
                 self._tallies.hear(source, GroupId(group), tally, message.second, now)
@@ -625,6 +631,7 @@ class LivenessService:
             entry.helpers.clear()
         if entry.parts.get(part) is not watching:
             entry.parts[part] = watching
+            part.peers[contact.peer] = None
             entry.due[part] = -inf
             entry.renew()
             if min(entry.period, entry.unit) < self._interval:
@@ -634,7 +641,7 @@ class LivenessService:
         """Let a part watch a peer and listen to it no more."""
         entry = self.entries.get(peer)
         if entry is not None and entry.parts.pop(part, None) is not None:
-            del entry.due[part]
+            del entry.due[part], part.peers[peer]
             if entry.parts:
                 entry.renew()
             else:
@@ -676,6 +683,8 @@ class PartLiveness(Liveness):
         self.period = inf
         self.silence = inf
         self.closed = False
+        self.peers: dict[PeerId, None] = {}
+        """The peers that the part watches or listens to."""
         self._service = service
         self._containment = containment
 

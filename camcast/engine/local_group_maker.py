@@ -70,6 +70,11 @@ def make_local_group(
     me, rng, liveness = process.me, process.rng, process.liveness
     backend = settings.backend
     changes: list[tuple[bool, Contact]] = []
+
+    def watch(there: bool, contact: Contact) -> None:
+        changes.append((there, contact))
+        process.groups.changed[topic.group] = None
+
     keeping = process.containment(f"membership {backend.name!r}", topic)
     membership = keeping.make(
         "keeper",
@@ -80,7 +85,7 @@ def make_local_group(
             rng=rng,
             outlet=process.outlet(Kind.MEMBERSHIP, topic.group, serial),
             liveness=liveness.part(Kind.MEMBERSHIP, topic.group, keeping),
-            watch=lambda there, contact: changes.append((there, contact)),
+            watch=watch,
             certified=process.guard.certified(topic),
         ),
         settings.options or backend.options(),

@@ -132,9 +132,11 @@ class Node:
         self.outbox = outbox = Outbox()
         self._settings = settings
         self._groups = groups = Groups()
-        self._joining: list[LocalGroup] = []
-        self._homes: dict[GroupId, LocalGroup] = {}
-        """The group in which the events of each subscribed topic start."""
+        self._joining: dict[GroupId, LocalGroup] = {}
+        self._moved: dict[GroupId, None] = {}
+        """The groups among these whose membership has had an input, so that it may have joined."""
+        self._subscribed: dict[GroupId, tuple[LocalGroup, ...]] = {}
+        """The groups of each subscribed topic; the topic's events start in the first one."""
         self.recorder = recorder = Recorder(trace, outbox, groups.community, ring)
         self.hierarchy = hierarchy or Hierarchy()
         """The super-topics of topics, as this process knows them."""
@@ -217,7 +219,8 @@ class Node:
 
     def local_group(self, topic: Topic) -> LocalGroup | None:
         """Return this process's part in the community of a topic that it has joined, or None."""
-        return self._homes.get(topic.group)
+        groups = self._subscribed.get(topic.group)
+        return None if groups is None else groups[0]
 
     def find(self, group: GroupId) -> LocalGroup | None:
         """Return this process's part in a group, also in one that it left lately, or None."""
@@ -248,7 +251,7 @@ class Node:
         super-topics that the protocol cannot carry.
         """
         self.outbox.now = now
-        home = self._homes.get(topic.group)
+        home = self.local_group(topic)
         if home is not None:
             return home
         settings, groups = self._settings, self._groups
@@ -280,12 +283,13 @@ class Node:
                 parameters or settings.parameters,
             )
             groups.enter(local_group)
-            self._joining.append(local_group)
+            self._joining[group.topic.group] = local_group
             self.discovery.announce(group.topic, now)
             self.discovery.seek(group.topic, CONTACTS_WANTED, now)
-        home = self._homes[topic.group] = groups.current[wanted[0].topic.group]
+        of_topic = tuple(groups.current[group.topic.group] for group in wanted)
+        self._subscribed[topic.group] = of_topic
         self._settle(now)
-        return home
+        return of_topic[0]
 
     def _on_plug_error(self, error: PlugError) -> None:
         """Count an error of a plug, and hand it to the driver; without any, raise it."""
@@ -314,22 +318,21 @@ class Node:
         Protocols that select by attributes tell other processes (`Protocol.selective`); with any
         other protocol nothing changes.
         """
-        for local_group in self.local_groups:
-            interest = local_group.context.interest
-            if topic in interest.topics:
-                interest.want(topic, where)
+        for local_group in self._subscribed.get(topic.group, ()):
+            local_group.context.interest.want(topic, where)
 
     def leave(self, topic: Topic, now: float) -> None:
         """Leave a community politely; events of it that still arrive are dropped."""
         self.outbox.now = now
         self.flush(now)
-        if self._homes.pop(topic.group, None) is None:
+        subscribed = self._subscribed.pop(topic.group, None)
+        if subscribed is None:
             return
-        for local_group in list(self.local_groups):
+        for local_group in subscribed:
             interest = local_group.context.interest
             if interest.topics == [topic]:
                 self._leave_group(local_group, now)
-            elif topic in interest.topics:
+            else:
                 interest.drop(topic)
         self._settle(now)
         self.recorder.record_control(now)
@@ -340,9 +343,8 @@ class Node:
         A group that the process is in for several topics goes by those that came last.
         """
         self.outbox.now = now
-        for local_group in self.local_groups:
-            if topic in local_group.context.interest.topics:
-                local_group.tune(settings, now)
+        for local_group in self._subscribed.get(topic.group, ()):
+            local_group.tune(settings, now)
         self._settle(now)
 
     def link(self, topic: Topic, super_topic: Topic, now: float) -> None:
@@ -351,21 +353,25 @@ class Node:
         Raises `KeyError` without a local group, and `HierarchyError` for a super-topic below the
         topic, and with a protocol that does not link communities.
         """
-        self._link(topic, (*self._homes[topic.group].ways_up.super_topics, super_topic), now)
+        self._link(
+            topic, (*self._subscribed[topic.group][0].ways_up.super_topics, super_topic), now
+        )
 
     def unlink(self, topic: Topic, super_topic: Topic, now: float) -> None:
         """Let events of a community no longer climb to a super-topic.
 
         Raises `KeyError` without a local group.
         """
-        linked = self._homes[topic.group].ways_up.super_topics
+        linked = self._subscribed[topic.group][0].ways_up.super_topics
         self._link(topic, [one for one in linked if one != super_topic], now)
 
     def _link(self, topic: Topic, super_topics: Sequence[Topic], now: float) -> None:
         """Link a community to these super-topics alone."""
         self.outbox.now = now
         self._declare({topic: super_topics}, now)
-        self._homes[topic.group].ways_up.link(super_topics, now)
+        ways_up = self._subscribed[topic.group][0].ways_up
+        ways_up.link(super_topics, now)
+        self._groups.tables.enter(ways_up)
         self._settle(now)
 
     def _declare(self, steps: Steps, now: float) -> None:
@@ -373,9 +379,7 @@ class Node:
         protocol = self._settings.protocol
         if not protocol.linked:
             check_by_name(steps, f"the protocol {protocol.name}")
-        self.hierarchy.declare(steps)
-        for local_group in self.local_groups:
-            local_group.ways_up.fit(now)
+        self._groups.fit(self.hierarchy.declare(steps), now)
 
     def publish(
         self,
@@ -395,7 +399,7 @@ class Node:
         """
         self.outbox.now = now
         receipt = self._publisher.publish(
-            self._homes[topic.group], topic, payload, now, upward_probability, typed=typed
+            self._subscribed[topic.group][0], topic, payload, now, upward_probability, typed=typed
         )
         self._settle(now)
         return receipt
@@ -428,7 +432,7 @@ class Node:
         if self.guard.admits is None:
             link = None  # without certificates no link proves whose it is
         self._intake.receive(frame, now, link)
-        if outbox.seeks or outbox.findings or self._joining:
+        if outbox.seeks or outbox.findings or self._moved:
             self._settle(now)
         return 0 if signing is None else signing.forgeries - forgeries
 
@@ -437,6 +441,7 @@ class Node:
         self.outbox.now = now
         if token.kind is Kind.LIVENESS:
             was_isolated = self.liveness.isolated
+            self._moved |= dict.fromkeys(self._joining)  # what a watcher learns may let it join
             if self.liveness.wake(token.name, now):
                 self._tell_all_neighbours(now)
             if self.liveness.isolated is not was_isolated:
@@ -515,7 +520,9 @@ class Node:
         for local_group in self.local_groups:
             if local_group.repair is not None:
                 local_group.repair.clock_set(now)
-        for local_group in self._joining:  # which nobody may have answered for the wrong time
+        for (
+            local_group
+        ) in self._joining.values():  # which nobody may have answered for the wrong time
             local_group.retry_seconds = RETRY_SECONDS
             self.discovery.seek(local_group.topic, CONTACTS_WANTED, now)
         self._settle(now)
@@ -574,6 +581,7 @@ class Node:
         message = self._read(membership.decoder, arrival, body, local_group.topic)
         if message is not None:
             membership.receive(arrival.source, message, arrival.now)
+        self._note_moved(local_group)
         if local_group.neighbour_changes:
             self._tell_neighbours(local_group, arrival.now)
         return True
@@ -661,6 +669,7 @@ class Node:
         """Give a timer to the part of a local group that set it."""
         if kind is Kind.MEMBERSHIP:
             local_group.membership.wake(name, now)
+            self._note_moved(local_group)
             self._tell_neighbours(local_group, now)
         elif kind is Kind.PROTOCOL:
             local_group.dissemination.wake(name, now)
@@ -705,10 +714,11 @@ class Node:
                 membership.join(contacts, now)
                 if finding.size is not None:
                     membership.contacts_found((), now, finding.size)
+            self._note_moved(local_group)
             self._tell_neighbours(local_group, now)
         self.recorder.tell(Happening("found", topic=topic, count=len(contacts)))
         if contacts:
-            for table in self._groups.tables():
+            for table in self._groups.tables.tables(topic):
                 table.contacts_found(topic, contacts, now)
 
     def _report_silent(self, topic: Topic, now: float) -> None:
@@ -736,9 +746,12 @@ class Node:
             findings, outbox.findings = outbox.findings, []
             for finding in findings:
                 self._found(finding, now)
-        joined = [local_group for local_group in self._joining if local_group.joined]
+        moved, self._moved = self._moved, {}
+        joining = [self._joining[group] for group in moved if group in self._joining]
+        joined = [local_group for local_group in joining if local_group.joined]
         if joined:
-            self._joining = [p for p in self._joining if not p.joined]
+            for local_group in joined:
+                del self._joining[local_group.topic.group]
             for local_group in joined:
                 for topic in local_group.context.interest.topics:
                     self.recorder.tell(Happening("joined", local_group.topic.group, topic=topic))
@@ -756,8 +769,7 @@ class Node:
         local_group.dissemination.leave(now)
         local_group.leaving = True
         self._groups.leave(local_group)
-        if local_group in self._joining:
-            self._joining.remove(local_group)
+        self._joining.pop(local_group.topic.group, None)
         self.discovery.withdraw(local_group.topic, now)
         self.liveness.close(local_group.topic.group, now)
         local_group.membership.leave(now)
@@ -788,10 +800,18 @@ class Node:
 
     def _tell_all_neighbours(self, now: float) -> None:
         """Tell the changes of all topic tables, after a step of the liveness service."""
-        for local_group in self._groups.current.values():
-            if local_group.neighbour_changes:
+        for group in list(self._groups.changed):
+            local_group = self._groups.current.get(group)
+            if local_group is not None:
+                self._note_moved(local_group)
                 self._tell_neighbours(local_group, now)
+        self._groups.changed.clear()
         self.liveness.given_up.clear()
+
+    def _note_moved(self, local_group: LocalGroup) -> None:
+        """Note that the membership of a group has had an input."""
+        if (group := local_group.topic.group) in self._joining:
+            self._moved[group] = None
 
     def _tell_neighbours(self, local_group: LocalGroup, now: float) -> None:
         """Tell the recorder and the dissemination the changes of a topic table in this step."""
@@ -803,3 +823,4 @@ class Node:
             self.recorder.tell(Happening(kind, group, contact=contact, silent=silent))
             local_group.dissemination.neighbour_changed(contact, there, now)
         changes.clear()
+        self._groups.passed_on(local_group)

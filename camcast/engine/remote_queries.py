@@ -32,7 +32,7 @@ from camcast.engine.link_messages import (
 from camcast.engine.local_group import LocalGroup
 from camcast.engine.process_context import ProcessContext
 from camcast.engine.rate import Rate
-from camcast.engine.super_topic_table import PUSH_PEERS
+from camcast.engine.super_topic_table import PUSH_PEERS, SuperTopicTable
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.hierarchy import ANCESTORS_MAX, SUPER_TOPICS_MAX, by_name
 from camcast.vocabulary.identity import Contact, PeerId
@@ -89,12 +89,8 @@ class RemoteQueries:
         """Draw members of any community, from the topic and super-topic tables."""
         if members := self.members(group, wanted):
             return members
-        known = {
-            contact.peer: contact
-            for table in self._groups.tables()
-            for contact in table.sample(group, wanted)
-        }
-        return self._rng.sample(list(known.values()), min(wanted, len(known)))
+        known = self._groups.tables.sample(group, wanted, self._rng)
+        return self._rng.sample(known, min(wanted, len(known)))
 
     def _known_to_searchers(self, group: GroupId, wanted: int) -> list[Contact]:
         """Return members of any community; if none is known, those that have checked recently."""
@@ -103,19 +99,26 @@ class RemoteQueries:
 
     def neighbours(self, wanted: int) -> list[Contact]:
         """neighborhood(p_i): a sample of all processes in this process's tables (3.3)."""
-        known: dict[PeerId, Contact] = {}
-        for local_group in self._groups.current.values():
-            for contact in local_group.membership.peers().sample(wanted, self._rng):
-                known[contact.peer] = contact
-        for table in self._groups.tables():
-            for contact in table.nearest()[1]:
-                known[contact.peer] = contact
-        contacts = list(known.values())
+        groups = self._groups
+        known = groups.neighbours(wanted, self._rng) + groups.tables.nearest(self._rng)
+        contacts = list({contact.peer: contact for contact in known}.values())
         return self._rng.sample(contacts, min(wanted, len(contacts)))
 
     def is_super_process(self, peer: PeerId) -> bool:
         """Return whether a process is in one of the super-topic tables."""
-        return any(table.has(peer) for table in self._groups.tables())
+        return self._groups.tables.is_super_process(peer)
+
+    def remembers(self, table: SuperTopicTable, topic: Topic) -> None:
+        """See `KnownProcesses`."""
+        self._groups.tables.remembers(table, topic)
+
+    def entered(self, table: SuperTopicTable, peer: PeerId) -> None:
+        """See `KnownProcesses`."""
+        self._groups.tables.entered(table, peer)
+
+    def removed(self, table: SuperTopicTable, peer: PeerId) -> None:
+        """See `KnownProcesses`."""
+        self._groups.tables.removed(table, peer)
 
     # -- what this process answers ---------------------------------------------------------
 
@@ -147,10 +150,12 @@ class RemoteQueries:
                     self._tell_super_topics(joined, source, group)
                 elif asked not in self._groups.current:
                     self._outlet(group).send([source], Gone(name))
-            case AnsContact() | SuperProcesses(pushed=False) | Gone():
+            case (
+                AnsContact(topic=name) | SuperProcesses(topic=name, pushed=False) | Gone(topic=name)
+            ):
                 # All tables share what one has asked. And `Gone` may answer an event of any
                 # subtopic, so its group does not say which table it is for.
-                for table in self._groups.tables():
+                for table in self._groups.tables.tables(read_topic(name)):
                     table.receive(source, message, now)
             case SuperTopics():
                 self._learn_super_topics(source, group, message, now)
@@ -195,16 +200,15 @@ class RemoteQueries:
             table.holds(source.peer, above) for table in asking.ways_up.tables
         ):
             return  # nobody has asked it
-        hierarchy = self._process.hierarchy
-        version = hierarchy.version
+        hierarchy, changed = self._process.hierarchy, list[Topic]()
         for name, super_topics in message.steps[:STEPS_MAX]:
             topic = read_topic(name)
             if topic == above or topic in hierarchy.ancestors(above):
                 told = [read_topic(one) for one in super_topics[:SUPER_TOPICS_MAX]]
-                hierarchy.tell(topic, told, now)
-        if hierarchy.version != version:
-            for local_group in self._groups.current.values():
-                local_group.ways_up.fit(now)
+                if hierarchy.tell(topic, told, now):
+                    changed.append(topic)
+        if changed:
+            self._groups.fit(changed, now)
             pushed = SuperTopics(message.topic, message.steps[:STEPS_MAX], pushed=True)
             peers = asking.membership.peers().sample(PUSH_PEERS, self._rng)
             self._outlet(group).send(peers, pushed)

@@ -67,7 +67,7 @@ super(t); ``RAND() >= p_sel`` in Figure 6 is inverted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from math import inf
 from random import Random
 from typing import Final, Protocol
@@ -144,6 +144,15 @@ class KnownProcesses(Protocol):
 
     def is_super_process(self, peer: PeerId) -> bool:
         """Return whether a process is in one of the super-topic tables."""
+
+    def remembers(self, table: SuperTopicTable, topic: Topic) -> None:
+        """Note that a table holds or remembers a member of a topic."""
+
+    def entered(self, table: SuperTopicTable, peer: PeerId) -> None:
+        """Note that a super-process has entered a table."""
+
+    def removed(self, table: SuperTopicTable, peer: PeerId) -> None:
+        """Note that a super-process is in a table no more."""
 
 
 class SuperTopicTable(Watcher):
@@ -257,9 +266,15 @@ class SuperTopicTable(Watcher):
         """Return for how many seconds no process above has been known; 0 while one is."""
         return 0.0 if self._nearest[1] else max(0.0, now - self._alone_since)
 
-    def has(self, peer: PeerId) -> bool:
-        """Return whether a process is in the table."""
-        return peer in self._table
+    @property
+    def peers(self) -> Collection[PeerId]:
+        """The processes in the table."""
+        return self._table.keys()
+
+    def remembers(self, group: GroupId) -> bool:
+        """Return whether a member of a community is in the table or on the cold list."""
+        entered = (entry.topic for entry in self._table.values())
+        return any(one.group == group for one in (*entered, *(cold.topic for cold in self._cold)))
 
     def holds(self, peer: PeerId, topic: Topic) -> bool:
         """Return whether a process is in the table as a member of this topic."""
@@ -330,7 +345,9 @@ class SuperTopicTable(Watcher):
         """Let go of all super-processes: the community is no longer linked to the super-topic."""
         linked, self._scope = bool(self._table), []
         self._liveness.close()
-        self._table.clear()
+        while self._table:
+            peer, _ = self._table.popitem()
+            self._process.removed(self, peer)
         if linked:
             self._outlet.report("unlinked", self.super_topic)
 
@@ -682,6 +699,7 @@ class SuperTopicTable(Watcher):
         """Move an entry to the cold list; `lived` is until when it is known to have lived."""
         self._note_served(entry, lived)
         del self._table[entry.contact.peer]
+        self._process.removed(self, entry.contact.peer)
         self._liveness.unwatch(entry.contact.peer)
         self._cold.put(entry.contact, entry.topic, now, living=lived == now)
 
@@ -747,6 +765,7 @@ class SuperTopicTable(Watcher):
         """
         nearest, known = self._nearest
         most = ANCESTOR_MAX if known and topic.level < nearest.level else COLD_MAX
+        self._process.remembers(self, topic)
         for contact in self._shuffled(contacts):
             if contact.peer in self._table or self._failed.get(contact.peer, now) > now:
                 continue
@@ -759,6 +778,9 @@ class SuperTopicTable(Watcher):
         if topic.level > self._nearest[0].level:
             for entry in self._table.values():
                 self._note_served(entry, now)
+        if contact.peer not in self._table:
+            self._process.entered(self, contact.peer)
+        self._process.remembers(self, topic)
         self._table[contact.peer] = _Entry(contact, topic, now)
         self._liveness.listen(contact, now)
 

@@ -43,7 +43,6 @@ class WaysUp:
         self._make_table = make_table
         self._made = 0  # tables, those that were closed included
         self._started = False
-        self._version = -1  # of the hierarchy, that the tables are for
         self.fit(0.0)
 
     def start(self, now: float) -> None:
@@ -62,14 +61,10 @@ class WaysUp:
     def link(self, super_topics: Sequence[Topic], now: float) -> None:
         """Link the community to these immediate super-topics from now on."""
         self.super_topics = tuple(super_topics)
-        self._version = -1
         self.fit(now)
 
     def fit(self, now: float) -> None:
-        """Fit the tables to the hierarchy, if that has changed."""
-        if self._version == self._hierarchy.version:
-            return
-        self._version = self._hierarchy.version
+        """Fit the tables to the hierarchy, in which a topic on one of the ways has changed."""
         before = {table.super_topic: table for table in self.tables}
         self.tables = []
         for way in self._hierarchy.ways_up(self.super_topics):

@@ -14,7 +14,7 @@ import asyncio
 import errno
 import logging
 import os
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import ceil
 from random import Random, random
 from typing import Final
@@ -41,7 +41,7 @@ from camcast.observe.trace import Sink, Trace
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import NO_EVENT, Receipt
-from camcast.vocabulary.happenings import Change, Standing
+from camcast.vocabulary.happenings import NO_GROUP, Change, Standing
 from camcast.vocabulary.hierarchy import Steps
 from camcast.vocabulary.identity import Contact, PeerId, new_peer_id
 from camcast.vocabulary.minute_log import MinuteLog
@@ -178,8 +178,11 @@ class Runner:
     def leave(self, topic: Topic) -> None:
         """See `Node.leave`; what was published before leaves first."""
         self.flush()
+        local_group = self.node.local_group(topic)
         self.node.leave(topic, self._loop.time())
         self._drain()
+        if local_group is not None:  # which may go on for other topics: then nothing happens to it
+            self.conditions.look({local_group.topic.group: None})
 
     async def wait_for_room(self, local_group: LocalGroup) -> None:
         """Wait, `WAIT_SECONDS` at most, until the first hop of an event has room for more."""
@@ -375,15 +378,17 @@ class Runner:
         if outbox.tells:
             self._inbox.tell(outbox.tells)
             outbox.tells.clear()
+        groups: dict[GroupId, None] = {}
         if outbox.happenings:
             happenings, outbox.happenings = outbox.happenings, []
             for happening in happenings:
+                groups[happening.group] = None
                 try:
                     self._reporter.take(happening, self._loop.time())
                 except Exception as error:  # of a handler of the log, say
                     self._failed("what happened", error)
         if self.conditions.waiting:
-            self.conditions.look()
+            self.conditions.look(groups)
 
     def _may_answer(self, copies: int) -> bool:
         """Count copies of a control record; False if there were too many in this turn."""
@@ -469,26 +474,32 @@ class Timers:
 class Conditions:
     """Conditions on a node's state that tasks wait for.
 
-    Each condition is looked at again after every step of the node, as long as a task waits.
+    A condition on a group is looked at again after each step of the node in which something has
+    happened to the group, any other condition after every step.
     """
 
     def __init__(self, reading: ReadingTime) -> None:
         self._reading = reading
-        self.waiting: list[tuple[Callable[[], bool], asyncio.Future[bool]]] = []
+        self.waiting: dict[GroupId, dict[asyncio.Future[bool], Callable[[], bool]]] = {}
 
-    def look(self) -> None:
-        """Wake the tasks whose conditions hold now."""
-        for holds, future in self.waiting:
-            if not future.done() and holds():
-                future.set_result(True)
+    def look(self, groups: Mapping[GroupId, None]) -> None:
+        """Wake the tasks whose conditions on these groups, or on none, hold now."""
+        for group in {**groups, NO_GROUP: None}:
+            for future, holds in self.waiting.get(group, {}).items():
+                if not future.done() and holds():
+                    future.set_result(True)
 
-    async def wait_for(self, holds: Callable[[], bool], timeout: float | None) -> bool:
-        """Wait until a condition holds; False if that took more than `timeout` of reading time."""
+    async def wait_for(
+        self, holds: Callable[[], bool], timeout: float | None, group: GroupId = NO_GROUP
+    ) -> bool:
+        """Wait until a condition holds; False if that took more than `timeout` of reading time.
+
+        `group` is the group that the condition is on.
+        """
         if holds():
             return True
         future: asyncio.Future[bool] = self._reading.loop.create_future()
-        waiter = holds, future
-        self.waiting.append(waiter)
+        self.waiting.setdefault(group, {})[future] = holds
 
         def expire() -> None:
             if not future.done():
@@ -498,6 +509,9 @@ class Conditions:
         try:
             return await future
         finally:
-            self.waiting.remove(waiter)
+            waiting = self.waiting[group]
+            del waiting[future]
+            if not waiting:
+                del self.waiting[group]
             if timer is not None:
                 timer.cancel()

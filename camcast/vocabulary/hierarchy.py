@@ -15,6 +15,7 @@ they told of others; where no member is left, the last that was told counts.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -61,31 +62,27 @@ class Hierarchy:
         self._told: dict[Topic, dict[Topic, float]] = {}
         """What members told of a topic: its super-topics, and when each was told of last."""
         self._ancestors: dict[tuple[Topic, bool], tuple[Topic, ...]] = {}
-        self.version = 0
-        """Grows with each change."""
 
     @property
     def is_plain(self) -> bool:
         """Whether all topics have the super-topics that their names say."""
         return not self._declared and not self._told
 
-    def declare(self, steps: Steps) -> None:
+    def declare(self, steps: Steps) -> list[Topic]:
         """Note what the application of this process says of topics, in place of what it said.
 
-        Raises `HierarchyError` if a topic would include itself, or would have more than
-        `SUPER_TOPICS_MAX` super-topics or `ANCESTORS_MAX` ancestors, and notes nothing then.
+        Returns the topics of which it said something else before. Raises `HierarchyError` if a
+        topic would include itself, or would have more than `SUPER_TOPICS_MAX` super-topics or
+        `ANCESTORS_MAX` ancestors, and notes nothing then.
         """
-        declared = dict(self._declared)
-        for topic, super_topics in steps.items():
-            declared[topic] = tuple(dict.fromkeys(super_topics))
-            if declared[topic] == by_name(topic):
-                del declared[topic]
+        new = {topic: tuple(dict.fromkeys(supers)) for topic, supers in steps.items()}
+        declared = ChainMap(new, self._declared)
         for topic in steps:
             ancestors = _ancestors(topic, declared)
             if topic in ancestors or any(topic.includes(one) for one in steps[topic]):
                 supers = " and ".join(map(str, steps[topic]))
                 raise HierarchyError(f"{topic} would be its own super-topic by way of {supers}")
-            if (count := len(declared.get(topic, ()))) > SUPER_TOPICS_MAX:
+            if (count := len(new[topic])) > SUPER_TOPICS_MAX:
                 raise HierarchyError(
                     f"{topic} has {count} super-topics; give at most {SUPER_TOPICS_MAX}, or topics"
                     " between"
@@ -95,32 +92,40 @@ class Hierarchy:
                     f"{topic} has {len(ancestors)} ancestors, of which at most {ANCESTORS_MAX} can"
                     " be searched for"
                 )
-        if declared != self._declared:
-            self._declared = declared
-            self._change()
+        changed = [topic for topic in steps if new[topic] != self.declared(topic)]
+        for topic in changed:
+            if new[topic] == by_name(topic):
+                del self._declared[topic]
+            else:
+                self._declared[topic] = new[topic]
+        if changed:
+            self._ancestors.clear()
+        return changed
 
-    def tell(self, topic: Topic, super_topics: Sequence[Topic], now: float) -> None:
+    def tell(self, topic: Topic, super_topics: Sequence[Topic], now: float) -> bool:
         """Note what a member of a topic's community tells of its super-topics.
 
-        A telling that would let a topic include itself is ignored.
+        Returns whether that changes them. A telling that would let a topic include itself is
+        ignored.
         """
         told = dict(self._told.get(topic, ()))
         told |= dict.fromkeys(super_topics[:SUPER_TOPICS_MAX], now)
         told = {one: when for one, when in told.items() if when >= now - TOLD_SECONDS}
         before = self._told.get(topic)
         if before is None and tuple(told) == by_name(topic):
-            return
+            return False
         if before is not None and list(before) == list(told):
             before |= told
-            return
+            return False
         if len(told) > SUPER_TOPICS_MAX or any(
             topic == one or topic in self.ancestors(one) for one in told
         ):
-            return
+            return False
         if before is None and len(self._told) >= TOLD_MAX:
             del self._told[next(iter(self._told))]
         self._told[topic] = told
-        self._change()
+        self._ancestors.clear()
+        return True
 
     def declared(self, topic: Topic) -> tuple[Topic, ...]:
         """Return the immediate super-topics of a topic as declared here, else by its name."""
@@ -208,10 +213,6 @@ class Hierarchy:
                 met[by_name] = None
             ways.append(Way(tuple(topics), depth))
         return tuple(ways)
-
-    def _change(self) -> None:
-        self.version += 1
-        self._ancestors.clear()
 
 
 def by_name(topic: Topic) -> tuple[Topic, ...]:

@@ -31,6 +31,7 @@ from camcast.app.presence import Presence
 from camcast.app.requests import Requests
 from camcast.research.experiment.node import manager_of
 from camcast.research.simulation.run_context import collector_off
+from camcast.vocabulary.topics import GroupId
 from tests.library.live.communities import (
     CERTAIN,
     OPTIONS,
@@ -70,9 +71,9 @@ async def test_joining_and_waiting_for_peers_share_one_timeout(
     async with managers(1) as (manager,):
         wait_for = manager._lifetime.running().conditions.wait_for
 
-        async def note(holds: Callable[[], bool], timeout: float | None) -> bool:
+        async def note(holds: Callable[[], bool], timeout: float | None, group: GroupId) -> bool:
             waits.append(timeout)
-            return await wait_for(holds, timeout)
+            return await wait_for(holds, timeout, group)
 
         monkeypatch.setattr(Community, "join", join_slowly)
         monkeypatch.setattr(manager._lifetime.running().conditions, "wait_for", note)

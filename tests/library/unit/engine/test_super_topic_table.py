@@ -87,6 +87,15 @@ class Neighbours(KnownProcesses):
     def is_super_process(self, peer: PeerId) -> bool:
         return False
 
+    def remembers(self, table: SuperTopicTable, topic: Topic) -> None:
+        return
+
+    def entered(self, table: SuperTopicTable, peer: PeerId) -> None:
+        return
+
+    def removed(self, table: SuperTopicTable, peer: PeerId) -> None:
+        return
+
 
 class Bench(LoneProcess):
     """The links of a process of `.a.b.c.d`, whose super-topic is `.a.b.c`, without a network."""
