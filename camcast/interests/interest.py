@@ -26,6 +26,7 @@ import msgspec
 from attrs import field, frozen
 from typing_extensions import override
 
+from camcast.interests.covering import Covering
 from camcast.interests.grammar import InterestError, parse_terms
 from camcast.interests.term import Term
 from camcast.vocabulary.arguments import check_type
@@ -54,17 +55,18 @@ def _condensed(terms: Iterable[Term]) -> Condensed:
     """
     if isinstance(terms, Condensed):
         return terms
-    kept = sorted(dict.fromkeys(terms), key=str)
-    kept = [
-        term for term in kept if not any(other is not term and term.within(other) for other in kept)
-    ]
+    distinct = sorted(dict.fromkeys(terms), key=str)
+    alone = Covering(distinct)
+    kept = {term: None for term in distinct if not any(map(term.within, alone.of(term)))}
+    together = Covering(kept)
     changed = True
     while changed:  # with fewer terms left, fewer pieces may decide it
         changed = False
-        for term in reversed(kept):
-            others = [other for other in kept if other is not term]
+        for term in list(reversed(kept)):
+            others = (other for other in together.of(term) if other in kept)
             if term.covered_by(others, TOGETHER_MAX // len(kept)):
-                kept, changed = others, True
+                del kept[term]
+                changed = True
     return Condensed(kept)
 
 
