@@ -235,6 +235,7 @@ def generate(path: Path, events: int, seed: int) -> int:
         seed=seed,
         communities={Topic.parse(topic): size for topic, size in SIZES.items()},
         workload=Workload(topic=Topic.parse(next(iter(SIZES))), events=events, rate=1.0),
+        duration_seconds=events,
         parameters=Parameters(),
     )
     folder.write_scenario(scenario, "virtual")

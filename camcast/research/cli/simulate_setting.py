@@ -266,6 +266,7 @@ def _run_scenario(
     from camcast.research.simulation.invariants import InvariantError
     from camcast.research.simulation.scenario_run import run_scenario
 
+    scenario.publications()  # a wrong workload is found before anything is made
     folder = None if output is None else OutputFolder(output)
     with ExitStack() as stack:
         sink: Sink | None = None

@@ -161,6 +161,7 @@ def _run(comparison: Comparison, protocol: str, effort: Mapping[str, float]) -> 
             parameters=Parameters(**parameters),  # type: ignore[arg-type]  # the names are fields
             settle_seconds=SETTLE_SECONDS,
             duration_seconds=last + DRAIN_SECONDS,
+            drain_seconds=DRAIN_SECONDS,
             links=Links(latency="lognormal", loss=comparison.loss),
             workload=comparison.workload,
             constraints=comparison.constraints,

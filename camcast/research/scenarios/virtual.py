@@ -33,8 +33,9 @@ options of the membership::
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
-from math import inf
+from math import ceil, inf
 from pathlib import Path
 from typing import ClassVar, Final, Literal, get_args
 
@@ -43,6 +44,7 @@ from typing_extensions import override
 
 from camcast.interests.interest import Interest
 from camcast.research.scenarios.base import BaseScenario, ScenarioError
+from camcast.research.workloads import Publication
 from camcast.research.workloads.churn import ChurnTrace, load_churn
 from camcast.research.workloads.latency_file import load_latencies
 from camcast.virtual.climate import Climate, Constant, Latency, LogNormal, Uniform
@@ -227,7 +229,10 @@ class VirtualScenario(BaseScenario):
     """The time from the last join until 0 s of the scenario. chosen: ten heartbeats, and two checks
     of the super-topic tables."""
     duration_seconds: float = field(default=60.0, validator=validators.gt(0))
-    """How long the run goes on from 0 s."""
+    """How long after 0 s events are published, and processes return and fail."""
+    drain_seconds: float = field(default=10.0, validator=NOT_NEGATIVE)
+    """The least time from the last event, fault or return until the end of the run, so that what
+    happens late is judged alike. chosen: ten heartbeats, and the dead are known in 8 s."""
     symmetry_seconds: float = field(default=15.0, validator=validators.gt(0))
     """How long an arc may be known at one end only, while nothing is lost and nobody dies.
     chosen: some heartbeats; give more if heartbeats are longer."""
@@ -266,6 +271,17 @@ class VirtualScenario(BaseScenario):
                     raise ScenarioError(
                         f"{what} are to hit {fault.community}, which is no community here"
                     )
+        for what, beginnings in (
+            ("crashes.at_seconds", [crashes.at_seconds for crashes in self.crashes]),
+            ("pauses.at_seconds", [pauses.at_seconds for pauses in self.pauses]),
+            ("liars.at_seconds", [liars.at_seconds for liars in self.liars]),
+            ("cuts.from_seconds", [cut.from_seconds for cut in self.cuts]),
+        ):
+            if (latest := max(beginnings, default=0.0)) > self.duration_seconds:
+                raise ScenarioError(
+                    f"{what} = {latest:g} is after the end of the run; give duration_seconds ="
+                    f" {ceil(latest)} or more"
+                )
         if self.churn is not None and any(cut.from_seconds < 0 for cut in self.cuts):
             raise ScenarioError("cuts cannot begin before 0 s where nodes join by a churn trace")
         for topic in chain.from_iterable(cut.communities for cut in self.cuts):
@@ -276,6 +292,36 @@ class VirtualScenario(BaseScenario):
                 "success by topic needs processes in one community each: of one in several, a frame"
                 " does not say which community it is for"
             )
+
+    @override
+    def publications(self) -> list[Publication]:
+        publications = super().publications()
+        late = [one for one in publications if one.at_seconds > self.duration_seconds]
+        if late:
+            last = max(one.at_seconds for one in late)
+            raise ScenarioError(
+                f"the workload goes on for {last:g} s, and the run for {self.duration_seconds:g} s:"
+                f" {len(late):,} of {len(publications):,} events would not be published; give"
+                f" duration_seconds = {ceil(last)} or more, fewer events, or a higher rate or speed"
+            )
+        return publications
+
+    def end_seconds(self, publications: Sequence[Publication]) -> float:
+        """Return when the run ends: what happens last within its duration is settled by then."""
+        happening = [
+            *(one.at_seconds for one in publications),
+            *(crash.at_seconds + (crash.restart_seconds or 0.0) for crash in self.crashes),
+            *(crash.at_seconds for crash in self.crashes),
+            *(
+                one
+                for pause in self.pauses
+                for one in (pause.at_seconds, pause.at_seconds + pause.seconds)
+            ),
+            *(one for cut in self.cuts for one in (cut.from_seconds, cut.until_seconds)),
+        ]
+        within = [one for one in happening if one <= self.duration_seconds]
+        last = self.duration_seconds if self.churn is not None else max(within, default=-inf)
+        return max(self.duration_seconds, last + self.drain_seconds)
 
     @property
     def calm(self) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Container, Iterator
 from functools import partial
 from itertools import count, repeat
+from math import inf
 from typing import Final, Literal
 
 import attrs
@@ -123,6 +124,8 @@ class _Run:
         self._authority: StubAuthority | None = None
         if scenario.profile == "signed":
             self._authority = StubAuthority(self._lying.randbytes(32))
+        self._last_change = inf
+        """When the last process may join or depart; what is later could not settle."""
         self._changes: tuple[Change, ...] = ()
         self._topics_of: dict[str, Topics] = {}
         """The communities of each node of a churn trace."""
@@ -163,8 +166,9 @@ class _Run:
             network.queue.at(number * scenario.join_gap_seconds, join)
         start = len(joins) * scenario.join_gap_seconds + scenario.settle_seconds
         self._schedule(start, publications)
-        end = start + scenario.duration_seconds
-        calm = scenario.calm and scenario.duration_seconds > scenario.symmetry_seconds
+        lasting = scenario.end_seconds(publications)
+        end = start + lasting
+        calm = scenario.calm and lasting > scenario.symmetry_seconds
         for look in range(_LOOKS) if calm else ():
             before_end = scenario.symmetry_seconds * look / (_LOOKS - 1)
             network.queue.at(end - before_end, self._invariants.look_at_arcs)
@@ -219,6 +223,7 @@ class _Run:
     def _schedule(self, start: float, publications: list[Publication]) -> None:
         """Schedule what the scenario says; its clock starts at `start`."""
         scenario, queue = self._scenario, self._network.queue
+        self._last_change = start + scenario.duration_seconds
         for crashes in scenario.crashes:
             queue.at(start + crashes.at_seconds, self._crash_share, crashes)
         for pauses in scenario.pauses:
@@ -243,7 +248,8 @@ class _Run:
                 # However long a change is put off, a node's own changes keep their order.
                 when = max(start + change.at_seconds + jitter, last.get(change.node, 0.0))
                 last[change.node] = when
-                queue.at(when, act, change.node, scenario.churn)
+                if when <= self._last_change:
+                    queue.at(when, act, change.node, scenario.churn)
 
     # -- joining, dying, returning -------------------------------------------------------------
 
@@ -327,9 +333,9 @@ class _Run:
         for process in self._draw_share(crashes.share, crashes.community):
             self._crash(process)
             if crashes.restart_seconds is not None:
-                self._network.queue.after(
-                    crashes.restart_seconds, self._restart, process.number, crashes.identity
-                )
+                when = self._network.now + crashes.restart_seconds
+                if when <= self._last_change:
+                    self._network.queue.at(when, self._restart, process.number, crashes.identity)
 
     def _restart(self, number: int, identity: Literal["same", "new"]) -> None:
         """Let a crashed host start again, unless the churn trace has restarted it already."""

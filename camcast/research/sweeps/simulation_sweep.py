@@ -182,7 +182,8 @@ def _load(
     checked: VirtualScenario | SettingFile, content: Mapping[str, Any], loaded: dict[str, None]
 ) -> None:
     """Load what else may be wrong: the files it names, and what the simulator takes."""
-    parts = [content.get(name) for name in ("links", "workload", "churn", "communities")]
+    names = ("links", "workload", "churn", "communities", "duration_seconds")
+    parts = [content.get(name) for name in names]
     if isinstance(checked, SettingFile):
         SYSTEMS[CAMCAST].cells(checked.simulator, checked.setting(), 0, checked.seed)
     elif (known := json.dumps(parts, default=str)) not in loaded:

@@ -34,6 +34,7 @@ STORM = VirtualScenario(
     workload=Workload(topic=A, events=10, rate=2),
     settle_seconds=3.0,
     duration_seconds=8.0,
+    drain_seconds=3.0,
     stillborn=0.1,
     links=Links(latency="lognormal", loss=0.02, duplication=0.02, reordering=0.1),
     crashes=(
@@ -196,7 +197,7 @@ CALM = VirtualScenario(
     workload=Workload(topic=A, events=2),
     duration_seconds=1.0,
 )
-END = 6 * 0.02 + 10 + 1
+END = 6 * 0.02 + 10 + 10  # settled after the last event, at 0 s
 
 
 @pytest.mark.parametrize(

@@ -202,6 +202,7 @@ def wrong(old: str, new: str) -> str:
     return GOOD.replace(old, new)
 
 
+LATE = ":2: duration_seconds: "
 BAD: list[tuple[str, str]] = [
     # sizes; of any file: test_toml_file, of live scenarios as well: test_live
     (wrong('".d" = 100', '".d" = 0'), ':11: communities.".d": community .d has 0 processes'),
@@ -248,6 +249,11 @@ BAD: list[tuple[str, str]] = [
     (wrong("events = 100", "events = 0"), ":26: workload.events: 'events' must be >= 1: 0"),
     (wrong("events = 100", f"events = {EVENTS_MAX + 1}"), ":24: workload: the workload has 10,"),
     (wrong("rate = 2", "rate = 0"), ":27: workload.rate: 'rate' must be > 0: 0"),
+    # what would begin after the end
+    (wrong("at_seconds = 30", "at_seconds = 121"), f"{LATE}crashes.at_seconds = 121 is after the"),
+    (wrong("at_seconds = 33", "at_seconds = 121"), f"{LATE}pauses.at_seconds = 121 is after the"),
+    (wrong("at_seconds = 5\n", "at_seconds = 121\n"), f"{LATE}liars.at_seconds = 121 is after"),
+    (wrong("= 120", "= 69"), f"{LATE}cuts.from_seconds = 70 is after the end of the run"),
     # options
     (wrong("c = 1", 'c = "two"'), ":13: options.c: option 'c' of membership 'scamp' takes a"),
     # names

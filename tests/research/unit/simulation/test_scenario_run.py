@@ -58,6 +58,7 @@ def scenario(**changes: Any) -> VirtualScenario:
         "parameters": SURE,
         "workload": Workload(topic=A, events=20, rate=2),
         "settle_seconds": 6.0,
+        "drain_seconds": 6.0,
         "duration_seconds": 20.0,
     }
     return VirtualScenario(**(fields | changes))
@@ -153,8 +154,9 @@ def test_reception_above_is_what_the_model_predicts() -> None:
 
 
 def test_a_prediction_is_made_only_where_the_model_applies() -> None:
-    assert of(run_scenario(scenario(duration_seconds=1.0)), A).predicted is not None
-    lossy = scenario(duration_seconds=1.0, links=Links(loss=0.01))
+    short: dict[str, Any] = {"duration_seconds": 1.0, "workload": Workload(topic=A, events=2)}
+    assert of(run_scenario(scenario(**short)), A).predicted is not None
+    lossy = scenario(**short, links=Links(loss=0.01))
     assert of(run_scenario(lossy), A).predicted is None
 
 
@@ -169,10 +171,42 @@ def test_a_trace_says_the_same_as_the_run_itself(calm: bool, tmp_path: Path) -> 
     assert read == outcome.summary
 
 
+# What happens at the end: an event, a crash, a return, a cut.
+LAST: list[dict[str, Any]] = [
+    {"workload": Workload(topic=A, events=17, rate=2)},
+    {"crashes": (Crashes(at_seconds=8, share=0.3),)},
+    {"crashes": (Crashes(at_seconds=2, share=0.3, restart_seconds=6),)},
+    {"cuts": (Partition(from_seconds=4, until_seconds=8, share=0.5),), "repair": True},
+]
+
+
+@pytest.mark.parametrize("last", LAST, ids=["event", "crash", "return", "cut"])
+def test_what_happens_last_is_settled_when_the_run_ends(last: dict[str, Any]) -> None:
+    few = {"workload": Workload(topic=A, events=16, rate=2)}
+    ran = scenario(**{**few, **last}, duration_seconds=8.0, drain_seconds=12.0)
+    outcome = run_scenario(ran)
+    assert outcome.summary.lost == outcome.summary.dead_entries == outcome.unpublished == 0
+    assert outcome.summary.events == len(ran.publications())
+    assert outcome.virtual_seconds == pytest.approx(30 * 0.02 + 6 + 8 + 12)
+
+
+@pytest.mark.slow
+def test_who_would_return_after_the_window_does_not() -> None:
+    crash = Crashes(at_seconds=19, share=0.5, restart_seconds=2)
+    outcome = run_scenario(scenario(crashes=(crash,)))
+    assert outcome.joined == 30
+
+
+def test_a_run_that_is_settled_before_its_end_goes_on_for_no_longer() -> None:
+    few = Workload(topic=A, events=5, rate=2)
+    outcome = run_scenario(scenario(workload=few))
+    assert outcome.virtual_seconds == pytest.approx(30 * 0.02 + 6 + 20)
+
+
 def test_progress_is_told_of() -> None:
     told: list[tuple[float, float]] = []
     outcome = run_scenario(
-        scenario(duration_seconds=2.0), on_progress=lambda now, end: told.append((now, end))
+        scenario(duration_seconds=10.0), on_progress=lambda now, end: told.append((now, end))
     )
     assert [now for now, _ in told] == sorted(now for now, _ in told)
     assert len(told) > 100
@@ -254,8 +288,11 @@ def test_crashes(share: float, at_least: float) -> None:
 def test_a_table_names_the_dead_until_silence_tells_of_them() -> None:
     """And the summary counts those entries."""
     crash = Crashes(at_seconds=5, share=0.5)
-    early = run_scenario(scenario(crashes=(crash,), duration_seconds=6.0))
-    late = run_scenario(scenario(crashes=(crash,), duration_seconds=5 + VERDICT))
+    few = Workload(topic=A, events=5, rate=1)
+    early = run_scenario(
+        scenario(crashes=(crash,), duration_seconds=6.0, drain_seconds=1.0, workload=few)
+    )
+    late = run_scenario(scenario(crashes=(crash,), duration_seconds=5 + VERDICT, workload=few))
     assert early.summary.dead_entries > 30  # half of the 15 survivors' tables of some 8 to 14
     assert late.summary.dead_entries == 0
 
@@ -668,7 +705,9 @@ def test_churn_spreads_nodes_over_the_communities_by_their_sizes(tmp_path: Path)
     rows = "\n".join(f"n{n},," for n in range(39))
     (tmp_path / "many.csv").write_text(f"node,up_minute,down_minute\n{rows}\nn39,0,10\n", "utf-8")
     churn = Churn(file=tmp_path / "many.csv")
-    outcome = run_scenario(churned(churn, communities={ROOT: 10, A: 30}, duration_seconds=10.0))
+    few = Workload(topic=A, events=2, rate=1)
+    sizes = {ROOT: 10, A: 30}
+    outcome = run_scenario(churned(churn, communities=sizes, duration_seconds=10.0, workload=few))
     assert abs(of(outcome, ROOT).processes - 10) <= Z_999 * sqrt(40 * 0.25 * 0.75)
     assert sum(c.processes for c in outcome.summary.communities) == 40
 

@@ -228,6 +228,7 @@ def test_more_of_the_grid_computes_only_that(
         (["--grid", "links.loss=0", "--grid", "links.loss=1"], "one key twice"),
         (["--grid", "links.loss=0", "--grid", "links={loss=1}"], "one key twice"),
         (["--grid", "seed=1", "--seed", "2"], "--seed and --grid"),
+        (["--grid", "workload.events=2,9"], "events=9: the workload goes on for 4 s"),
         (["--grid", "seed=1,2"], "run seed 2 twice: "),
         (["--seed", "99999999999999999999"], "seed: 99999999999999999999 is out of bounds"),
         (["--repetitions", "99999999999999"], "more than 1,000,000 cells"),
