@@ -134,7 +134,8 @@ def test_hand_over(
     benchmark: BenchmarkFixture, loop: asyncio.Runner, subscriber: str, events_per_batch: int
 ) -> None:
     manager = CommunityManager()
-    deliveries = manager.community(TOPIC)._deliveries
+    community = manager.community(TOPIC)  # held, so that `join` returns it
+    deliveries = community._deliveries
 
     async def start() -> tuple[Reader, asyncio.Task[None]]:
         await manager.start()

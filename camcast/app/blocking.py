@@ -48,8 +48,8 @@ from camcast.app.loop_thread import (
 )
 from camcast.inbox import changes
 from camcast.inbox import subscription as queues
+from camcast.inbox.feed import Reader
 from camcast.inbox.received import Gap, Lagged, Received, ReceivedBatch, batch_of
-from camcast.inbox.subscription import Feed
 from camcast.observe.counters import Counters
 from camcast.observe.stats import SubscriptionStats
 from camcast.vocabulary.arguments import check_timeout, check_type
@@ -63,7 +63,7 @@ from camcast.vocabulary.typed import E
 __all__ = ["Changes", "Community", "CommunityManager", "Subscription", "timeout"]
 
 _P = ParamSpec("_P")
-_F = TypeVar("_F", bound=Feed[Any, Any])
+_F = TypeVar("_F", bound=Reader[Any, Any])
 _I = TypeVar("_I")
 _R = TypeVar("_R")
 _S = TypeVar("_S")
@@ -184,18 +184,19 @@ def _takes_arguments_of(
     return wraps(cls.__init__)
 
 
-class _Feed(_Face[_F], Generic[_F, _I]):
-    """The base of subscriptions and changes; see `camcast.inbox.subscription`.
+class _Reader(_Face[_F], Generic[_F, _I]):
+    """The base of subscriptions and changes; see `camcast.inbox.feed`.
 
     It belongs to the run of the manager in whose loop it was made. When that ends, all that was not
     read is kept here, so that it can be read without the loop.
     """
 
-    def __init__(self, manager: CommunityManager, feed: _F) -> None:
+    def __init__(self, manager: CommunityManager, reader: _F) -> None:
         run = run_here()
         assert run is not None
         self._manager = manager
-        self._inner = feed
+        self._inner = reader  # as long as it is held, the feed is open
+        self._feed = reader._feed
         self._run = run
         run.readers.add(self)
         self._rest: deque[Any] = deque()
@@ -237,7 +238,7 @@ class _Feed(_Face[_F], Generic[_F, _I]):
                     print(event)
         """
         check_timeout(timeout)
-        item: _I | None = self._wait_for(self._inner._take, self._inner._made, timeout)
+        item: _I | None = self._wait_for(self._feed.take, self._feed.made, timeout)
         return item
 
     def until_quiet(self, seconds: float) -> Iterator[_I]:
@@ -250,13 +251,13 @@ class _Feed(_Face[_F], Generic[_F, _I]):
                     print(event)
         """
         check_timeout(seconds)
-        return _Items(self, self._inner._take, self._inner._made, seconds)
+        return _Items(self, self._feed.take, self._feed.made, seconds)
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> _I:
-        item: _I | None = self._wait_for(self._inner._take, self._inner._made, None)
+        item: _I | None = self._wait_for(self._feed.take, self._feed.made, None)
         if item is None:
             raise StopIteration
         return item
@@ -269,8 +270,8 @@ class _Feed(_Face[_F], Generic[_F, _I]):
 
     def keep_rest(self) -> None:
         """Keep what was not read; called when the loop has ended."""
-        if self._inner.running is None:  # else a callback gets it
-            while (item := self._inner._take()) is not None:
+        if self._feed.running is None:  # else a callback gets it
+            while (item := self._feed.take()) is not None:
                 self._rest.append(item)
 
     def _wait_for(
@@ -281,7 +282,7 @@ class _Feed(_Face[_F], Generic[_F, _I]):
         `made` makes what a reader gets of it, in this thread. Whoever is interrupted puts back what
         it has taken.
         """
-        self._inner._check_iterable()
+        self._feed.check_iterable()
         run = self._run
         if not run.ended.happened:
             try:
@@ -307,14 +308,14 @@ class _Feed(_Face[_F], Generic[_F, _I]):
         return None
 
     def _begin_to_wait(self, take: Callable[[], Any]) -> Any:
-        item = self._inner.take_now(take)
-        return item if item is not None or self._inner.closed else self._inner._next(take)
+        item = self._feed.take_now(take)
+        return item if item is not None or self._inner.closed else self._feed.next(take)
 
     def _put_back(self, item: Any) -> None:
         if item is not None and self._run.ended.happened:
             self._rest.appendleft(item)
         elif item is not None:
-            self._inner.put_back(item)
+            self._feed.put_back(item)
 
 
 class _Items(Generic[_I]):
@@ -322,7 +323,7 @@ class _Items(Generic[_I]):
 
     def __init__(
         self,
-        feed: _Feed[Any, Any],
+        feed: _Reader[Any, Any],
         take: Callable[[], Any],
         made: Callable[[Any], Any],
         quiet: float | None,
@@ -347,7 +348,7 @@ class _Items(Generic[_I]):
         return item
 
 
-class Subscription(_Feed[queues.Subscription[E], Received[E] | Gap], Generic[E]):
+class Subscription(_Reader[queues.Subscription[E], Received[E] | Gap], Generic[E]):
     """See `camcast.Subscription`; iterate it with ``for``, or in several threads at once.
 
     Iteration ends when the subscription is closed, by `close`, `Community.unsubscribe`,
@@ -365,13 +366,13 @@ class Subscription(_Feed[queues.Subscription[E], Received[E] | Gap], Generic[E])
 
     def batches(self) -> Iterator[ReceivedBatch[E] | Gap]:
         """See `camcast.Subscription.batches`; a thread of several calls it for itself."""
-        self._inner._check_iterable()
-        return _Items(self, self._inner._queue.take_batch, _as_batch, None)
+        self._feed.check_iterable()
+        return _Items(self, self._feed.queue.take_batch, _as_batch, None)
 
 
-def _undo(feed: _Feed[Any, Any]) -> None:
+def _undo(reader: _Reader[Any, Any]) -> None:
     """Close a feed whose maker was interrupted; called in the loop."""
-    feed._inner.close()
+    reader._inner.close()
 
 
 def _as_batch(item: Any) -> Any:
@@ -379,7 +380,7 @@ def _as_batch(item: Any) -> Any:
     return batch_of(item) if isinstance(item, Received) else item
 
 
-class Changes(_Feed[changes.Changes, Change | Lagged]):
+class Changes(_Reader[changes.Changes, Change | Lagged]):
     """See `camcast.Changes`; iterate it with ``for``, or in several threads at once."""
 
 

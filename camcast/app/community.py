@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final, Generic, Literal, Unpack
+from typing import Any, Final, Generic, Literal, Unpack
 
 import attrs
 from typing_extensions import override
 
 from camcast.app.community_errors import GatewayTimeout, NotReady
+from camcast.app.known_communities import KnownCommunities
 from camcast.app.lifetime import Lifetime
 from camcast.app.topic_arguments import TopicLike, check_super_topics, topic_of
 from camcast.engine.local_group import LocalGroup
 from camcast.inbox.changes import QUEUE_LENGTH as CHANGES_LENGTH
-from camcast.inbox.changes import ChangeCallback, Changes
+from camcast.inbox.changes import ChangeCallback, ChangeFeed, Changes
 from camcast.inbox.deliveries import Deliveries
 from camcast.inbox.received import Overflow
 from camcast.inbox.subscription import (
@@ -23,6 +24,7 @@ from camcast.inbox.subscription import (
     QUEUE_LENGTH,
     BatchCallback,
     EventCallback,
+    EventFeed,
     LaggedCallback,
     MissedCallback,
     Subscription,
@@ -62,7 +64,8 @@ class Community(Generic[E]):
     In the community of a class, `Community[Reading]` to a type checker, instances of the class are
     published and received; an event that does not fit the class comes as a `Sent`, or as bytes. The
     process takes part from the first `join`, `subscribe` or `publish` on, until `leave`, or until
-    its last subscription has ended and it has stopped publishing.
+    its last subscription has ended and it has stopped publishing. A community that was left is
+    forgotten when the application holds it no more; `CommunityManager.community` makes it anew.
 
     Example:
         ::
@@ -77,6 +80,7 @@ class Community(Generic[E]):
     def __init__(
         self,
         lifetime: Lifetime,
+        known: KnownCommunities[Any],
         deliveries: Deliveries[E],
         parameters: CommunitySettings,
         super_topics: tuple[Topic, ...],
@@ -89,8 +93,9 @@ class Community(Generic[E]):
         """The settings of the community in this process; `tune` changes them."""
         self._above = above  # the super-topics of topics farther up, as they were declared
         self._lifetime = lifetime
+        self._known = known
         self._deliveries = deliveries
-        self._changes: list[Changes] = []
+        self._changes: list[ChangeFeed] = []
         self._group: GroupId | None = None
         """The group in which the process takes, or took, part for the topic."""
         self._publishing = False
@@ -98,6 +103,7 @@ class Community(Generic[E]):
         self._published = 0  # events
         self._told_to_leave = False  # by `leave`, and has not taken part again since
         self._joiners = 0  # calls of `join` that wait
+        self._settings_wait = False  # for a `join` that has not been, or has failed
 
     @override
     def __repr__(self) -> str:
@@ -228,6 +234,7 @@ class Community(Generic[E]):
         if self._local_group is not None:
             self._lifetime.open().tune(self.topic, settings)
         self.parameters = settings
+        self._keep_settings()
 
     def link(self, super_topic: TopicLike) -> None:
         """Link the community to one more super-topic, whose subscribers get later events (3.6).
@@ -256,6 +263,7 @@ class Community(Generic[E]):
             with _hierarchy_errors():
                 self._lifetime.open().link(self.topic, topic)
         self.super_topics = (*self.super_topics, topic)
+        self._keep_settings()
 
     def unlink(self, super_topic: TopicLike) -> None:
         """End a link of the community to a super-topic: this process sends no more events there.
@@ -273,6 +281,7 @@ class Community(Generic[E]):
         if self._local_group is not None:
             self._lifetime.open().unlink(self.topic, topic)
         self.super_topics = tuple(one for one in self.super_topics if one != topic)
+        self._keep_settings()
 
     # -- subscribing -------------------------------------------------------------------------
 
@@ -338,7 +347,7 @@ class Community(Generic[E]):
         interest = Interest.parse(where) if isinstance(where, str) else where
         check_optional("where", interest, Interest, 'a text such as "mag >= 5"')
         runner = self._lifetime.open()
-        subscription = Subscription(
+        feed = EventFeed(
             self._ended,
             self.topic,
             callback,
@@ -355,16 +364,16 @@ class Community(Generic[E]):
         try:
             local_group = self._take_part(interest)
         except BaseException:
-            subscription.close()
+            feed.close()
             raise
-        self._lifetime.note_callback(subscription)
+        self._lifetime.note_callback(feed)
         if since:
-            subscription.wants_history = True
+            feed.wants_history = True
             for batch in runner.history(local_group, since):
-                self._deliveries.hand_to([subscription], batch)
-        self._deliveries.subscriptions.append(subscription)
+                self._deliveries.hand_to([feed], batch)
+        self._deliveries.subscriptions.append(feed)
         self._tell_interest()
-        return subscription
+        return Subscription(feed)
 
     def changes(
         self, on_change: ChangeCallback | None = None, *, queue_length: int = CHANGES_LENGTH
@@ -377,20 +386,21 @@ class Community(Generic[E]):
         the community is left and joined again, until they or the manager are closed.
         """
         runner = self._lifetime.open()
-        changes = Changes(self._changes.remove, on_change, queue_length, self.topic)
-        self._lifetime.note_callback(changes)
-        self._changes.append(changes)
+        feed = ChangeFeed(self._changes_ended, on_change, queue_length, self.topic)
+        self._lifetime.note_callback(feed)
+        self._changes.append(feed)
+        self._known.use(self)
         standing = None if self._group is None else runner.standing(self._group)
         if standing is not None:
-            changes.put(Change(standing, self.topic))
+            feed.put(Change(standing, self.topic))
             for peer in self.peers:
-                changes.put(Change("peer_seen", self.topic, peer))
-        return changes
+                feed.put(Change("peer_seen", self.topic, peer))
+        return Changes(feed)
 
     def unsubscribe(self, subscription: Subscription[E]) -> None:
         """End one subscription; after the last one, a process that does not publish leaves."""
         check_type("subscription", subscription, Subscription, "what `subscribe` has returned")
-        if not subscription.closed and subscription not in self._deliveries.subscriptions:
+        if not subscription.closed and subscription._feed not in self._deliveries.subscriptions:
             raise CommunityError(f"that is a subscription of another community than {self.topic}")
         subscription.close()
 
@@ -524,6 +534,7 @@ class Community(Generic[E]):
                 )
             self._group = local_group.topic.group
             self._told_to_leave = False
+            self._known.use(self)
         return local_group
 
     def _tell_interest(self) -> None:
@@ -536,20 +547,37 @@ class Community(Generic[E]):
         self._flush()
         self._deliveries.close()
         self._publishing = False
-        if self._local_group is not None:
+        local_group = self._local_group
+        if local_group is not None:
+            self._settings_wait &= not local_group.joined
             self._lifetime.running().leave(self.topic)
+        self._release()
+
+    def _keep_settings(self) -> None:
+        """Keep what was set until the process was a member, and has left."""
+        self._settings_wait = True
+        self._known.use(self)
+
+    def _release(self) -> None:
+        """Let this be forgotten, unless it is in use: here, or by the application that holds it."""
+        if self._local_group is None and not self._changes and not self._settings_wait:
+            self._known.release(self)
+
+    def _changes_ended(self, feed: ChangeFeed) -> None:
+        self._changes.remove(feed)
+        self._release()
 
     def _close(self) -> None:
         """Leave, if this process takes part, and end what is read here."""
         self._leave()
-        for changes in list(self._changes):
-            changes.close()
+        for feed in list(self._changes):
+            feed.close()
 
     def _changed(self, group: GroupId, change: Change) -> None:
         """Take a change in the group in which the process takes part for the topic."""
         self._group = group  # also while the node is joining
-        for changes in self._changes:
-            changes.put(attrs.evolve(change, topic=self.topic))
+        for feed in self._changes:
+            feed.put(attrs.evolve(change, topic=self.topic))
 
     def _stats(self) -> CommunityStats | None:
         """Return a snapshot of this community; None if the process takes no part in it."""
@@ -560,7 +588,7 @@ class Community(Generic[E]):
             self.state, local_group, self._deliveries, published=self._published
         )
 
-    def _ended(self, subscription: Subscription[E]) -> None:
+    def _ended(self, subscription: EventFeed[E]) -> None:
         if subscription in self._deliveries.subscriptions:
             self._flush()
         if self._deliveries.end(subscription):

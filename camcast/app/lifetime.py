@@ -6,7 +6,7 @@ import asyncio
 import os
 from typing import Any
 
-from camcast.inbox.subscription import Feed, running_loop
+from camcast.inbox.feed import Feed, running_loop
 from camcast.live.runner import Runner
 from camcast.vocabulary.errors import CommunityError
 
@@ -47,7 +47,7 @@ class Lifetime:
         self.callbacks = set()
         return True
 
-    def note_callback(self, feed: Feed[Any, Any]) -> None:
+    def note_callback(self, feed: Feed[Any]) -> None:
         """Remember a feed's callback until it has ended."""
         if feed.running is not None:
             self.callbacks.add(feed.running)

@@ -22,6 +22,7 @@ from camcast.app.community import (
     JOIN_SECONDS,
     Community,
 )
+from camcast.app.known_communities import KnownCommunities
 from camcast.app.lifetime import Lifetime
 from camcast.app.settings import ProcessSettings, check_closed, is_closed
 from camcast.app.topic_arguments import SuperTopicsLike, TopicLike, steps_of, topic_of
@@ -34,7 +35,7 @@ from camcast.doors.plugs import (
 from camcast.doors.transport import OutputPipes
 from camcast.engine.settings import Parts, Settings
 from camcast.engine.store import Store
-from camcast.inbox.deliveries import Inbox
+from camcast.inbox.deliveries import Deliveries, Inbox
 from camcast.live import transports
 from camcast.live.control_socket import Answer, ControlServer
 from camcast.live.event_account import account_of_event
@@ -259,8 +260,8 @@ class CommunityManager:
         self._rng = rng
         self._pipes: OutputPipes | None = None
         self._lifetime = Lifetime()
-        self._communities: dict[GroupId, Community] = {}
         self._inbox = Inbox(None if self._recent is None else self._recent.note)
+        self._communities = KnownCommunities[Community](self._inbox)
 
     @override
     def __repr__(self) -> str:
@@ -382,7 +383,7 @@ class CommunityManager:
         if self._identity is not None:
             self._identity.stop()
         try:
-            for community in self._communities.values():
+            for community in self._communities:
                 community._close()
             if self._control is not None:
                 await self._control.close()
@@ -437,16 +438,27 @@ class CommunityManager:
         `topic` is a name, a `Topic` or an event class (`camcast.vocabulary.typed`). `super_topics`
         replaces the super-topic that the name implies, or the bases of the class; several are
         allowed (3.6). As a mapping, it also says those of topics farther up, which count where
-        nobody is in the topics between. A second call returns the same object. Other settings count
-        from the next `join` on; while the process takes part in the community, they raise
-        `CommunityError` (`Community.tune` and `Community.link` change what can be changed then).
+        nobody is in the topics between. A second call returns the same object, unless the community
+        was left and nobody holds it. Other settings count from the next `join` on; while the
+        process takes part in the community, they raise `CommunityError` (`Community.tune` and
+        `Community.link` change what can be changed then).
         """
+        community = self._find_or_make(topic, parameters, super_topics)
+        if parameters is not None or super_topics is not None or isinstance(topic, type):
+            community._keep_settings()
+        return community
+
+    def _find_or_make(
+        self,
+        topic: type[E] | str | Topic,
+        parameters: Parameters | None,
+        super_topics: SuperTopicsLike | None,
+    ) -> Community[E]:
         check_optional("parameters", parameters, Parameters, "Parameters(…)")
-        cls = topic if isinstance(topic, type) else None
         resolved = topic_of(topic)
         above = steps_of(topic, super_topics)
         supers = above.pop(resolved, None)
-        community = self._communities.get(resolved.group)
+        community = self._communities.find(resolved.group)
         settings = self._by_topic.over(resolved, self._settings.parameters)
         if parameters is not None:
             settings = settings.with_parameters(parameters)
@@ -459,15 +471,13 @@ class CommunityManager:
         else:
             if supers is None:
                 supers = self._inbox.hierarchy.declared(resolved)
-            community = self._communities[resolved.group] = Community(
-                self._lifetime,
-                self._inbox.deliveries(resolved),
-                settings,
-                supers,
-                above,
+            deliveries: Deliveries[E] = Deliveries(resolved, self._inbox)
+            community = Community(
+                self._lifetime, self._communities, deliveries, settings, supers, above
             )
-        if cls is not None:
-            self._inbox.deliveries(resolved).learn_class(cls)
+            self._communities.add(community)
+        if isinstance(topic, type):
+            community._deliveries.learn_class(topic)
         return community
 
     async def join(
@@ -485,7 +495,7 @@ class CommunityManager:
         """
         if isinstance(topic, type):
             check_travels(topic)
-        community = self.community(topic, parameters=parameters, super_topics=super_topics)
+        community = self._find_or_make(topic, parameters, super_topics)
         await community.join(timeout=timeout, retry=retry)
         return community
 
@@ -522,7 +532,7 @@ class CommunityManager:
             published=runner.published,
             unpublished=runner.unpublished,
             failures=runner.failures,
-            missed=sum(deliveries.missed for deliveries in self._inbox.communities.values()),
+            missed=self._inbox.missed,
             input=attrs.evolve(runner.input.counters),
             outputs=attrs.evolve(self.pipes.counters),
         )
@@ -535,7 +545,7 @@ class CommunityManager:
         """
         runner = self._lifetime.running()
         self._lifetime.check_loop()
-        communities = [community._stats() for community in self._communities.values()]
+        communities = [community._stats() for community in self._communities]
         return take_stats(
             runner, self.pipes, self.counters, [one for one in communities if one is not None]
         )
@@ -579,7 +589,7 @@ class CommunityManager:
         if not self._lifetime.forget_closed_loop():
             return
         self._pipes = None
-        for community in self._communities.values():
+        for community in self._communities:
             community._close()
         if self._identity is not None:
             self._identity.stop()
@@ -604,7 +614,7 @@ class CommunityManager:
         local_group = None if runner is None else runner.node.find(group)
         if local_group is not None:
             for topic in local_group.context.interest.topics:
-                community = self._communities.get(topic.group)
+                community = self._communities.find(topic.group)
                 if community is not None:
                     community._changed(group, change)
 
@@ -618,9 +628,9 @@ class CommunityManager:
     def _tune(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
         """Do what `camcast tune` asks for; return the parameters of the topic from then on."""
         topic = Topic.parse(str(question.get("topic")))
-        community = self._communities.get(topic.group)
+        community = self._communities.find(topic.group)
         if community is None or community.state in ("new", "left"):
-            known = (one for one in self._communities.values() if one.state not in ("new", "left"))
+            known = (one for one in self._communities if one.state not in ("new", "left"))
             names = ", ".join(one.topic.name for one in known) or "none"
             raise ValueError(f"the process is not in {topic}; its communities: {names}")
         changes = question.get("changes")

@@ -262,7 +262,7 @@ class Node:
             "groups", settings.protocol.groups, topic, settings.topics, self.me.peer
         )
         self._check_may_join([group.topic for group in wanted], now)
-        self._declare({**above, topic: super_topics}, now)
+        self._declare(topic, {**above, topic: super_topics}, now)
         if not settings.protocol.linked:
             super_topics = ()
         for group in wanted:
@@ -334,6 +334,7 @@ class Node:
                 self._leave_group(local_group, now)
             else:
                 interest.drop(topic)
+        self._groups.fit(self.hierarchy.withdraw(topic), now)
         self._settle(now)
         self.recorder.record_control(now)
 
@@ -368,18 +369,21 @@ class Node:
     def _link(self, topic: Topic, super_topics: Sequence[Topic], now: float) -> None:
         """Link a community to these super-topics alone."""
         self.outbox.now = now
-        self._declare({topic: super_topics}, now)
+        self._declare(topic, {topic: super_topics}, now)
         ways_up = self._subscribed[topic.group][0].ways_up
         ways_up.link(super_topics, now)
         self._groups.tables.enter(ways_up)
         self._settle(now)
 
-    def _declare(self, steps: Steps, now: float) -> None:
-        """Note what the application says of topics; raises `HierarchyError`."""
+    def _declare(self, joined: Topic, steps: Steps, now: float) -> None:
+        """Note what the application says of topics with a community that it joins.
+
+        Raises `HierarchyError`.
+        """
         protocol = self._settings.protocol
         if not protocol.linked:
             check_by_name(steps, f"the protocol {protocol.name}")
-        self._groups.fit(self.hierarchy.declare(steps), now)
+        self._groups.fit(self.hierarchy.declare(steps, joined), now)
 
     def publish(
         self,
@@ -768,6 +772,7 @@ class Node:
             local_group.repair.leave(now)
         local_group.dissemination.leave(now)
         local_group.leaving = True
+        self._publisher.leave(local_group)
         self._groups.leave(local_group)
         self._joining.pop(local_group.topic.group, None)
         self.discovery.withdraw(local_group.topic, now)

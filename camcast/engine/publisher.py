@@ -138,6 +138,15 @@ class Publisher:
         while self._open:
             self._close(self._open[0], now)
 
+    def leave(self, local_group: LocalGroup) -> None:
+        """Forget the streams of a group that the process leaves, after a `flush`.
+
+        Who joins again publishes in new streams.
+        """
+        left = [key for key, one in self._streams.items() if one.local_group is local_group]
+        for key in left:
+            del self._streams[key]
+
     def _new_stream(
         self,
         topic: Topic,

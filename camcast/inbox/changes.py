@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import ClassVar, Final
 
+from camcast.inbox.feed import Feed, Reader
 from camcast.inbox.received import Lagged
-from camcast.inbox.subscription import Feed
 from camcast.vocabulary.arguments import check_whole
 from camcast.vocabulary.happenings import Change
 from camcast.vocabulary.topics import Topic
@@ -53,7 +53,27 @@ class ChangeQueue:
         return self._changes.popleft() if self._changes else None
 
 
-class Changes(Feed[ChangeQueue, Change | Lagged]):
+class ChangeFeed(Feed[ChangeQueue]):
+    """The changes in one community that one reader, or a callback, gets."""
+
+    _kind: ClassVar[str] = "changes"
+
+    def __init__(
+        self,
+        on_close: Callable[[ChangeFeed], None],
+        callback: ChangeCallback | None,
+        queue_length: int,
+        topic: Topic,
+    ) -> None:
+        queue = ChangeQueue(queue_length)
+        super().__init__(on_close, queue, callback, queue.take, topic)
+
+    def put(self, change: Change) -> None:
+        """Queue a change; called by the community."""
+        self._add(self.queue.put, change)
+
+
+class Changes(Reader[ChangeFeed, Change | Lagged]):
     """The changes in one community from now on; made by `Community.changes`.
 
     Iterate it with ``async for``, which yields `Change`, and `Lagged` where a reader was too slow
@@ -66,17 +86,3 @@ class Changes(Feed[ChangeQueue, Change | Lagged]):
             async for change in community.changes():
                 print(change.kind, change.peer)
     """
-
-    def __init__(
-        self,
-        on_close: Callable[[Changes], None],
-        callback: ChangeCallback | None,
-        queue_length: int,
-        topic: Topic,
-    ) -> None:
-        queue = ChangeQueue(queue_length)
-        super().__init__(on_close, queue, callback, queue.take, topic)
-
-    def put(self, change: Change) -> None:
-        """Queue a change; called by the community."""
-        self._add(self._queue.put, change)

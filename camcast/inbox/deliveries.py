@@ -18,7 +18,7 @@ from math import ceil
 from typing import Any, Final, Generic
 
 from camcast.inbox.received import Received, ReceivedBatch, received_of
-from camcast.inbox.subscription import Subscription
+from camcast.inbox.subscription import EventFeed
 from camcast.interests.attributes import EventAttributes, matches_by_topic
 from camcast.interests.bounded import union_of
 from camcast.interests.interest import Interest
@@ -82,17 +82,22 @@ class Inbox:
         """Reads the attributes of events, for the filters of all subscriptions."""
         self.note = note
         self.communities: dict[GroupId, Deliveries[Any]] = {}
+        """Those that somebody may subscribe to at present."""
+        self.missed_before = 0
+        """The events that subscriptions have missed which have ended."""
 
     def begin(self, me: PeerId, clock: Clock) -> None:
         """Deliver for a process that has just started."""
         self.me, self.clock = me, clock
 
-    def deliveries(self, topic: Topic) -> Deliveries[Any]:
-        """Return the deliveries of a topic's community, made when they are asked for first."""
-        deliveries = self.communities.get(topic.group)
-        if deliveries is None:
-            deliveries = self.communities[topic.group] = Deliveries(topic, self)
-        return deliveries
+    @property
+    def missed(self) -> int:
+        """How many events all subscriptions have missed so far."""
+        return self.missed_before + sum(
+            subscription.missed
+            for deliveries in self.communities.values()
+            for subscription in deliveries.subscriptions
+        )
 
     def deliver(self, delivered: Deliver) -> None:
         """Hand a batch to the subscriptions of its community."""
@@ -114,7 +119,7 @@ class Deliveries(Generic[E]):
     def __init__(self, topic: Topic, inbox: Inbox) -> None:
         self.topic = topic
         self._inbox = inbox
-        self.subscriptions: list[Subscription[E]] = []
+        self.subscriptions: list[EventFeed[E]] = []
         self.delivered = 0
         """Events received while at least one subscription existed."""
         self.latencies = None if inbox.note is None else Latencies()
@@ -149,9 +154,10 @@ class Deliveries(Generic[E]):
         precise = [where for where in wheres if where is not None]
         return union_of(precise) if precise and len(precise) == len(wheres) else None
 
-    def end(self, subscription: Subscription[E]) -> bool:
+    def end(self, subscription: EventFeed[E]) -> bool:
         """Count what an ended subscription has missed; say whether it was in `subscriptions`."""
         self._missed_before += subscription.missed
+        self._inbox.missed_before += subscription.missed
         self._errors_before += subscription.errors
         if subscription not in self.subscriptions:
             return False
@@ -181,7 +187,7 @@ class Deliveries(Generic[E]):
                 self.latencies.note(batch, self._inbox.clock, now)
             self.hand_to(subscriptions, batch)
 
-    def hand_to(self, subscriptions: Iterable[Subscription[E]], batch: Batch) -> None:
+    def hand_to(self, subscriptions: Iterable[EventFeed[E]], batch: Batch) -> None:
         """Put into the queue of each of these subscriptions what it wants of a batch."""
         decode: Callable[[bytes], E | Sent | bytes] | None = None
         if batch.typed:

@@ -33,7 +33,7 @@ from camcast.app.community import State
 from camcast.app.loop_thread import Moment
 from camcast.app.manager import CommunityManager
 from camcast.doors.transport import BindError
-from camcast.inbox.subscription import running_loop
+from camcast.inbox.feed import running_loop
 from camcast.observe.counters import INPUT, METRIC, OUTPUTS, Metric
 from camcast.observe.stats import CommunityStats, Stats, SubscriptionStats
 from camcast.vocabulary.errors import CommunityError

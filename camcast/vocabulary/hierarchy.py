@@ -28,6 +28,7 @@ SUPER_TOPICS_MAX: Final = 16  # chosen: of one topic; more bases than any class 
 TOLD_MAX: Final = 256  # chosen: topics that members told of, each with its super-topics; 100 kB
 TOLD_SECONDS: Final = 120.0  # chosen: two dozen checks; all g members that answer were asked
 ANCESTORS_MAX: Final = 64  # chosen: twice the levels of a name; bounds the searches of a topic
+LOOKUPS_REMEMBERED: Final = 4096  # chosen: topics of a second's events; a bound, as peers name them
 
 Steps = Mapping[Topic, Sequence[Topic]]
 """Topics with their immediate super-topics."""
@@ -61,6 +62,10 @@ class Hierarchy:
         self._declared: dict[Topic, tuple[Topic, ...]] = {}
         self._told: dict[Topic, dict[Topic, float]] = {}
         """What members told of a topic: its super-topics, and when each was told of last."""
+        self._declared_with: dict[Topic, dict[Topic, None]] = {}
+        """The joined topics, each with the topics of which something unusual was said then."""
+        self._declaring: dict[Topic, dict[Topic, None]] = {}
+        """The same the other way about."""
         self._ancestors: dict[tuple[Topic, bool], tuple[Topic, ...]] = {}
 
     @property
@@ -68,8 +73,11 @@ class Hierarchy:
         """Whether all topics have the super-topics that their names say."""
         return not self._declared and not self._told
 
-    def declare(self, steps: Steps) -> list[Topic]:
+    def declare(self, steps: Steps, joined: Topic | None = None) -> list[Topic]:
         """Note what the application of this process says of topics, in place of what it said.
+
+        What it says with a `joined` topic counts until it has left all topics with which it said
+        something of the same topic (`withdraw`).
 
         Returns the topics of which it said something else before. Raises `HierarchyError` if a
         topic would include itself, or would have more than `SUPER_TOPICS_MAX` super-topics or
@@ -98,6 +106,27 @@ class Hierarchy:
                 del self._declared[topic]
             else:
                 self._declared[topic] = new[topic]
+        if changed:
+            self._ancestors.clear()
+        for topic in steps:
+            if joined is not None and topic in self._declared:
+                self._declared_with.setdefault(joined, {})[topic] = None
+                self._declaring.setdefault(topic, {})[joined] = None
+        return changed
+
+    def withdraw(self, joined: Topic) -> list[Topic]:
+        """Forget what the application said with a topic that it has left.
+
+        Returns the topics of which it says something else now.
+        """
+        changed = []
+        for topic in self._declared_with.pop(joined, ()):
+            declaring = self._declaring[topic]
+            del declaring[joined]
+            if not declaring:
+                del self._declaring[topic]
+                if self._declared.pop(topic, None) is not None:
+                    changed.append(topic)
         if changed:
             self._ancestors.clear()
         return changed
@@ -161,6 +190,8 @@ class Hierarchy:
                     if above not in found and above != topic and len(found) < ANCESTORS_MAX:
                         found[above] = None
                         queue.append(above)
+            if len(self._ancestors) >= LOOKUPS_REMEMBERED:
+                self._ancestors.clear()
             known = self._ancestors[topic, served] = tuple(found)
         return known
 

@@ -210,7 +210,7 @@ class Bout:
         self.got.extend(self.events)
         if self.called is not None:
             self.called.close()
-            running = self.called._inner.running
+            running = self.called._inner._feed.running
             while (
                 running is not None and not running.done() and not self.events._run.ended.happened
             ):

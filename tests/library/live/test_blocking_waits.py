@@ -87,6 +87,8 @@ def test_an_iteration_that_ends_when_it_is_quiet_leaves_later_events_to_the_next
         community.publish(one)
         wait_until(lambda: events.stats().queued_events == 1)
         assert [payload(event) for event in events.until_quiet(SHORT)] == [one]
+    events.close()
+    changes.close()
 
 
 @pytest.fixture
@@ -175,6 +177,7 @@ def test_an_interrupted_reader_takes_no_later_event(
     for one in sent:
         community.publish(one)
     assert [payload(next(events)) for _ in sent] == sent
+    events.close()
 
 
 def test_an_event_that_was_taken_for_who_is_gone_comes_again_first(
@@ -186,13 +189,14 @@ def test_an_event_that_was_taken_for_who_is_gone_comes_again_first(
     for one in (b"1", b"2"):
         community.publish(one)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(events._inner, "_made", raise_interrupted)
+        patch.setattr(events._feed, "made", raise_interrupted)
         with pytest.raises(Interrupted):
             next(events)
         manager.close()
         with pytest.raises(Interrupted):  # and so without the loop
             next(events)
     assert [payload(event) for event in events] == [b"1", b"2"]
+    events.close()
 
 
 def test_an_interrupted_join_or_subscription_is_given_up() -> None:

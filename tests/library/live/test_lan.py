@@ -11,7 +11,7 @@ import pytest
 from camcast import CommunityManager, OptionError, Received
 from camcast.security.keys import SecretKey
 from tests.authority import ADA, CLUB, EVE, ROOT
-from tests.library.live.communities import CERTAIN, OPTIONS
+from tests.library.live.communities import CERTAIN, OPTIONS, Inbox
 from tests.library.live.identities import enrol, known_as
 from tests.patience import eventually, live
 from tests.python_process import python
@@ -52,7 +52,7 @@ async def test_processes_find_each_other_without_any_address() -> None:
         soccer = first.community(".soccer"), second.community(".soccer")
         events = (await root.join(".")).subscribe(own=False)
         for community in soccer:
-            community.subscribe()
+            community.subscribe(Inbox())
         for community in soccer:
             await community.ready()
         assert {contact.address for contact in soccer[0].peers} == {second.address}

@@ -110,7 +110,7 @@ async def test_every_number_of_the_snapshot_is_a_metric() -> None:
     """Each gets a value of its own, and that value has to come out again."""
     async with managers(2) as (first, second):
         near, _ = await join_all(".a", [first, second])
-        near.subscribe()
+        near.subscribe(Inbox())
         stats = first.stats()
         own = iter(range(1000, 10_000))
 
@@ -145,7 +145,7 @@ async def test_every_number_of_the_snapshot_is_a_metric() -> None:
 async def test_names_and_units_follow_the_conventions() -> None:
     async with managers(2) as (first, second):
         near, _ = await join_all(".a", [first, second])
-        near.subscribe()
+        near.subscribe(Inbox())
         families = list(Collector(first).collect())
         assert len({family.name for family in families}) == len(families) > 60
         for family in families:

@@ -88,9 +88,10 @@ async def test_without_repair_there_is_nothing_to_tell_of_it() -> None:
 async def test_a_gateway_that_does_not_answer_shows() -> None:
     silent = free_address()
     async with CommunityManager(gateways=[silent]) as manager:
-        manager.community(".a").subscribe()
+        subscription = manager.community(".a").subscribe()
         await eventually(
             lambda: [one.answers for one in manager.stats().discovery.first_contacts] == [False]
         )
         assert manager.stats().discovery.first_contacts[0].address == silent
         assert manager.stats().communities[0].state == "joining"
+        subscription.close()

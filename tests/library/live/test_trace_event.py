@@ -77,7 +77,7 @@ async def test_the_way_of_an_event_is_told_and_who_has_it(tmp_path: Path) -> Non
         above = await third.join(".a")
         inbox = Inbox()
         above.subscribe(inbox)
-        second.community(".a.b").subscribe()
+        second.community(".a.b").subscribe(Inbox())
         await first.community(".a.b").ready(1, min_links=1)
         await second.community(".a.b").ready(1, min_links=1)
         receipt = await first.community(".a.b").publish(b"x")
@@ -120,7 +120,7 @@ async def test_who_is_still_joining_has_not_joined(tmp_path: Path) -> None:
         traced(tmp_path, 1) as (first,),
         CommunityManager(gateways=["tcp://127.0.0.1:1"], control=tmp_path / "joining") as joining,
     ):
-        joining.community(".a").subscribe()
+        joining.community(".a").subscribe(Inbox())
         receipt = await (await first.join(".a")).publish(b"x")
         reason = verdict(explained(receipt.id, [first, joining]), joining, ".a").reason
         assert reason == "not_joined"
@@ -130,8 +130,8 @@ async def test_who_is_still_joining_has_not_joined(tmp_path: Path) -> None:
 async def test_filters_and_full_queues_are_told_apart(tmp_path: Path) -> None:
     async with traced(tmp_path, 4) as (first, picky, slow, deaf):
         near, *others = await join_all(".a", [first, picky, slow, deaf])
-        others[0].subscribe(where="number >= 3")
-        others[1].subscribe(queue_length=1, overflow=Overflow.DROP_NEWEST)
+        others[0].subscribe(Inbox(), where="number >= 3")
+        full = others[1].subscribe(queue_length=1, overflow=Overflow.DROP_NEWEST)
         receipts = [await near.publish(b'{"number": %d}' % number) for number in (1, 2)]
         last = receipts[-1].id
         await eventually(
@@ -143,6 +143,7 @@ async def test_filters_and_full_queues_are_told_apart(tmp_path: Path) -> None:
         assert verdict(told, deaf, ".a").reason == "no_subscription"
         first_one = explained(receipts[0].id, [first, slow])
         assert verdict(first_one, slow, ".a").reason == "delivered"
+        full.close()
 
 
 @pytest.mark.parametrize("overflow", Overflow)
@@ -416,7 +417,7 @@ async def test_a_trace_and_a_control_socket_go_together(tmp_path: Path) -> None:
     sink = ListSink()
     async with CommunityManager(control=tmp_path / "both", trace=sink) as manager:
         community = await manager.join(".a")
-        community.subscribe()
+        community.subscribe(Inbox())
         events = {str((await community.publish(b"%d" % number)).id) for number in range(3)}
         told = [explained(event, [manager]) for event in events]
         assert {one.verdicts[0].reason for one in told} == {"published"}

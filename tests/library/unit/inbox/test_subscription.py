@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from camcast import CommunityError, Lagged, Overflow, Received, ReceivedBatch
-from camcast.inbox import subscription as subscription_module
+from camcast.inbox import feed as feed_module
+from camcast.inbox.feed import TURN_SECONDS
 from camcast.inbox.received import Gap
-from camcast.inbox.subscription import TURN_SECONDS, Subscription
+from camcast.inbox.subscription import EventFeed, Subscription
 from tests.patience import live
 from tests.received_batches import TOPIC, received
 
@@ -22,7 +23,7 @@ iterators = pytest.mark.parametrize("read", [aiter, Subscription.batches])
 
 
 def subscription(**settings: Any) -> Subscription:
-    return Subscription(lambda _: None, TOPIC, **settings)
+    return Subscription(EventFeed(lambda _: None, TOPIC, **settings))
 
 
 def one(number: int) -> Received | ReceivedBatch:
@@ -36,11 +37,11 @@ def numbers(item: Item) -> list[int]:
 
 def test_closing_is_told_once() -> None:
     async def main() -> None:
-        closed: list[Subscription] = []
-        queue = Subscription(closed.append, TOPIC)
+        closed: list[EventFeed] = []
+        queue = Subscription(EventFeed(closed.append, TOPIC))
         queue.close()
         queue.close()
-        assert closed == [queue]
+        assert closed == [queue._feed]
         assert queue.closed
 
     asyncio.run(main())
@@ -49,10 +50,10 @@ def test_closing_is_told_once() -> None:
 @live
 async def test_what_is_queued_can_be_read_after_closing_one_by_one_or_by_the_batch() -> None:
     async with subscription(queue_length=6) as queue:
-        queue.put(received(1, [b"x"] * 4))
-        queue.put(received(5, [b"x"] * 3))
-        queue.put(received(8, [b"x"]))
-    queue.put(one(9))
+        queue._feed.put(received(1, [b"x"] * 4))
+        queue._feed.put(received(5, [b"x"] * 3))
+        queue._feed.put(received(8, [b"x"]))
+    queue._feed.put(one(9))
     assert await anext(queue) == Lagged(2)
     assert numbers(await anext(queue)) == [3]
     assert [numbers(item) async for item in queue.batches()] == [[4], [5, 6, 7], [8]]
@@ -170,10 +171,10 @@ async def test_whatever_a_callback_does_it_gets_the_next_event(
     queue = subscription(callback=make(got))
     events = [one(1), one(2)]
     for event in events:
-        queue.put(event)
+        queue._feed.put(event)
     queue.close()
-    assert queue.running is not None
-    await queue.running
+    assert queue._feed.running is not None
+    await queue._feed.running
     assert got == events
     assert queue.errors == 2
     assert "the callback " in caplog.text
@@ -184,11 +185,13 @@ async def test_a_callback_in_a_thread_may_close_its_subscription() -> None:
     """What ends with it, perhaps the membership, is the loop's to do."""
     ended: list[threading.Thread] = []
     queue = Subscription(
-        lambda _: ended.append(threading.current_thread()), TOPIC, lambda _: queue.close()
+        EventFeed(
+            lambda _: ended.append(threading.current_thread()), TOPIC, lambda _: queue.close()
+        )
     )
-    queue.put(one(1))
-    assert queue.running is not None
-    await queue.running
+    queue._feed.put(one(1))
+    assert queue._feed.running is not None
+    await queue._feed.running
     assert ended == [threading.current_thread()]
 
 
@@ -212,7 +215,7 @@ async def test_a_reader_that_is_never_without_items_gives_the_loop_turns(
     how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of an event a millisecond, at most a few are taken between two turns of the loop."""
-    monkeypatch.setattr(subscription_module, "monotonic", _Clock())
+    monkeypatch.setattr(feed_module, "monotonic", _Clock())
     taken: list[object] = []
     most = 0
 
@@ -221,14 +224,14 @@ async def test_a_reader_that_is_never_without_items_gives_the_loop_turns(
 
     queue = subscription(callback=take) if how == "callback" else subscription()
     for number in range(1, 201):
-        queue.put(one(number))
+        queue._feed.put(one(number))
     queue.close()
 
     async def read() -> None:
         async for item in queue if how == "events" else queue.batches():
             await take(item)
 
-    reader = queue.running or asyncio.ensure_future(read())
+    reader = queue._feed.running or asyncio.ensure_future(read())
     while not reader.done():
         before = len(taken)
         await asyncio.sleep(0)
@@ -244,24 +247,24 @@ async def test_the_loop_does_not_wait_while_the_thread_of_a_callback_takes() -> 
     got: list[Any] = []
     queue = subscription(callback=got.append)
     taking, go = threading.Event(), threading.Event()
-    take = queue._take
+    take = queue._feed.take
 
     def take_slowly() -> Any:
         taking.set()
         go.wait()
         return take()
 
-    queue._take = take_slowly
-    queue.put(one(1))
+    queue._feed.take = take_slowly
+    queue._feed.put(one(1))
     await asyncio.to_thread(taking.wait)
     events = [one(1), one(2), one(3)]
     for event in events[1:]:
-        queue.put(event)
+        queue._feed.put(event)
     assert queue.stats().queued_events <= 1  # nor does who looks
     queue.close()
     go.set()
-    assert queue.running is not None
-    await queue.running
+    assert queue._feed.running is not None
+    await queue._feed.running
     assert got == events
 
 
@@ -272,7 +275,7 @@ async def test_what_the_loop_queues_between_the_last_take_of_a_thread_and_its_en
     """Without a second look, the thread ends with the items in its queue."""
     got: list[Any] = []
     queue = subscription(callback=got.append)
-    lock, waiting, go = queue._lock, threading.Event(), threading.Event()
+    lock, waiting, go = queue._feed._lock, threading.Event(), threading.Event()
 
     class _SlowToGoOn:
         acquire, release = lock.acquire, lock.release
@@ -282,27 +285,27 @@ async def test_what_the_loop_queues_between_the_last_take_of_a_thread_and_its_en
 
         def __exit__(self, *_: object) -> None:
             lock.release()
-            if threading.current_thread() is not threading.main_thread() and queue._closed:
+            if threading.current_thread() is not threading.main_thread() and queue._feed._closed:
                 waiting.set()
                 go.wait()
 
-    take = queue._take
+    take = queue._feed.take
 
     def take_nothing() -> Any:
         item = take()
-        if item is None and not queue._closed:
-            queue._aside.extend((queue._queue.put, one(number)) for number in (1, 2))
-            queue._closed = True
+        if item is None and not queue._feed._closed:
+            queue._feed._aside.extend((queue._feed.queue.put, one(number)) for number in (1, 2))
+            queue._feed._closed = True
         return item
 
-    queue._lock = _SlowToGoOn()  # type: ignore[assignment]  # a lock, as far as a feed uses it
-    queue._take = take_nothing
-    queue._wake_thread()
+    queue._feed._lock = _SlowToGoOn()  # type: ignore[assignment]  # a lock, as far as a feed uses it
+    queue._feed.take = take_nothing
+    queue._feed._wake_thread()
     await asyncio.to_thread(waiting.wait)
-    queue._put_aside()
+    queue._feed._put_aside()
     go.set()
-    assert queue.running is not None
-    await queue.running
+    assert queue._feed.running is not None
+    await queue._feed.running
     assert got == [one(1), one(2)]
 
 
@@ -311,16 +314,16 @@ async def test_a_del_that_closes_a_subscription_while_the_loop_puts_an_event_in(
     """The garbage collector may run it in the midst of that, in the same thread."""
     got: list[Any] = []
     queue = subscription(callback=got.append)
-    put = queue._queue.put
+    put = queue._feed.queue.put
 
     def collect(event: Any) -> None:
         put(event)
-        queue.put(one(2))
+        queue._feed.put(one(2))
         queue.close()
 
-    queue._add(collect, one(1))
-    assert queue.running is not None
-    await queue.running
+    queue._feed._add(collect, one(1))
+    assert queue._feed.running is not None
+    await queue._feed.running
     assert got == [one(1), one(2)]
 
 
@@ -335,7 +338,7 @@ async def test_values_for_a_plain_callback_are_made_where_the_loop_never_waits(
     go = threading.Event()
 
     def decode(payload: bytes) -> str:
-        made_in.append((threading.current_thread().name, queue._lock.locked()))
+        made_in.append((threading.current_thread().name, queue._feed._lock.locked()))
         return payload.decode()
 
     def callback(event: Received) -> None:
@@ -343,12 +346,12 @@ async def test_values_for_a_plain_callback_are_made_where_the_loop_never_waits(
         got.append(event.value)
 
     queue = subscription(callback=callback, overflow=overflow, queue_length=3)
-    queue.put(received(1, [b"1", b"2", b"3"], decode))
-    queue.put(received(4, [b"4", b"5"], decode))
+    queue._feed.put(received(1, [b"1", b"2", b"3"], decode))
+    queue._feed.put(received(4, [b"4", b"5"], decode))
     go.set()
     queue.close()
-    assert queue.running is not None
-    await queue.running
+    assert queue._feed.running is not None
+    await queue._feed.running
     assert got == [str(event) for event in range(1, 6) if str(event) in got]
     assert len(got) >= 3
     assert made_in == [("camcast-subscriber", False)] * len(got)
@@ -359,18 +362,18 @@ async def test_gaps_are_logged_once_a_second_with_their_sum_and_where(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = _Clock()
-    monkeypatch.setattr(subscription_module, "monotonic", clock)
+    monkeypatch.setattr(feed_module, "monotonic", clock)
 
     async def slow(_: Received) -> None: ...
 
     queue = subscription(callback=slow, queue_length=1)
     for number in range(1, 101):
-        queue.put(received(2 * number, [b"x"] * 2))  # one of two is dropped
+        queue._feed.put(received(2 * number, [b"x"] * 2))  # one of two is dropped
         await asyncio.sleep(0)
         clock.now += 0.02
     queue.close()
-    assert queue.running is not None
-    await queue.running
+    assert queue._feed.running is not None
+    await queue._feed.running
     logged = [record.args for record in caplog.records]
     sums = [args[2] for args in logged if isinstance(args, tuple)]
     assert sum(number for number in sums if isinstance(number, int)) == queue.missed
@@ -381,7 +384,7 @@ async def test_gaps_are_logged_once_a_second_with_their_sum_and_where(
 @live
 async def test_items_are_had_in_the_loop_of_the_manager_alone_until_all_is_closed() -> None:
     queue = subscription()
-    queue.put(received(1, [b"x"] * 3))
+    queue._feed.put(received(1, [b"x"] * 3))
     assert numbers(await anext(queue)) == [1]
 
     def elsewhere(items: AsyncIterator[Item]) -> list[int]:
@@ -416,7 +419,7 @@ async def test_tasks_that_iterate_one_subscription_take_turns(read: Read) -> Non
             tasks.create_task(take(share))
         await asyncio.sleep(0)  # all three wait
         for number in range(9):
-            queue.put(one(number + 1))
+            queue._feed.put(one(number + 1))
         queue.close()
     assert shares == [[1, 4, 7], [2, 5, 8], [3, 6, 9]]
 
@@ -426,10 +429,11 @@ async def test_tasks_take_turns_within_a_batch_too() -> None:
     queue = subscription()
     first, second = [asyncio.ensure_future(anext(queue)) for _ in range(2)]
     await asyncio.sleep(0)
-    queue.put(received(1, [b"x"] * 3))
+    queue._feed.put(received(1, [b"x"] * 3))
     third = asyncio.ensure_future(anext(queue))
     items = await asyncio.gather(first, second, third)
     assert [numbers(item) for item in items] == [[1], [2], [3]]
+    queue.close()
 
 
 @live
@@ -448,12 +452,13 @@ async def test_a_task_that_is_cancelled_leaves_its_event_to_the_next(woken: bool
     first, second = [asyncio.ensure_future(anext(queue)) for _ in range(2)]
     await asyncio.sleep(0)
     if woken:
-        queue.put(one(1))  # `first` would get it in the next turn of the loop
+        queue._feed.put(one(1))  # `first` would get it in the next turn of the loop
     first.cancel()
     if not woken:
-        queue.put(one(1))
+        queue._feed.put(one(1))
     assert numbers(await second) == [1]
     assert first.cancelled()
+    queue.close()
 
 
 # -- no turn of the loop is wasted -----------------------------------------------------------
@@ -467,8 +472,8 @@ def callback(name: str) -> Callable[[list[Item]], Coroutine[Any, Any, None]]:
         queue = subscription(**{name: take})
         await in_one_turn(queue, got)
         queue.close()
-        assert queue.running is not None
-        await queue.running
+        assert queue._feed.running is not None
+        await queue._feed.running
 
     return run
 
@@ -493,8 +498,8 @@ async def in_one_turn(queue: Subscription, got: list[Item]) -> None:
     """Put two batches in; what the loop is given to do afterwards finds both handed out."""
     await asyncio.sleep(0)  # the subscriber waits
     found: list[int] = []
-    queue.put(received(1, [b"x"] * 3))
-    queue.put(received(4, [b"x"]))
+    queue._feed.put(received(1, [b"x"] * 3))
+    queue._feed.put(received(4, [b"x"]))
     asyncio.get_running_loop().call_soon(lambda: found.append(len(got)))
     await asyncio.sleep(0)
     assert found == [len(got)]
@@ -522,10 +527,10 @@ async def test_a_batch_callback_is_told_what_it_missed(overflow: Overflow) -> No
         got.append(batch)
 
     queue = subscription(on_batch=take, on_lagged=got.append, queue_length=2, overflow=overflow)
-    queue.put(received(1, [b"x"] * 3))
+    queue._feed.put(received(1, [b"x"] * 3))
     queue.close()
-    assert queue.running is not None
-    await queue.running
+    assert queue._feed.running is not None
+    await queue._feed.running
     assert queue.missed == 1
     if overflow is Overflow.DROP_OLDEST:
         assert got[0] == Lagged(1)

@@ -1,0 +1,211 @@
+"""Who holds whom: a feed that nobody can read any more is closed, and no other one."""
+
+import asyncio
+import gc
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from camcast.inbox.changes import ChangeFeed, Changes
+from camcast.inbox.feed import Feed, Reader
+from camcast.inbox.subscription import EventFeed, Subscription
+from camcast.vocabulary.happenings import Change
+from tests.patience import live
+from tests.received_batches import TOPIC, received
+
+UNREAD = "nobody can read the .* in .a.b any more"
+
+
+def events(**settings: Any) -> Subscription:
+    return Subscription(EventFeed(lambda _: None, TOPIC, **settings))
+
+
+def changes() -> Changes:
+    return Changes(ChangeFeed(lambda _: None, None, 2, TOPIC))
+
+
+def put(feed: Feed[Any]) -> None:
+    if isinstance(feed, ChangeFeed):
+        feed.put(Change("alone", TOPIC))
+    else:
+        assert isinstance(feed, EventFeed)
+        feed.put(received(1, [b"x"] * 2))
+
+
+Read = Callable[[Any], Any]
+readers = pytest.mark.parametrize(
+    ("make", "read"),
+    [(events, aiter), (events, Subscription.batches), (changes, aiter)],
+    ids=["events", "batches", "changes"],
+)
+
+
+@pytest.fixture
+def no_collections() -> Iterator[None]:
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collections")
+@readers
+@live
+async def test_leaving_an_iteration_closes_what_only_the_iteration_held(
+    make: Callable[[], Reader[Any, Any]], read: Read
+) -> None:
+    feeds: list[Feed[Any]] = []
+
+    async def first() -> None:
+        reader = make()
+        feeds.append(reader._feed)
+        put(reader._feed)
+        items = read(reader)
+        del reader
+        async for _ in items:
+            await asyncio.sleep(0)
+            assert not feeds[0].closed
+            break
+
+    with pytest.warns(ResourceWarning, match=UNREAD) as warned:
+        await first()
+    await asyncio.sleep(0)
+    assert feeds[0].closed
+    assert len(warned) == 1
+
+
+@readers
+@live
+async def test_a_cancelled_reader_closes_it_too(
+    make: Callable[[], Reader[Any, Any]], read: Read
+) -> None:
+    feeds: list[Feed[Any]] = []
+
+    async def all_items() -> None:
+        reader = make()
+        feeds.append(reader._feed)
+        async for _ in read(reader):
+            pass
+
+    async def cancelled() -> None:
+        task = asyncio.create_task(all_items())
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+
+    async def collected() -> None:
+        await cancelled()
+        gc.collect()
+
+    with pytest.warns(ResourceWarning, match=UNREAD):
+        await collected()
+    await asyncio.sleep(0)
+    assert feeds[0].closed
+
+
+def collect(elsewhere: bool) -> None:
+    """Collect garbage, in another thread or in this one."""
+    if elsewhere:
+        thread = threading.Thread(target=gc.collect)
+        thread.start()
+        thread.join()
+    else:
+        gc.collect()
+
+
+@pytest.mark.usefixtures("no_collections")
+@pytest.mark.parametrize("elsewhere", [False, True])
+@live
+async def test_one_in_a_cycle_closes_at_the_next_collection_in_any_thread(elsewhere: bool) -> None:
+    """And not at once: the collector may run while the loop goes through its feeds."""
+    reader: Any = events()
+    feed = reader._feed
+    reader.me = reader
+    del reader
+    await asyncio.sleep(0)
+    assert not feed.closed
+    with pytest.warns(ResourceWarning, match=UNREAD):
+        collect(elsewhere)
+    assert not feed.closed
+    await asyncio.sleep(0)
+    assert feed.closed
+
+
+@readers
+@live
+async def test_a_task_that_nobody_holds_is_read_on_as_long_as_it_waits(
+    make: Callable[[], Reader[Any, Any]], read: Read
+) -> None:
+    got: list[object] = []
+    feeds: list[Feed[Any]] = []
+
+    async def all_items() -> None:
+        reader = make()
+        feeds.append(reader._feed)
+        async for item in read(reader):
+            got.append(item)  # noqa: PERF401  # looked at while it grows
+
+    asyncio.create_task(all_items())  # noqa: RUF006  # just what is tested
+    await asyncio.sleep(0)
+    gc.collect()
+    put(feeds[0])
+    while not got:
+        await asyncio.sleep(0)
+    gc.collect()
+    assert not feeds[0].closed
+    feeds[0].close()
+    await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("plain", [True, False])
+@live
+async def test_a_callback_goes_on_without_anybody_who_holds_its_subscription(plain: bool) -> None:
+    got = threading.Event()
+
+    async def take(_: object) -> None:
+        got.set()
+
+    feed = events(callback=(lambda _: got.set()) if plain else take)._feed
+    gc.collect()
+    await asyncio.sleep(0)
+    put(feed)
+    assert await asyncio.to_thread(got.wait)
+    assert not feed.closed
+    feed.close()
+    assert feed.running is not None
+    await feed.running
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@live
+async def test_it_is_closed_where_warnings_are_errors_too() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        feed = events()._feed
+    await asyncio.sleep(0)
+    assert feed.closed
+
+
+@pytest.mark.parametrize("why", ["closed before", "closed in another thread", "a fork", "no loop"])
+def test_nothing_is_closed_twice_in_a_fork_or_after_the_loop(why: str) -> None:
+    feeds: list[Feed[Any]] = []
+    kept: list[object] = []
+
+    async def main() -> None:
+        reader = events()
+        feed = reader._feed
+        feeds.append(feed)
+        if why == "closed before":
+            reader.close()
+        elif why == "closed in another thread":
+            await asyncio.to_thread(reader.close)
+        elif why == "a fork":
+            feed._process += 1
+        else:
+            kept.append(reader)
+
+    asyncio.run(main())
+    kept.clear()
+    assert feeds[0].closed == why.startswith("closed")
