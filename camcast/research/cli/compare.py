@@ -48,7 +48,7 @@ def compare(
         list[Path],
         typer.Argument(
             metavar="RUN|BENCH.json…",
-            help="Output folders of runs, folders of such, files of pytest --benchmark-json.",
+            help="Output folders of runs, files of pytest --benchmark-json, folders of both.",
         ),
     ],
     output: Annotated[
@@ -110,6 +110,8 @@ def compare(
         else:
             _print(findings)
             say(f"output: {place / 'index.html' if place else '-'}")
+    for note in findings.notes:
+        complain(note)
     for problem in findings.problems[:_PROBLEMS_MAX]:
         complain(problem)
     if (more := len(findings.problems) - _PROBLEMS_MAX) > 0:

@@ -8,7 +8,7 @@ and the 6,474 autonomous systems of 2 January 2000, whose file has each link twi
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from camcast.research.workloads.publication import WorkloadError
 from camcast.research.workloads.text_lines import read_lines
@@ -22,21 +22,48 @@ def load_edges(path: Path) -> list[tuple[int, int]]:
 
     Nodes are renumbered from 0 in the order of their ids, which may have gaps. Directions, repeated
     links and loops are kept as they are in the file. Lines that begin with ``#`` and empty lines
-    are skipped.
+    are skipped, and so is a first row that says exactly how many nodes and links follow.
 
     Raises `WorkloadError`, with the line, for a row that is not two ids, whole numbers from 0
-    on, with spaces or a tab between them; and for a file without links.
+    on, with spaces or a tab between them; for a first row that may be such numbers, or a link; and
+    for a file without links.
     """
-    links = []
-    for number, line in enumerate(read_lines(path, _WANTED), start=1):
-        row = line.strip()
-        if row and not row.startswith("#"):
-            links.append(_link(path, number, row))
+    rows = [
+        (number, row)
+        for number, line in enumerate(read_lines(path, _WANTED), start=1)
+        if (row := line.strip()) and not row.startswith("#")
+    ]
+    links = [_link(path, number, row) for number, row in rows]
+    match _header(links):
+        case "counts":
+            del links[0]
+        case "perhaps":
+            raise WorkloadError(
+                path,
+                rows[0][0],
+                f"{rows[0][1]!r} seems to say how many nodes and links follow; begin the line"
+                " with #, or, if it is a link, write it further down",
+            )
     if not links:
         raise WorkloadError(path, None, f"there are no links in it; give {_WANTED}")
     ids = sorted(dict.fromkeys(node for link in links for node in link))
     numbers = {node: number for number, node in enumerate(ids)}
     return [(numbers[one], numbers[other]) for one, other in links]
+
+
+def _header(links: list[tuple[int, int]]) -> Literal["counts", "perhaps", ""]:
+    """Say whether the first row is the numbers of nodes and links, in some order, of the others.
+
+    Where some nodes have no link, it may be, or may be a link.
+    """
+    if len(links) < 3:  # of one link, any row might be
+        return ""
+    first, *rest = links
+    ids = dict.fromkeys(node for link in rest for node in link)
+    counts = [nodes for nodes, number in (first, first[::-1]) if number == len(rest)]
+    if len(ids) in counts:
+        return "counts"
+    return "perhaps" if any(nodes >= max(len(ids), *ids) for nodes in counts) else ""
 
 
 def _link(path: Path, number: int, row: str) -> tuple[int, int]:

@@ -34,9 +34,10 @@ def load_latencies(path: Path) -> Matrix:
     """
     lines = read_lines(path, "a square matrix of round-trip times in ms")
     size = len(lines)
-    one_way = []
+    one_way, numbered = [], []
     for row, content in enumerate(lines):
         values = _values(path, row + 1, content, size)
+        numbered.append(values[1:] == [*range(1, size)] if row == 0 else values[0] == row)
         if values.count(0) > (values[row] == 0):
             column = next(j for j, value in enumerate(values) if not value and j != row)
             raise WorkloadError(
@@ -47,6 +48,13 @@ def load_latencies(path: Path) -> Matrix:
             )
         # Single precision, 4 bytes a pair: seven digits, and a ping has four.
         one_way.append(array("f", (value / ROUND_TRIP_MS_PER_ONE_WAY_SECOND for value in values)))
+    if size > 2 and all(numbered):
+        raise WorkloadError(
+            path,
+            1,
+            "the first row and the first column are the numbers of the hosts, 1, 2, …, and no"
+            " round trips; leave both out",
+        )
     return Matrix(one_way)
 
 

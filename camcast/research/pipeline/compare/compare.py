@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from camcast.research.pipeline.compare.comparison import pairs_of, rows_of, varying
 from camcast.research.pipeline.compare.findings import Findings, Quarantined
 from camcast.research.pipeline.compare.inputs import Inputs, read_inputs
+from camcast.research.pipeline.compare.notes import machine_notes, unpaired_notes
 from camcast.research.pipeline.compare.regressions import THRESHOLD, changes_of
 from camcast.research.pipeline.ingest.benchmark_names import shown_names
 from camcast.research.pipeline.measured import Measured
@@ -88,7 +89,7 @@ def compare(spark: SparkSession, question: Question) -> Compared:
     _check_better(question.better, (*now, *before))
     setting = varying(now, before, versions=not question.against)
     rows = rows_of(now, setting, question.better)
-    changes = None
+    changes, notes = None, [*machine_notes(sources)]
     if question.against:
         rows_before = rows_of(before, setting, question.better)
         changes = tuple(changes_of(rows, rows_before, question.threshold))
@@ -97,6 +98,7 @@ def compare(spark: SparkSession, question: Question) -> Compared:
                 f"nothing that was measured was measured in {baseline} too, with the same backend,"
                 " protocol, community, p_sel and parameters"
             )
+        notes += unpaired_notes(rows, rows_before)
     measures = [(one, False) for one in now] + [(one, True) for one in before]
     findings = Findings(
         command=question.command,
@@ -107,6 +109,7 @@ def compare(spark: SparkSession, question: Question) -> Compared:
         baseline=baseline,
         threshold=question.threshold,
         problems=problems,
+        notes=tuple(notes),
         quarantine=() if quarantine is None else _summed(quarantine),
     )
     return Compared(findings, measures, quarantine)

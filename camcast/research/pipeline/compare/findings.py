@@ -28,6 +28,8 @@ class Source:
     """Empty if there are several in it, as benchmark files have; likewise the next two."""
     protocol: str = ""
     seed: str = ""
+    world: str = ""
+    """Of a run: live, or virtual, of whose times the machine is no part."""
 
 
 @frozen
@@ -57,6 +59,8 @@ class Findings:
     threshold: float
     problems: tuple[str, ...]
     """The inputs that could not be read as a whole, in words."""
+    notes: tuple[str, ...] = ()
+    """Remarks on the numbers, in words: measures of one side only, other machines."""
     quarantine: tuple[Quarantined, ...]
 
     @property

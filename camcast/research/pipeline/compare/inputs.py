@@ -12,6 +12,7 @@ from attrs import frozen
 from pyspark.sql import DataFrame, SparkSession
 
 from camcast.research.pipeline.compare.findings import Source
+from camcast.research.pipeline.compare.given_paths import given_in
 from camcast.research.pipeline.ingest.bench_files import read_bench_files
 from camcast.research.pipeline.ingest.quarantine import SCHEMA as QUARANTINE_SCHEMA
 from camcast.research.pipeline.ingest.run_to_read import RunFolderError, read_run_folder
@@ -44,15 +45,14 @@ class Inputs:
 def read_inputs(spark: SparkSession, paths: Sequence[Path], *, baseline: bool = False) -> Inputs:
     """Read whatever can be read; raises `NothingReadError` if that is nothing at all.
 
-    A folder is a run's, or has runs' folders in it; a file is one of pytest-benchmark.
+    A folder is a run's, or has runs and files in it; a file is one of pytest-benchmark.
     """
-    problems = [f"{path} does not exist" for path in paths if not path.exists()]
-    files = [path for path in paths if path.is_file()]
-    folders = [run for path in paths if path.is_dir() for run in _runs_in(path)]
+    given = given_in(paths)
+    problems, files = [*given.problems], given.files
     measured: list[Measured] = []
     wrong: list[DataFrame] = []
     sources: list[Source] = []
-    whole = whole_runs(folders)
+    whole = whole_runs(given.folders)
     problems += whole.problems
     if whole.folders:
         try:
@@ -88,8 +88,9 @@ def read_inputs(spark: SparkSession, paths: Sequence[Path], *, baseline: bool = 
 
 def check_inputs(paths: Sequence[Path]) -> None:
     """Raise `NothingReadError` where `read_inputs` would, without Spark, which starts slowly."""
-    problems = [f"{path} does not exist" for path in paths if not path.exists()]
-    for folder in (run for path in paths if path.is_dir() for run in _runs_in(path)):
+    given = given_in(paths)
+    problems = [*given.problems]
+    for folder in given.folders:
         whole = whole_runs([folder])
         problems += whole.problems
         try:
@@ -98,7 +99,7 @@ def check_inputs(paths: Sequence[Path]) -> None:
                 return
         except RunFolderError as error:
             problems.append(str(error))
-    benches = read_bench_files([path for path in paths if path.is_file()])
+    benches = read_bench_files(given.files)
     if not benches.sources:
         problems += [f"{file}: {why}" for file, why in benches.problems]
         raise NothingReadError("; ".join(problems))
@@ -106,21 +107,12 @@ def check_inputs(paths: Sequence[Path]) -> None:
 
 def are_light(paths: Sequence[Path]) -> bool:
     """Whether there is so little to read that Spark's own start is most of the work."""
-    folders = [run for path in paths if path.is_dir() for run in _runs_in(path)]
     sizes = (
         file.stat().st_size * (_PARQUET_SMALLER if file.suffix == ".parquet" else 1)
-        for folder in folders
+        for folder in given_in(paths).folders
         for file in folder.glob("trace-*")
     )
     return sum(sizes) <= _LIGHT_BYTES
-
-
-def _runs_in(folder: Path) -> list[Path]:
-    """Return the folder, or the runs' folders in it if it is no run's itself."""
-    if (folder / SCENARIO_FILE).exists() or any(folder.glob("trace-*")):
-        return [folder]
-    inner = sorted(path.parent for path in folder.glob(f"*/{SCENARIO_FILE}"))
-    return inner or [folder]
 
 
 def _with_surroundings(runs: Runs) -> Iterator[Measured]:
@@ -148,6 +140,7 @@ def _run_sources(runs: Runs, baseline: bool) -> Iterator[Source]:
             protocol=run.protocol,
             version=run.version,
             seed=str(run.seed),
+            world=run.world,
             machine=machine,
             python=python,
             started=run.started,

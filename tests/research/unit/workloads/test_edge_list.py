@@ -53,10 +53,29 @@ def test_a_file_without_links_is_refused(text: str, tmp_path: Path) -> None:
 def test_the_order_of_ids_is_kept(
     tmp_path_factory: pytest.TempPathFactory, links: list[tuple[int, int]]
 ) -> None:
+    links = [(0, 0), *links]  # which cannot be the numbers of nodes and links
     rows = "".join(f"{one}\t{other}\n" for one, other in links)
     read = load_edges(written(tmp_path_factory.mktemp("edges"), rows))
     ids = sorted({node for link in links for node in link})
     assert [(ids[one], ids[other]) for one, other in read] == links
+
+
+K4 = "".join(f"{a} {b}\n" for a in range(4) for b in range(a))
+
+
+@pytest.mark.parametrize("header", ["", "4 6\n", "6 4\n", "# 4 6\n"])
+def test_a_first_row_of_counts_is_no_link(header: str, tmp_path: Path) -> None:
+    assert load_edges(written(tmp_path, header + K4)) == load_edges(written(tmp_path, K4))
+
+
+@pytest.mark.parametrize("header", ["5 6\n", "6 9\n"])
+def test_a_first_row_that_may_be_counts_is_named(header: str, tmp_path: Path) -> None:
+    assert_refused(load_edges, written(tmp_path, header + K4), 1, ["begin the line with #"])
+
+
+@pytest.mark.parametrize("link", ["3 1\n", "4 5\n", "4 7\n", "0 6\n"])
+def test_a_first_link_is_a_link(link: str, tmp_path: Path) -> None:
+    assert len(load_edges(written(tmp_path, link + K4))) == 7
 
 
 def ring(nodes: int, *, both_ways: bool) -> str:

@@ -54,6 +54,11 @@ def test_a_bad_file_is_refused_with_its_name_its_line_and_what_is_wrong(
     assert_refused(load_latencies, written(tmp_path, MATRIX.replace(old, new, 1)), line, says)
 
 
+def test_names_of_hosts_are_no_round_trips(tmp_path: Path) -> None:
+    named = "0,1,2,3\n1,0,20,30\n2,20,0,40\n3,30,40,0\n"
+    assert_refused(load_latencies, written(tmp_path, named), 1, ["numbers of the hosts"])
+
+
 def test_a_large_matrix_loads_completely(tmp_path: Path) -> None:
     """Hosts on a line, a millisecond from each to the next and one more to leave one's own."""
     hosts = range(200)

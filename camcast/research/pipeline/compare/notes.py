@@ -1,0 +1,51 @@
+"""Remarks on a comparison: measures that one side lacks, and machines that differ."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from camcast.research.pipeline.compare.comparison import Row
+from camcast.research.pipeline.compare.findings import Source
+
+_NAMED_MAX: Final = 10  # chosen: some lines; the tables have all
+
+
+def unpaired_notes(now: Sequence[Row], before: Sequence[Row]) -> Iterator[str]:
+    """Say what only one of the two sides has measured."""
+    for rows, others, what in (
+        (before, now, "missing that the baseline has"),
+        (now, before, "new since the baseline"),
+    ):
+        places = {row.place for row in others}
+        alone = [row for row in rows if row.place not in places]
+        if alone:
+            counted = Counter(map(_subject, alone))
+            named = [
+                f"{name} ({number})" if number > 1 else name
+                for name, number in counted.most_common(_NAMED_MAX)
+            ]
+            rest = [f"and {len(counted) - len(named)} more"] if len(counted) > len(named) else []
+            measures = "1 measure is" if len(alone) == 1 else f"{len(alone)} measures are"
+            yield f"{measures} {what}: {', '.join([*named, *rest])}"
+
+
+def _subject(row: Row) -> str:
+    """Return what a row is about: its benchmark, or its measure, and of whom."""
+    who = f" of {row.variant}" if row.variant.backend else ""
+    return f"{row.measure.benchmark or row.measure.title}{who}"
+
+
+def machine_notes(sources: Iterable[Source]) -> Iterator[str]:
+    """Say where sides differ in the machine or the Python that their times are of."""
+    sides: defaultdict[tuple[bool, str, str], set[tuple[str, str]]] = defaultdict(set)
+    for one in sources:
+        if one.world != "virtual":
+            sides[one.baseline, one.backend, one.version].add((one.machine, one.python))
+    for number, what in enumerate(("machines", "Pythons")):
+        of_sides = [frozenset(made[number] for made in side) for side in sides.values()]
+        if len(dict.fromkeys(of_sides)) > 1:
+            each = sorted({made or "unknown" for side in of_sides for made in side})
+            named = "; ".join(each[:_NAMED_MAX])
+            yield f"what is compared was measured on different {what}: {named}"

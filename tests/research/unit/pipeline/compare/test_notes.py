@@ -1,0 +1,40 @@
+"""A measure of one side only, and another machine, are said; sides that are alike are not."""
+
+from __future__ import annotations
+
+import attrs
+
+from camcast.research.pipeline.compare.findings import Source
+from camcast.research.pipeline.compare.notes import machine_notes, unpaired_notes
+from tests.research.unit.pipeline.compare.rows import row
+
+ENCODE, DECODE = (row(f"codec.{name}.seconds_min", [1.0, 2.0]) for name in ("encode", "decode"))
+HOPS = row("hops_mean", [3.0], backend="dht")
+
+
+def test_what_only_one_side_has_is_named() -> None:
+    assert list(unpaired_notes([ENCODE], [ENCODE])) == []
+    assert list(unpaired_notes([ENCODE, HOPS], [ENCODE, DECODE])) == [
+        "1 measure is missing that the baseline has: codec.decode of scamp camcast",
+        "1 measure is new since the baseline: mean latency in hops of dht camcast",
+    ]
+
+
+def test_other_machines_and_pythons_are_named_where_time_is_real() -> None:
+    here = Source(
+        path="a",
+        kind="benchmarks",
+        baseline=False,
+        version="1",
+        machine="m",
+        python="3.12",
+        started="",
+    )
+    base = attrs.evolve(here, baseline=True)
+    assert list(machine_notes([here, base, base])) == []
+    (note,) = machine_notes([here, attrs.evolve(base, machine="other")])
+    assert note == "what is compared was measured on different machines: m; other"
+    (note,) = machine_notes([here, attrs.evolve(base, python="")])
+    assert "different Pythons: 3.12; unknown" in note
+    virtual = attrs.evolve(base, kind="run", world="virtual", machine="other")
+    assert list(machine_notes([attrs.evolve(here, world="virtual"), virtual])) == []
