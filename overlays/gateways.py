@@ -36,7 +36,6 @@ member that knows no other process, or know members from below.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Container, Hashable, Iterable, Sequence
 from math import inf
 from typing import ClassVar, Final
@@ -49,13 +48,14 @@ from camcast.doors.discovery import Discovery, DiscoveryContext, FirstContact
 from camcast.vocabulary.addresses import AddressError, check_address, is_numeric
 from camcast.vocabulary.happenings import HappeningKind
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
+from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.messages import Decoder, Message, Right, read_topic
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import MalformedError
 from overlays.remembered import REMEMBERED_MAX, Remembered
 
-log = logging.getLogger(__name__)
+log = Logger(__name__)
 
 LEASE_SECONDS: Final = 30.0  # chosen: a crashed process is offered as a contact no longer
 RENEW_SECONDS: Final = 10.0  # chosen: a third of the lease, so that two losses do not matter

@@ -24,7 +24,6 @@ cannot run in the virtual network.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Callable, Hashable, Sized
 from contextlib import suppress
 from functools import partial
@@ -39,11 +38,12 @@ from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.doors.options import OptionError
 from camcast.vocabulary.addresses import AddressError, check_address, is_numeric
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
+from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.topics import GROUP_ID_BYTES, GroupId, Topic
 from overlays.lan_questions import DECODER, Hint, LanQuestions
 
-log = logging.getLogger(__name__)
+log = Logger(__name__)
 
 SERVICE: Final = "_camcast._tcp.local."
 LEASE_SECONDS: Final = 30  # chosen: as with gateways, a crashed process is offered no longer

@@ -8,7 +8,6 @@ process's public key beside the endpoint, so another process that listens there 
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -21,8 +20,9 @@ from zlib import crc32
 import msgspec
 
 from camcast.doors.datagrams import Endpoint
+from camcast.vocabulary.logger import Logger
 
-log = logging.getLogger(__name__)
+log = Logger(__name__)
 
 REMEMBERED_MAX: Final = 64  # chosen: three buckets; in a churn of 90 % some six still answer
 REMEMBERED_ASKED: Final = 16  # chosen: asked at a time; in a churn of 80 % three still answer

@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 import os
 import threading
 from collections import deque
@@ -47,8 +46,9 @@ from weakref import WeakSet, finalize, ref
 from camcast.app.lifetime import check_not_forked
 from camcast.vocabulary.arguments import check_timeout
 from camcast.vocabulary.errors import CamcastError, CommunityError
+from camcast.vocabulary.logger import Logger
 
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 _T = TypeVar("_T")
 

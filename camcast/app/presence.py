@@ -13,7 +13,6 @@ keep. Who leaves says so; who is not heard of for three beats is `silent`. A nam
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Final, Literal, NamedTuple
@@ -31,6 +30,7 @@ from camcast.observe.failure_log import FailureLog
 from camcast.vocabulary.arguments import check_finite, check_type
 from camcast.vocabulary.errors import CamcastError, CommunityError
 from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.topics import Topic
 
 BEAT_SECONDS: Final = 5.0  # chosen: soon enough for a person; 100 processes make 20 events/s
@@ -39,7 +39,7 @@ NAME_LENGTH_MAX: Final = 64  # chosen: characters of what a person calls himself
 MEMBERS_MAX: Final = 4096  # chosen: 1 MB of names; who has more members wants no list of them
 
 Kind = Literal["came", "left", "silent"]
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 
 @frozen

@@ -18,7 +18,6 @@ many is for small communities. Nothing is answered twice, and nothing by the pro
 from __future__ import annotations
 
 import asyncio
-import logging
 import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -37,6 +36,7 @@ from camcast.observe.failure_log import FailureLog
 from camcast.vocabulary.arguments import BYTES, check_timeout, check_type, check_whole
 from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.topics import Topic
 
@@ -44,7 +44,7 @@ ASK_SECONDS: Final = 5.0  # chosen: repair brings what was lost on the way in 2 
 _HANDLED_MAX: Final = 64  # chosen: questions in work; of more, none is answered, which is logged
 _TOKEN_BYTES: Final = 8  # chosen: no two questions in the life of a community have the same
 
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 Handler = Callable[[bytes], Awaitable[bytes | None]]
 

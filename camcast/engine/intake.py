@@ -13,7 +13,6 @@ whoever sent them: they share one draw of peers, and leave as one piece.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, cast
 
@@ -33,13 +32,14 @@ from camcast.vocabulary.batches import Batch, decode_body
 from camcast.vocabulary.events import EventId, StreamId
 from camcast.vocabulary.happenings import BatchKind
 from camcast.vocabulary.identity import PEER_ID_BYTES, PeerId, known_contact
+from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.messages import Arrival
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import Deliver
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import FRAME_HEADER, MalformedError
 
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 OnControl = Callable[[Arrival, bytes], None]
 """Takes a control record and its body."""

@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 import os
 import threading
 import warnings
@@ -45,9 +44,10 @@ from camcast.inbox.callbacks import check_callback, is_awaited, is_coroutine_fun
 from camcast.inbox.received import Gap, Lagged
 from camcast.observe.failure_log import INTERVAL_SECONDS, FailureLog
 from camcast.vocabulary.errors import CommunityError
+from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.topics import Topic
 
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 # chosen: as long as a frame waits for others at most; a twentieth of what a heartbeat may be late
 TURN_SECONDS: Final = 0.005

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import logging
 import os
 import socket
 import stat
@@ -27,8 +26,9 @@ from camcast.doors.transport import BindError
 from camcast.live.wire.forks import close_in_forks
 from camcast.live.wire.reading_time import patience
 from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.logger import Logger
 
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 QUESTION_BYTES_MAX: Final = 4096  # chosen: the id of an event, or parameters
 CONNECTIONS_MAX: Final = 16  # chosen: a person, a script and a monitor, several times over

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import logging
 import os
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import ceil
@@ -44,12 +43,13 @@ from camcast.vocabulary.events import NO_EVENT, Receipt
 from camcast.vocabulary.happenings import NO_GROUP, Change, Standing
 from camcast.vocabulary.hierarchy import Steps
 from camcast.vocabulary.identity import Contact, PeerId, new_peer_id
+from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import Token
 from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import GroupId, Topic
 
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 # chosen: 800 joins in one turn at a process whose view has 20 peers; as many records as a queue has
 # room for. Control records beyond it, which strangers may cause, are dropped.

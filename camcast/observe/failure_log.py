@@ -6,11 +6,11 @@ most, which says how often it has happened so far.
 
 from __future__ import annotations
 
-import logging
-from contextlib import suppress
 from typing import Final
 
-_log = logging.getLogger(__name__)
+from camcast.vocabulary.logger import Logger
+
+_log = Logger(__name__)
 
 INTERVAL_SECONDS: Final = 1.0  # chosen: what always raises fills no disk
 
@@ -26,10 +26,9 @@ class FailureLog:
     def take(self, said: str, error: BaseException, now: float) -> None:
         """Count a failure, and log it with its traceback unless one was logged just now.
 
-        `said` names the code. Raises nothing, not even what a handler of the log raises.
+        `said` names the code.
         """
         self.count += 1
         if now >= self._due:
             self._due = now + INTERVAL_SECONDS
-            with suppress(Exception):
-                _log.error("%s (%d times so far)", said, self.count, exc_info=error)
+            _log.error("%s (%d times so far)", said, self.count, exc_info=error)

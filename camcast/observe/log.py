@@ -13,9 +13,10 @@ from datetime import UTC, datetime
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.happenings import PROCESS_KINDS, Happening
 from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.topics import GroupId
 
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 
 class HappeningLog:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
@@ -17,10 +16,11 @@ from camcast.vocabulary.happenings import (
     Happening,
     TakeBatch,
 )
+from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.outbox import Outbox
 from camcast.vocabulary.topics import GroupId
 
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 CONTROL_SECONDS: Final = 10.0  # chosen: a killed process loses so much of its `control` records
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import logging
 import os
 import weakref
 from collections.abc import Callable, Iterable
@@ -23,8 +22,9 @@ import msgspec
 from camcast.vocabulary.batches import Batch, decode_body
 from camcast.vocabulary.events import event_name
 from camcast.vocabulary.happenings import TraceKind
+from camcast.vocabulary.logger import Logger
 
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 SCHEMA_VERSION = 3
 """Version 2 named an event by publisher, epoch, and a number within the epoch; now it is the

@@ -15,7 +15,6 @@ docs/operating.md lists them.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Final, get_args
@@ -37,8 +36,9 @@ from camcast.inbox.feed import running_loop
 from camcast.observe.counters import INPUT, METRIC, OUTPUTS, Metric
 from camcast.observe.stats import CommunityStats, Stats, SubscriptionStats
 from camcast.vocabulary.errors import CommunityError
+from camcast.vocabulary.logger import Logger
 
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 # chosen: half the time that Prometheus gives a scrape by default; a loop that is busy for longer
 # has no metrics.

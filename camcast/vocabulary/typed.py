@@ -29,7 +29,6 @@ only that one.
 from __future__ import annotations
 
 import dataclasses
-import logging
 import sys
 from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping
@@ -40,6 +39,7 @@ import msgspec
 
 from camcast.vocabulary.arguments import check_whole
 from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.topics import Topic, TopicError
 from camcast.vocabulary.travelling_types import untravelling
 
@@ -57,7 +57,7 @@ else:
     """Likewise, for what only hands events out."""
 
 _DECLARED: Final = "__camcast_topic__"
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 _Class = TypeVar("_Class", bound=type)
 

@@ -22,7 +22,6 @@ process's communities is told of some members unasked.
 from __future__ import annotations
 
 import errno
-import logging
 from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import ClassVar, Final
@@ -33,13 +32,14 @@ from typing_extensions import override
 from camcast.doors.datagrams import DatagramPort, Endpoint, endpoint_of
 from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.topics import GroupId, Topic
 from overlays.kademlia.naming import KeyNames
 from overlays.kademlia.overlay import Found, KademliaOverlay
 from overlays.kademlia.table import usable
 from overlays.remembered import Remembered
 
-log = logging.getLogger(__name__)
+log = Logger(__name__)
 
 REUNION_WANTED: Final = 5  # chosen: five members of two halves are of one with 1 in 16
 # chosen: look-ups that find no member while calls fail, until the community counts as empty. The

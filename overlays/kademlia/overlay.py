@@ -38,7 +38,6 @@ must not be able to predict the ids of calls.
 from __future__ import annotations
 
 import errno
-import logging
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from random import Random
@@ -48,6 +47,7 @@ from attrs import define, field, frozen
 
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.vocabulary.identity import PUBLIC_KEY_BYTES, Contact
+from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.topics import GroupId, Topic
 from overlays.kademlia.contacts import ContactRound
@@ -57,7 +57,7 @@ from overlays.kademlia.protocol import Call, Done, OverlayContext, Protocol
 from overlays.kademlia.table import NEIGHBOURS, NODE_ID_BYTES, Limits, Neighbour, usable
 from overlays.remembered import Remembered
 
-log = logging.getLogger(__name__)
+log = Logger(__name__)
 
 FIND_SECONDS_MAX: Final = 12.0  # chosen: five calls after each other without answer (2.1 s each)
 CRAWL_SECONDS_MAX: Final = 8.0  # chosen: leaves two calls after each other to ask the members found

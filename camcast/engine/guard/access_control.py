@@ -52,6 +52,7 @@ from camcast.vocabulary.happenings import NO_GROUP
 from camcast.vocabulary.hierarchy import Hierarchy
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.introductions import Introduction
+from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.messages import Arrival, Message, MessageT, Right, read_topic
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import ControlOutlet, Outbox
@@ -60,7 +61,7 @@ from camcast.vocabulary.size_estimate import SAMPLE, number_of
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind
 
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 # chosen: a receiver that was restarted, or has forgotten an introduction, is without it for so long
 CARRY_SECONDS: Final = 60.0

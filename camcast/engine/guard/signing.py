@@ -39,12 +39,13 @@ from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.happenings import NO_GROUP
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
+from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.refusal import Refusal
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import Kind
 
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 # chosen: a chain of two has 350 bytes, so it costs a link 35 bytes a second at most; a process that
 # lost a chain does without this sender's copies for so long, unless it asks

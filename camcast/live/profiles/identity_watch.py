@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,8 +11,9 @@ from typing import Final
 from camcast.live.profiles.certificate_file import CertificateFileError
 from camcast.live.profiles.identity_files import IdentityFiles
 from camcast.live.profiles.key_file import KeyFileError
+from camcast.vocabulary.logger import Logger
 
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 # chosen: a revocation shall be everywhere within 30 s, of which its spread takes some 15;
 # to look at a file takes 2 µs

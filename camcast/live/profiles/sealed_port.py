@@ -7,7 +7,6 @@ not know of it (`camcast.security.datagram_seal` says what a seal protects from)
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 from collections.abc import Callable
 
@@ -18,9 +17,10 @@ from camcast.live.wire.udp import UdpPort
 from camcast.security.datagram_seal import DatagramSeal
 from camcast.security.taken_once import NONCE_BYTES, DatagramError
 from camcast.vocabulary.clock import Clock
+from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
 
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 
 class SealedPort(DatagramPort):

@@ -10,7 +10,6 @@ key, whose key is *pinned*: the first key said at the address counts until the p
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from typing import ClassVar, Final
 
@@ -26,9 +25,10 @@ from camcast.security.known_peers import KnownPeers, owner_of_link, write_introd
 from camcast.security.refusals import RefusedError
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
+from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
 
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 LINKS_MAX: Final = 4096  # chosen: keys of links that are remembered: as many as known peers
 

@@ -11,7 +11,6 @@ answer is *pinned*; until then, one datagram for each endpoint waits.
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable
 from typing import Final
@@ -23,9 +22,10 @@ from camcast.live.profiles.signed_links import SignedLinks
 from camcast.live.wire.udp import UdpPort
 from camcast.security.taken_once import NONCE_BYTES, DatagramError, UnknownSenderError
 from camcast.vocabulary.identity import PUBLIC_KEY_BYTES
+from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
 
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 # Both are shorter than any box; the question is the longer one, so that nothing is amplified.
 WHO: Final = b"camcast-who".ljust(48, b"\0")

@@ -13,15 +13,15 @@ The file is one line with a checksum, replaced atomically and readable by its ow
 
 from __future__ import annotations
 
-import logging
 from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
 from camcast.live.profiles.key_file import KeyFileError
 from camcast.live.profiles.whole_file import write_whole
+from camcast.vocabulary.logger import Logger
 
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 _KIND: Final = "camcast-streams-1"
 _FILE_BYTES_MAX: Final = 256  # chosen: a line has 50

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import logging
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -13,9 +12,10 @@ from camcast.live.wire.pipes import QueuedPipes
 from camcast.observe.counters import PipeCounters
 from camcast.observe.failure_log import FailureLog
 from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
 
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 _LENGTH_BYTES: Final = 4  # [docs/wire-format.md] before each record, of all that follows in it
 

@@ -25,7 +25,6 @@ message, so that processes with different transports understand each other.
 from __future__ import annotations
 
 import asyncio
-import logging
 import resource
 import warnings
 from abc import abstractmethod
@@ -43,9 +42,10 @@ from camcast.live.wire.crowd import Crowd
 from camcast.live.wire.output_pipe import OutputPipe
 from camcast.observe.counters import PipeCounters
 from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
 
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 # measured with libzmq: an output pipe holds 2 descriptors (connection, the socket's notes), and a
 # peer that also sends to us 1 more.

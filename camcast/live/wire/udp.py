@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import socket
 from collections.abc import Callable
 from typing import Final
@@ -12,8 +11,9 @@ from typing_extensions import override
 
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.live.wire.forks import close_in_forks
+from camcast.vocabulary.logger import Logger
 
-log = logging.getLogger(__name__)
+log = Logger(__name__)
 
 READS_MAX: Final = 32  # chosen: datagrams read in a row, some milliseconds; then others have a turn
 _BYTES_MAX: Final = 65_535  # [RFC 768] the length field; no datagram is cut

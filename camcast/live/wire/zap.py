@@ -10,13 +10,14 @@ stranger knocks (`camcast.live.profiles.self_test`).
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from typing import Final
 
 import zmq
 
-_log = logging.getLogger(__name__)
+from camcast.vocabulary.logger import Logger
+
+_log = Logger(__name__)
 
 CURVE_OVERHEAD: Final = 33  # [RFC 26, 3.6] the bytes of a MESSAGE beside what it holds
 _ENDPOINT: Final = "inproc://zeromq.zap.01"  # [RFC 27, 3.1]

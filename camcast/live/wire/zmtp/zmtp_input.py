@@ -15,7 +15,6 @@ not allow, lacks the keys that are asked for, or sends forged records.
 from __future__ import annotations
 
 import asyncio
-import logging
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -41,8 +40,9 @@ from camcast.live.wire.zmtp.readers import Readers
 from camcast.live.wire.zmtp.unix_sockets import is_of_this_user
 from camcast.vocabulary.addresses import check_address
 from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.logger import Logger
 
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 HANDSHAKE_SECONDS_MAX: Final = 5.0  # chosen: as `zmq_pipes`; a stranger who is silent is cut off
 FRAME_SECONDS_MAX: Final = 30.0  # chosen: 1 MiB at 280 kbit/s; slower links lose their largest

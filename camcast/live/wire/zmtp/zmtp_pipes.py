@@ -37,7 +37,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import logging
 import os
 import select
 import socket
@@ -74,8 +73,9 @@ from camcast.live.wire.zmtp.readers import Readers
 from camcast.live.wire.zmtp.zmtp_input import Accepted, ZmtpInput, prepare
 from camcast.vocabulary.addresses import check_address, is_loopback, is_numeric
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
+from camcast.vocabulary.logger import Logger
 
-_log = logging.getLogger(__name__)
+_log = Logger(__name__)
 
 CONNECT_SECONDS_MAX: Final = 2.0  # chosen: for connect and handshake, before a new attempt
 RETRY_SECONDS: Final = 0.1  # chosen: ZeroMQ's default; a restarted peer is there again
