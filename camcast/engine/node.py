@@ -99,6 +99,7 @@ CONTACTS_WANTED: Final = 5  # chosen: enough to survive 30 % dead contacts at 99
 # chosen: as often as a process announces itself to a gateway, be that silent or not. With 30, a
 # newcomer that lost three searches in a row (30 % loss: one in 500) was kept out for a minute.
 RETRY_SECONDS_MAX: Final = 10.0
+WAKE_AGAIN_SECONDS: Final = 1.0  # chosen: as often as an error of a plug is logged
 SILENT_SECONDS: Final = 0.3  # chosen: less than a membership waits for the answer of a contact, 0.4
 # chosen: where the discovery does not ask itself whether the members that it names are alive. At
 # 30 % loss a living one is silent twice with probability 0.26; the communities then merge.
@@ -148,6 +149,7 @@ class Node:
             )
         outbox.vouch = guard.vouch
         self._plug_failed = parts.plug_failed
+        self._wake_failed = False  # whether a plug has raised in the timer that came last
         lateness = Lateness()
         store, secrets = parts.store, parts.discovery_rng or rng
         self.liveness = LivenessService(
@@ -294,6 +296,7 @@ class Node:
     def _on_plug_error(self, error: PlugError) -> None:
         """Count an error of a plug, and hand it to the driver; without any, raise it."""
         self.recorder.counters.plug_errors += 1
+        self._wake_failed |= error.verb == "wake"
         if self._plug_failed is None:
             raise error
         self._plug_failed(error)
@@ -441,8 +444,12 @@ class Node:
         return 0 if signing is None else signing.forgeries - forgeries
 
     def wake(self, token: Token, now: float) -> None:
-        """Take a timer that the outbox asked for."""
+        """Take a timer that the outbox asked for.
+
+        A plug that raises, and has set no timer by then, is woken again: it would never act again.
+        """
         self.outbox.now = now
+        self._wake_failed, timers = False, len(self.outbox.wakes)
         if token.kind is Kind.LIVENESS:
             was_isolated = self.liveness.isolated
             self._moved |= dict.fromkeys(self._joining)  # what a watcher learns may let it join
@@ -463,6 +470,11 @@ class Node:
             local_group = self._groups.current.get(token.group)
             if local_group is not None and local_group.serial == serial:
                 self._wake(local_group, token.kind, tuple(name), now)
+        if self._wake_failed and not any(
+            (one.token.kind, one.token.group) == (token.kind, token.group)
+            for one in self.outbox.wakes[timers:]
+        ):
+            self.outbox.wakes.append(Wake(WAKE_AGAIN_SECONDS, token))
         self._settle(now)
         self.recorder.record_control(now, due=True)
 

@@ -238,6 +238,35 @@ def test_a_plug_that_raises_in_all_its_verbs(door: str, monkeypatch: pytest.Monk
     assert all(isinstance(error.__cause__, RAISED) for error in errors)
 
 
+@pytest.mark.parametrize("door", DOORS)
+def test_a_plug_that_raises_in_its_timer_has_the_same_timers_afterwards(door: str) -> None:
+    """It has set none by then, and would never be woken again."""
+    errors, woken, is_broken = list[PlugError](), list[float](), False
+    world = World(repair=True)
+
+    def armed() -> bool:
+        woken.append(world.now)
+        return is_broken
+
+    settings = evolve(world.settings, discovery=GatewayDiscovery)
+    gateway = world.start(settings)
+    settings = evolve(settings, gateways={ROOT: (gateway.me.address,)})
+    world.do(gateway, joining(BROKEN))
+    broken_plug = with_broken_plug(settings, door, ["wake"], armed)
+    victim = world.start(broken_plug, parts=evolve(world.parts, plug_failed=errors.append))
+    world.do(victim, joining(BROKEN))
+    counts = []
+    for breaks in (False, False, True, False, False):
+        is_broken = breaks
+        woken.clear()
+        world.run(60)
+        counts.append(len(woken))
+    _, before, failing, _, after = counts
+    assert len(errors) == failing > 10
+    assert before > 0
+    assert abs(after - before) <= 0.2 * before + 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("door", "verb"), VERBS)
 def test_a_plug_that_raises_in_one_verb(
