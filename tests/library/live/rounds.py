@@ -110,6 +110,7 @@ LATER: Final = (
     *("camcast.vocabulary.topics.Topic", "camcast.vocabulary.addresses._Address"),
     # timers: no more than there are shared moments in a minute
     *("camcast.live.wire.reading_time.Patience", "camcast.vocabulary.outbox.Token"),
+    "camcast.live.runner.Timers",
     # the attributes of the latest events, up to a bound
     "camcast.vocabulary.events.EventId",
     # until a community has 65,536
