@@ -95,7 +95,7 @@ class Community(Generic[E]):
         self._lifetime = lifetime
         self._known = known
         self._deliveries = deliveries
-        self._changes: list[ChangeFeed] = []
+        self._changes: dict[ChangeFeed, None] = {}
         self._group: GroupId | None = None
         """The group in which the process takes, or took, part for the topic."""
         self._publishing = False
@@ -371,7 +371,7 @@ class Community(Generic[E]):
             feed.wants_history = True
             for batch in runner.history(local_group, since):
                 self._deliveries.hand_to([feed], batch)
-        self._deliveries.subscriptions.append(feed)
+        self._deliveries.begin(feed)
         self._tell_interest()
         return Subscription(feed)
 
@@ -388,7 +388,7 @@ class Community(Generic[E]):
         runner = self._lifetime.open()
         feed = ChangeFeed(self._changes_ended, on_change, queue_length, self.topic)
         self._lifetime.note_callback(feed)
-        self._changes.append(feed)
+        self._changes[feed] = None
         self._known.use(self)
         standing = None if self._group is None else runner.standing(self._group)
         if standing is not None:
@@ -564,7 +564,7 @@ class Community(Generic[E]):
             self._known.release(self)
 
     def _changes_ended(self, feed: ChangeFeed) -> None:
-        self._changes.remove(feed)
+        del self._changes[feed]
         self._release()
 
     def _close(self) -> None:

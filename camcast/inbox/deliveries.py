@@ -119,7 +119,9 @@ class Deliveries(Generic[E]):
     def __init__(self, topic: Topic, inbox: Inbox) -> None:
         self.topic = topic
         self._inbox = inbox
-        self.subscriptions: list[EventFeed[E]] = []
+        self.subscriptions: dict[EventFeed[E], None] = {}
+        self._wheres: dict[Interest | None, int] = {}
+        """The filters of the subscriptions, and how many have each."""
         self.delivered = 0
         """Events received while at least one subscription existed."""
         self.latencies = None if inbox.note is None else Latencies()
@@ -150,9 +152,13 @@ class Deliveries(Generic[E]):
 
     def interest(self) -> Interest | None:
         """Return the union of what the subscriptions want; None if it is all, or there are none."""
-        wheres = [subscription.where for subscription in self.subscriptions]
-        precise = [where for where in wheres if where is not None]
-        return union_of(precise) if precise and len(precise) == len(wheres) else None
+        precise = [where for where in self._wheres if where is not None]
+        return union_of(precise) if precise and None not in self._wheres else None
+
+    def begin(self, subscription: EventFeed[E]) -> None:
+        """Let a subscription get what is delivered."""
+        self.subscriptions[subscription] = None
+        self._wheres[subscription.where] = self._wheres.get(subscription.where, 0) + 1
 
     def end(self, subscription: EventFeed[E]) -> bool:
         """Count what an ended subscription has missed; say whether it was in `subscriptions`."""
@@ -161,12 +167,16 @@ class Deliveries(Generic[E]):
         self._errors_before += subscription.errors
         if subscription not in self.subscriptions:
             return False
-        self.subscriptions.remove(subscription)
+        del self.subscriptions[subscription]
+        self._wheres[subscription.where] -= 1
+        if not self._wheres[subscription.where]:
+            del self._wheres[subscription.where]
         return True
 
     def close(self) -> None:
         """End all subscriptions."""
-        subscriptions, self.subscriptions = self.subscriptions, []
+        subscriptions, self.subscriptions = self.subscriptions, {}
+        self._wheres.clear()
         for subscription in subscriptions:
             subscription.close()
 
@@ -177,9 +187,7 @@ class Deliveries(Generic[E]):
 
     def deliver(self, batch: Batch, *, history: bool) -> None:
         """Hand a batch to all subscriptions; with `history`, to those that asked for the past."""
-        subscriptions = self.subscriptions
-        if history:
-            subscriptions = [one for one in subscriptions if one.wants_history]
+        subscriptions = [one for one in self.subscriptions if one.wants_history or not history]
         if subscriptions:
             self.delivered += batch.count
             if self.latencies is not None and not history:

@@ -217,8 +217,8 @@ def test_what_was_made_for_who_is_gone_is_closed(
         patch.setattr(loop_thread._Call, "wait", wait_and_raise)
         with pytest.raises(Interrupted):
             getattr(community, verb)()
-    assert community._inner._deliveries.subscriptions == []
-    assert community._inner._changes == []
+    assert community._inner._deliveries.subscriptions == {}
+    assert community._inner._changes == {}
 
 
 def raise_interrupted(*_: object) -> None:
