@@ -9,6 +9,7 @@ no proof: other nodes of the event loop share it, and may have believed a forger
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from enum import Enum
 from math import inf
 from typing import Final
@@ -37,7 +38,7 @@ class OwnEvents:
     def __init__(self, bytes_max: int = BYTES_MAX) -> None:
         self._bytes_max = bytes_max
         self._bytes = 0
-        self._kept: dict[tuple[StreamId, int], Batch] = {}
+        self._kept: OrderedDict[tuple[StreamId, int], Batch] = OrderedDict()
         """The batches by their first event, oldest first."""
         self._forgotten_until = -inf  # when the last that was forgotten had been published
 

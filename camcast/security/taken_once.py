@@ -7,6 +7,7 @@ was taken before. `NONCES_MAX` nonces are remembered, only of senders that have 
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from struct import Struct
 from typing import Final
 
@@ -42,7 +43,7 @@ class TakenOnce:
     """The datagrams that one process has taken lately; `now` is in seconds since 1970."""
 
     def __init__(self) -> None:
-        self._taken: dict[bytes, float] = {}
+        self._taken: OrderedDict[bytes, float] = OrderedDict()
         """By nonce, the oldest first: when the datagram is refused as too old at the latest."""
 
     def check(self, nonce: bytes, stamped: bytes, now: float) -> None:
@@ -57,5 +58,5 @@ class TakenOnce:
             raise DatagramError("it was sent before")
         taken = self._taken
         while taken and (len(taken) >= NONCES_MAX or taken[next(iter(taken))] < now):
-            del taken[next(iter(taken))]
+            taken.popitem(last=False)
         taken[nonce] = now + 2 * SLACK_SECONDS

@@ -12,6 +12,7 @@ each process acts upon it at most `USES_MAX` times.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Final, TypeAlias
 
 import msgspec
@@ -40,7 +41,7 @@ class Mandates:
 
     def __init__(self, admission: Admission) -> None:
         self._admission = admission
-        self._uses: dict[_Given, int] = {}
+        self._uses: OrderedDict[_Given, int] = OrderedDict()
         """How often each verified mandate was used; the oldest comes first."""
         self._latest: dict[tuple[PeerId, bytes], bytes] = {}
         """The latest mandate of each process for each purpose; the oldest comes first."""
@@ -68,7 +69,7 @@ class Mandates:
         if why := self._admission.mandate_refusal(peer, said, mandate, now, verified=verified):
             return why
         if not verified and len(self._uses) >= MANDATES_MAX:
-            del self._uses[next(iter(self._uses))]
+            self._uses.popitem(last=False)
         self._uses[given] = uses + 1
         self._latest.pop((peer, said), None)
         if len(self._latest) >= KEPT_MAX:

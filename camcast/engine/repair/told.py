@@ -37,6 +37,7 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from math import ceil, inf
@@ -305,7 +306,8 @@ class Changes:
     def __init__(self, find: Callable[[StreamId], KnownRanges | None]) -> None:
         self._find = find
         self.recent: dict[StreamId, KnownRanges] = {}
-        self._settled: dict[StreamId, None] = {}  # the oldest first
+        # The oldest comes first; many go at once, which in a dict would cost their number squared.
+        self._settled: OrderedDict[StreamId, None] = OrderedDict()
         self._climbing: dict[StreamId, KnownRanges] = {}
         self.brought: dict[StreamId, float] = {}
         """The streams of which this process brought something into the community, while they
