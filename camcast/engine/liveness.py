@@ -70,10 +70,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from heapq import nlargest
+from itertools import islice
 from math import inf, log
 from random import Random
-from typing import Final
+from typing import Final, NamedTuple
 
 from attrs import define, field
 from typing_extensions import override
@@ -82,6 +82,7 @@ from camcast.doors.contained import Containment
 from camcast.doors.liveness import Liveness, Watcher
 from camcast.engine.errands import PROBE_UNITS, Errands
 from camcast.engine.group_tallies import GroupTallies
+from camcast.engine.helper_candidates import HelperCandidates
 from camcast.engine.liveness_messages import (
     PIGGYBACKED_BYTES_MAX,
     PIGGYBACKED_MAX,
@@ -96,7 +97,6 @@ from camcast.engine.liveness_messages import (
     page_of,
 )
 from camcast.engine.questions import NONCE_BYTES, Asked, Questions
-from camcast.vocabulary.addresses import host_of
 from camcast.vocabulary.happenings import NO_GROUP
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message, encode
@@ -125,6 +125,15 @@ OnPiggybacked = Callable[[Contact, int, GroupId, bytes, float], bool]
 """Gives a piggybacked message to a part of this process; False if it is not in that group."""
 
 
+class _Terms(NamedTuple):
+    """The terms on which the parts of an entry together watch a peer; see `Entry`."""
+
+    watched: bool
+    period: float
+    silence: float
+    groups: tuple[GroupId, ...]
+
+
 @define(eq=False)
 class Entry:
     """The state of one peer."""
@@ -136,9 +145,6 @@ class Entry:
     """When the peer was last heard of; before its first record as `began`."""
     parts: dict[PartLiveness, bool] = field(factory=dict)
     """The parts that watch the peer (True) or listen to it (False)."""
-    watched: bool = False
-    period: float = inf
-    silence: float = inf
     sent: float = -inf
     spoken: bool = False
     """Whether a heartbeat was sent to the peer since its last one."""
@@ -158,8 +164,27 @@ class Entry:
     due: dict[PartLiveness, float] = field(factory=dict)
     """When the piggybacked message of each part goes along again at the latest; the part whose
     message went along longest ago comes first."""
-    groups: tuple[GroupId, ...] = ()
-    """The groups of the memberships among the parts."""
+    _terms: _Terms | None = None
+
+    @property
+    def watched(self) -> bool:
+        """Whether any part watches the peer."""
+        return self._of_parts().watched
+
+    @property
+    def period(self) -> float:
+        """The shortest period of the parts."""
+        return self._of_parts().period
+
+    @property
+    def silence(self) -> float:
+        """The shortest silence of the parts."""
+        return self._of_parts().silence
+
+    @property
+    def groups(self) -> tuple[GroupId, ...]:
+        """The groups of the memberships among the parts."""
+        return self._of_parts().groups
 
     @property
     def unit(self) -> float:
@@ -198,12 +223,21 @@ class Entry:
         """Return for how many seconds the peer has been suspect; negative if it is not."""
         return now - max(self.heard, self.vouched) - self.silence
 
-    def renew(self) -> None:
-        """Follow a change of the parts."""
-        self.watched = any(self.parts.values())
-        self.period = min((part.period for part in self.parts), default=inf)
-        self.silence = min((part.silence for part in self.parts), default=inf)
-        self.groups = tuple(p.group for p in self.parts if p.kind == Kind.MEMBERSHIP)
+    def parts_changed(self) -> None:
+        """Follow a change of the parts, when somebody asks: mostly several change at once."""
+        self._terms = None
+
+    def _of_parts(self) -> _Terms:
+        terms = self._terms
+        if terms is None:
+            parts = self.parts
+            terms = self._terms = _Terms(
+                any(parts.values()),
+                min((part.period for part in parts), default=inf),
+                min((part.silence for part in parts), default=inf),
+                tuple(part.group for part in parts if part.kind == Kind.MEMBERSHIP),
+            )
+        return terms
 
 
 class LivenessService:
@@ -410,6 +444,7 @@ class LivenessService:
                 return False
         watched = suspects = 0
         changed = False
+        candidates: HelperCandidates[Entry] | None = None
         alike, receivers = Heartbeat(()), list[Contact]()  # mostly there is nothing to say to most
         for entry in list(self.entries.values()):
             if entry.silent or not entry.parts:  # a part may unwatch one when told of another
@@ -419,7 +454,8 @@ class LivenessService:
             if suspect:
                 suspects += entry.watched and entry.met
                 entry.due = dict.fromkeys(entry.due, -inf)  # the peer may have given it up
-                self._ask_helpers(entry, now)
+                candidates = candidates or self._helper_candidates(now)
+                self._ask_helpers(entry, candidates, now)
                 changed = self._judge(entry, now) or changed
             elif entry.helpers:
                 entry.helpers.clear()
@@ -470,24 +506,25 @@ class LivenessService:
         asked = [self.entries.get(peer) for peer in entry.helpers]
         return [one for one in asked if one is not None and one.suspected_for(now) <= 0]
 
-    def _ask_helpers(self, entry: Entry, now: float) -> None:
-        """Ask helpers about a suspect: those heard last, and again those without an answer."""
+    def _helper_candidates(self, now: float) -> HelperCandidates[Entry]:
+        alive = (
+            one
+            for one in self.entries.values()
+            if one.met and one.silence < inf and one.suspected_for(now) <= 0
+        )
+        ranked = sorted(alive, key=lambda one: one.heard, reverse=True)
+        return HelperCandidates(ranked, self._outlet.me.address)
+
+    def _ask_helpers(self, entry: Entry, candidates: HelperCandidates[Entry], now: float) -> None:
+        """Ask helpers about a suspect: the best, and again those without an answer."""
         helpers = self._live_helpers(entry, now)
         if len(helpers) < HELPERS:
-            candidates = [
+            others = (
                 one
-                for peer, one in self.entries.items()
-                if one.met and one.silence < inf and one.suspected_for(now) <= 0
-                if peer not in entry.helpers
-            ]
-            # Best at a host of neither: processes of one loop share a connection, and fall silent
-            # as one.
-            near = [host_of(one) for one in (self._outlet.me.address, entry.contact.address)]
-            helpers += nlargest(
-                HELPERS - len(helpers),
-                candidates,
-                key=lambda one: (host_of(one.contact.address) not in near, one.heard),
+                for one in candidates.best_for(entry.contact)
+                if one.parts and one.contact.peer not in entry.helpers
             )
+            helpers += islice(others, HELPERS - len(helpers))
         # A helper that is asked later, since the first ones died too, has less time.
         units = max(SILENCE_UNITS, PROBE_UNITS - entry.suspected_for(now) / entry.unit)
         probe = Probe(entry.contact, units * entry.unit)
@@ -633,18 +670,17 @@ class LivenessService:
             entry.parts[part] = watching
             part.peers[contact.peer] = None
             entry.due[part] = -inf
-            entry.renew()
-            if min(entry.period, entry.unit) < self._interval:
-                self._schedule(min(entry.period, entry.unit))
+            entry.parts_changed()
+            if (interval := min(part.period, part.silence / SILENCE_UNITS)) < self._interval:
+                self._schedule(interval)
 
     def remove(self, part: PartLiveness, peer: PeerId) -> None:
         """Let a part watch a peer and listen to it no more."""
         entry = self.entries.get(peer)
         if entry is not None and entry.parts.pop(part, None) is not None:
             del entry.due[part], part.peers[peer]
-            if entry.parts:
-                entry.renew()
-            else:
+            entry.parts_changed()
+            if not entry.parts:
                 del self.entries[peer]
 
     def tell(self, part: PartLiveness, peer: PeerId) -> Entry | None:
