@@ -8,7 +8,8 @@ topic answers that its community is empty. A process keeps the register of a top
 configuration names no gateway for the topic, or names the process itself: ``camcast gateway`` does,
 and so does a founder whose address other processes are configured with. Every process announces
 itself to all the gateways that it knows, so a register lacks only members whose announcements were
-lost. An announcement is a lease, renewed until withdrawn.
+lost. An announcement is a lease, renewed until withdrawn. A process renews the leases of all its
+communities at once, with one message to a gateway (`Renew`).
 
 *Seeking.* A seek asks all gateways of the topic at once, and the silent ones again after
 `AGAIN_SECONDS`. The first answer with members ends the seek. The community is empty only if all
@@ -36,7 +37,7 @@ member that knows no other process, or know members from below.
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterable, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
 from math import inf
 from typing import ClassVar, Final
 
@@ -46,10 +47,10 @@ from typing_extensions import override
 from camcast.doors.datagrams import DatagramPort, Endpoint, address_of, endpoint_of
 from camcast.doors.discovery import Discovery, DiscoveryContext, FirstContact
 from camcast.vocabulary.addresses import AddressError, check_address, is_numeric
-from camcast.vocabulary.happenings import HappeningKind
+from camcast.vocabulary.happenings import NO_GROUP, HappeningKind
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.logger import Logger
-from camcast.vocabulary.messages import Decoder, Message, Right, read_topic
+from camcast.vocabulary.messages import TOPICS_MAX, Decoder, Message, Right, read_topic
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import MalformedError
@@ -65,6 +66,7 @@ CHECK_SECONDS: Final = 2 * TIMEOUT_SECONDS / 3  # chosen: leaves whoever asked t
 # are lost, and not every other one: all seeks of a newcomer's first minute fail once in a million.
 AGAIN_SECONDS: Final = TIMEOUT_SECONDS / 3
 CONTACTS_MAX: Final = 64  # chosen: members remembered for a community; a newcomer gets 5
+RENEWED_BYTES: Final = 1 << 14  # chosen: 512 names of 32 bytes; longer ones are fewer
 GROUPS_MAX: Final = 4096  # chosen: bounds a gateway's memory at about 50 MB
 
 
@@ -124,6 +126,14 @@ class Check(Message, tag=7, frozen=True):
 
     right: ClassVar[Right] = Right.SERVE
     topic: str
+
+
+class Renew(Message, tag=9, frozen=True):
+    """Announcements that were made before, of all these groups: the leases begin anew."""
+
+    right: ClassVar[Right] = Right.JOIN
+    topics: tuple[str, ...]
+    """The topics of the groups."""
 
 
 @define
@@ -207,6 +217,19 @@ class _Seek:
         return not self.silent and (empty or not self.remembered)
 
 
+def _pages(names: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """Yield these names in turn, each time as many as have fit a message."""
+    page, size = list[str](), 0
+    for name in names:
+        page.append(name)
+        size += len(name.encode())
+        if size >= RENEWED_BYTES or len(page) == TOPICS_MAX:
+            yield tuple(page)
+            page, size = [], 0
+    if page:
+        yield tuple(page)
+
+
 def _usable(endpoint: Endpoint) -> bool:
     try:
         return is_numeric(check_address(address_of(endpoint)))
@@ -218,7 +241,7 @@ class GatewayDiscovery(Discovery):
     """Discovery through the gateways of the configuration; see the module's text."""
 
     decoder: ClassVar[Decoder[Message] | None] = Decoder(
-        Announce | Withdraw | Ask | Members | Nobody | Unknown | Check | AskAgain
+        Announce | Renew | Withdraw | Ask | Members | Nobody | Unknown | Check | AskAgain
     )
 
     def __init__(self, context: DiscoveryContext) -> None:
@@ -235,9 +258,10 @@ class GatewayDiscovery(Discovery):
         """Whether the last seek of any community was answered by members or all registers."""
         self._unknown: dict[GroupId, None] = {}
         """The groups whose last seek was not answered by members or all registers."""
-        self._announced: dict[GroupId, tuple[Topic, int]] = {}
-        self._announcements = 0
-        self._announced_at = -inf
+        self._announced: dict[GroupId, Topic] = {}
+        self._announced_at = -inf  # when any of them was announced last
+        self._renewing = False
+        """Whether a timer will renew the announcements."""
         self._seeks: dict[int, _Seek] = {}
         """The seeks under way, by the numbers of their open questions."""
         self._questions: dict[int, str] = {}
@@ -285,9 +309,11 @@ class GatewayDiscovery(Discovery):
     @override
     def announce(self, topic: Topic, now: float) -> None:
         if topic.group not in self._announced:
-            self._announcements += 1
-            self._announced[topic.group] = (topic, self._announcements)
-            self._announce(topic, self._announcements, now)
+            self._announced[topic.group] = topic
+            self._announce([topic], now)
+            if not self._renewing:
+                self._renewing = True
+                self._context.outlet.wake(RENEW_SECONDS, "renew")
 
     @override
     def withdraw(self, topic: Topic, now: float) -> None:
@@ -375,10 +401,11 @@ class GatewayDiscovery(Discovery):
     @override
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         match name:
-            case ("announce", bytes() as group, number):
-                topic, current = self._announced.get(GroupId(group), (None, 0))
-                if topic is not None and number == current:  # not withdrawn in between
-                    self._announce(topic, current, now)
+            case ("renew",):
+                self._renewing = bool(self._announced)
+                if self._renewing:
+                    self._announce(self._announced.values(), now)
+                    self._context.outlet.wake(RENEW_SECONDS, "renew")
             case ("again", *numbers):
                 self._ask(numbers)
             case ("check", bytes() as group, bytes() as peer):
@@ -401,10 +428,10 @@ class GatewayDiscovery(Discovery):
             case Announce(topic=name):
                 if read_topic(name).group != group:
                     raise MalformedError(f"an announcement for {name} in another topic's group")
-                member = self._directory.remember(group, source, now)
-                if self._checks.pop((group, source.peer), None) is not None:
-                    member.checked = now
-                    self._answer_waiting(group, now)
+                self._on_announced(group, source, now)
+            case Renew(topics=names):
+                for topic in map(read_topic, names[:TOPICS_MAX]):
+                    self._on_announced(topic.group, source, now)
             case Withdraw():
                 self._directory.forget(group, source.peer)
                 if self._checks.pop((group, source.peer), None) is not None:
@@ -420,14 +447,28 @@ class GatewayDiscovery(Discovery):
                 if message.seek in self._seeks:
                     self._on_answer(source, message, now)
 
-    def _announce(self, topic: Topic, number: int, now: float) -> None:
-        for contact in self._context.known(topic.group, REMEMBERED_MAX):
-            if contact.peer != self._context.me.peer:
-                self._remember(contact, now)
+    def _on_announced(self, group: GroupId, source: Contact, now: float) -> None:
+        member = self._directory.remember(group, source, now)
+        if self._checks.pop((group, source.peer), None) is not None:
+            member.checked = now
+            self._answer_waiting(group, now)
+
+    def _announce(self, topics: Iterable[Topic], now: float) -> None:
+        """Announce this process in all these topics; remember members that it knows there."""
+        by_gateways: dict[tuple[str, ...], list[Topic]] = {}
+        for topic in topics:
+            for contact in self._context.known(topic.group, REMEMBERED_MAX):
+                if contact.peer != self._context.me.peer:
+                    self._remember(contact, now)
+            by_gateways.setdefault(self.gateways(topic), []).append(topic)
         self._remembered.write(now)
         self._announced_at = now
-        self._send(self.gateways(topic), topic.group, Announce(topic.name))
-        self._context.outlet.wake(RENEW_SECONDS, "announce", topic.group, number)
+        for gateways, same in by_gateways.items():
+            if len(same) == 1:
+                self._send(gateways, same[0].group, Announce(same[0].name))
+                continue
+            for names in _pages([topic.name for topic in same]):
+                self._send(gateways, NO_GROUP, Renew(names))
 
     def _send(self, addresses: tuple[str, ...], group: GroupId, message: Message) -> None:
         contacts = [Contact(UNKNOWN_PEER, address) for address in addresses]

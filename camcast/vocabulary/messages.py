@@ -22,13 +22,17 @@ MessageT = TypeVar("MessageT", bound="Message")
 _ENCODER = msgspec.msgpack.Encoder()
 
 
+TOPICS_MAX: Final = 512  # chosen: topics that a message with a right names: 16 kB of usual names
+
+
 class Right(Enum):
     """The right that the sender of a message needs in the profile ``signed`` (docs/security.md)."""
 
     OF_GROUP = "of group"
     """To be a member of the community in which it is sent."""
     JOIN = "join"
-    """To be a member of the community of the message's field `topic`."""
+    """To be a member of the community of the message's field `topic`. Of a field `topics` in its
+    place, those remain in which the sender has the right."""
     LINK = "link"
     """To send events to that community, and to ask for its members."""
     SERVE = "serve"

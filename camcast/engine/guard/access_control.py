@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Final, get_args, get_type_hints
 
 import msgspec
@@ -53,7 +53,7 @@ from camcast.vocabulary.hierarchy import Hierarchy
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.introductions import Introduction
 from camcast.vocabulary.logger import Logger
-from camcast.vocabulary.messages import Arrival, Message, MessageT, Right, read_topic
+from camcast.vocabulary.messages import TOPICS_MAX, Arrival, Message, MessageT, Right, read_topic
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.refusal import TAKEN, Refusal
@@ -245,6 +245,13 @@ class AccessControl(Guard):
         if source.peer != link and not message.passed_on:
             self.refuse("in_anothers_name", now)
             return None
+        if (topics := getattr(message, "topics", None)) and message.right is not Right.OF_GROUP:
+            may = partial(self._may, source.peer, message.right, wall)
+            topics = tuple(name for name in topics[:TOPICS_MAX] if may(read_topic(name)))
+            if not topics:
+                self.refuse("without_the_right", now)
+                return None
+            return msgspec.structs.replace(message, topics=topics)
         if not self._has_right(message, source.peer, link, topic, wall):
             self.refuse("without_the_right", now)
             return None
@@ -299,7 +306,8 @@ class AccessControl(Guard):
     ) -> bool:
         may_join, may_link = self.admission.may_join, self._may_link
         if message.right is not Right.OF_GROUP:
-            return self._may(sender, message, wall)
+            topic = read_topic(str(getattr(message, "topic", "")))
+            return self._may(sender, message.right, wall, topic)
         match message:
             case Ping(topic=name) | NewProcess(topic=name):
                 return may_link(sender, read_topic(name), wall)
@@ -331,10 +339,9 @@ class AccessControl(Guard):
             may_link(sender, below, wall) for below in self._hierarchy.declared_below(topic)
         )
 
-    def _may(self, sender: PeerId, message: Message, wall: float) -> bool:
-        """Say whether a sender has the right that a message declares, in the topic it names."""
-        topic = read_topic(str(getattr(message, "topic", "")))
-        match message.right:
+    def _may(self, sender: PeerId, right: Right, wall: float, topic: Topic) -> bool:
+        """Say whether a sender has a right in a topic."""
+        match right:
             case Right.JOIN:
                 return self.admission.may_join(sender, topic, wall)
             case Right.LINK:

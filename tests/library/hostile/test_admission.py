@@ -101,6 +101,9 @@ ATTACKS: dict[str, Attack] = {
         Kind.LINKS, lambda s, m: links.SuperProcesses(".", myself(s, m), pushed=True)
     ),
     "announces me for .soccer": said(Kind.DISCOVERY, lambda _s, _m: gateways.Announce(SOCCER.name)),
+    "renews my membership of .soccer": said(
+        Kind.DISCOVERY, lambda _s, _m: gateways.Renew((SOCCER.name,))
+    ),
     "find me": said(
         Kind.LIVENESS, lambda s, m: liveness.Probe(Contact(key(99).public.peer_id, ELSEWHERE), 1.0)
     ),
@@ -166,6 +169,19 @@ def test_nothing_of_it_changes_a_table_or_is_answered(by: SecretKey) -> None:
     assert (victim.counters.malformed, victim.counters.forged) == (0, 0)
     world.publish(played.ada, SOCCER, b"after")
     assert victim in world.got(b"after")
+
+
+def test_of_several_topics_those_remain_in_which_the_sender_has_a_right() -> None:
+    """Eve, who is certified for .chess alone, renews herself in two topics."""
+    world, played = scene(signed=True)
+    renewed = said(Kind.DISCOVERY, lambda _s, _m: gateways.Renew((SOCCER.name, CHESS.name)))
+    me = EVE.public.peer_id
+    frame = wire.FRAME_HEADER + introduced(EVE) + renewed(played, me)
+    played.victim.receive(frame, world.now, me)
+    directory = played.victim.discovery._directory  # type: ignore[attr-defined] # the gateways'
+    assert {group: list(members) for group, members in directory._groups.items()} == {
+        CHESS.group: [me]
+    }
 
 
 def test_who_says_of_others_what_they_did_not_sign_is_not_believed() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from camcast.doors.contained import plug_of
 from camcast.doors.plugs import find_backend, find_discovery
 from camcast.engine.local_group import LocalGroup
 from camcast.engine.node import Node
@@ -14,7 +16,8 @@ from camcast.engine.settings import Settings
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.testing.world import World
 from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.topics import ROOT, Topic
+from camcast.vocabulary.messages import TOPICS_MAX, Message
+from camcast.vocabulary.topics import ROOT, GroupId, Topic
 from overlays import gateways
 
 A, AX, B, NEW = (Topic.parse(name) for name in (".a", ".a.x", ".b", ".new"))
@@ -247,3 +250,34 @@ def test_a_full_register_leaves_out_the_oldest_community_and_says_so(
         register.remember(group, member, 0.0)
     assert [bool(register.members(group, 1.0)) for group in groups] == [False, False, True, True]
     assert caplog.messages == ["the register is full with 2 communities: one is left out"]
+
+
+def _announce(topic: Topic, node: Node, now: float) -> None:
+    node.discovery.announce(topic, now)
+
+
+def test_a_process_renews_all_its_communities_with_one_message() -> None:
+    """And the register still names it long after the first lease."""
+    world = World(1)
+    gateway = world.add()
+    member = add(world, {ROOT: (gateway.me.address,)})
+    topics = [Topic.parse(f".t{number}") for number in range(3 * TOPICS_MAX // 2)]
+    sent: list[int] = []
+    plug = plug_of(gateway.discovery)
+    take = plug.receive
+
+    def receive(source: Contact, group: GroupId, message: Message, now: float) -> None:
+        if isinstance(message, gateways.Renew):
+            sent.append(len(message.topics))
+        take(source, group, message, now)
+
+    plug.receive = receive
+    for topic in topics:
+        world.do(member, partial(_announce, topic))
+    world.run(3 * gateways.RENEW_SECONDS + gateways.LEASE_SECONDS / 2)
+    assert sent == [TOPICS_MAX, TOPICS_MAX // 2] * 4
+    for topic in topics:
+        assert plug._directory.members(topic.group, world.now) == [member.me]
+    world.do(member, lambda node, now: [node.discovery.withdraw(topic, now) for topic in topics])
+    world.run(gateways.RENEW_SECONDS + 1.0)
+    assert len(sent) == 8

@@ -101,7 +101,7 @@ INPUTS: Final[dict[str, Callable[[Node, float], object]]] = {
     "flush": lambda node, now: node.flush(now),
     "history": history,
     "receive": lambda node, now: node.receive(said(Kind.LINKS, AB, Ping(A.name)), now, ADA.peer),
-    "wake": lambda node, now: node.wake(Token(Kind.DISCOVERY, A.group, ("announce",)), now),
+    "wake": lambda node, now: node.wake(Token(Kind.DISCOVERY, A.group, ("renew",)), now),
     "open": lambda node, now: node.open(cast(Any, None), now),
     "close": lambda node, now: node.close(now),
     "receive_datagram": lambda node, now: node.receive_datagram(1, ("10.0.0.3", 1), b"", now),
