@@ -1,4 +1,4 @@
-"""Which of many terms may cover a term, found without a look at each pair.
+"""An index of terms, by which those that may cover a term are found without a look at each pair.
 
 Only terms that overlap a term matter to whether they cover it, alone or together: their topics
 include its topics, each attribute that they compare is one that it compares (events without the
