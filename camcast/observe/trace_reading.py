@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import accumulate
 from pathlib import Path
 
 import msgspec
@@ -72,6 +74,25 @@ def includes_by_name(community: str, topic: str) -> bool:
     return Topic.parse(community).includes(Topic.parse(topic))
 
 
+@frozen
+class _RangeIndex:
+    """Ranges, in which a number is found without a look at all."""
+
+    starts: list[int]
+    stops: list[int]
+    """The last stop of each range and those that start before it."""
+
+    @classmethod
+    def of(cls, ranges: Collection[range]) -> _RangeIndex:
+        ordered = sorted((numbers.start, numbers.stop) for numbers in ranges)
+        stops = list(accumulate((stop for _, stop in ordered), max))
+        return cls([start for start, _ in ordered], stops)
+
+    def has(self, number: int) -> bool:
+        place = bisect_right(self.starts, number)
+        return place > 0 and number < self.stops[place - 1]
+
+
 @define
 class Reading:
     """The happenings of a run. Counts are by community, except `parasites`, which are by node."""
@@ -98,12 +119,19 @@ class Reading:
     """Last lines that a killed process did not write to their end."""
     includes: Callable[[str, str], bool] = field(default=includes_by_name, eq=False)
     """Says whether a community wants the events of a topic; anything else there is a parasite."""
+    _missed_index: dict[tuple[str, str, str], _RangeIndex] = field(factory=dict, eq=False)
+    """Of ranges of `missed` as they were when somebody asked."""
 
     def told_missed(self, node: str, community: str, event: str) -> bool:
         """Say whether a node was told that it can no longer get an event in a community."""
         stream, _, sequence = event.rpartition("-")
-        told = self.missed.get((node, community, stream), ())
-        return any(int(sequence) in numbers for numbers in told)
+        key = node, community, stream
+        ranges, index = self.missed.get(key, ()), self._missed_index.get(key)
+        if not ranges:
+            return False
+        if index is None or len(index.starts) != len(ranges):
+            index = self._missed_index[key] = _RangeIndex.of(ranges)
+        return index.has(int(sequence))
 
     def views(self, when: float) -> dict[Place, set[str]]:
         """Return every topic table as it was at a time."""

@@ -68,13 +68,14 @@ class Worker:
             self._pipes = open_pipes(self._scenario.transport, passphrase=setup.passphrase)
         self._sink = JsonLinesSink(Path(setup.trace))
         self._protocol = find_protocol(self._scenario.protocol, self._scenario.protocol_options)
-        self._system = find_system(self._protocol.name)  # once, as it reads the installed plugs
+        system = find_system(self._protocol.name)  # once, as it reads the installed plugs
+        self._home_size = system.home_size(self._protocol, self._scenario.kinds)
         self._managers: dict[int, CommunityManager] = {}
         self._named: dict[str, CommunityManager] = {}
         self._metrics = ExitStack()
         self._communities: dict[messages.Place, Community] = {}
         self._plan = Plan.of(self._scenario)
-        self._sizes, self._kinds = self._scenario.sizes, self._scenario.kinds
+        self._sizes = self._scenario.sizes
         self._parameters = {topic: self._scenario.settings_of(topic) for topic in self._sizes}
         self._tasks: set[asyncio.Task[None]] = set()
         self._publishing: asyncio.Task[None] | None = None
@@ -235,7 +236,7 @@ class Worker:
 
     def _settled(self, place: messages.Place, community: Community) -> bool:
         """Whether a node knows peers, the size of its community, and enough super-processes."""
-        size = self._system.home_size(self._protocol, community.topic, self._kinds)
+        size = self._home_size(community.topic)
         links = sum(len(contacts) for _, contacts in community.links)
         # A protocol's own membership counts processes, and does not estimate how many there are.
         tolerance = 0.0 if self._protocol.membership else SIZE_TOLERANCE

@@ -31,6 +31,7 @@ from camcast.doors.protocol import Protocol
 from camcast.observe.trace_reading import Delivery, Member, Published, Reading
 from camcast.research.scenarios.base import BaseScenario
 from camcast.research.scenarios.live import Scenario
+from camcast.research.scenarios.super_topics import SuperTopics
 from camcast.research.systems.camcast.reception import Level, predict
 from camcast.research.systems.registry import System, find_system
 from camcast.vocabulary.topics import Topic
@@ -142,15 +143,11 @@ def summarise(
     alive = [m for m in reading.members.values() if m.crashed == math.inf]
     dead = {m.node for m in reading.members.values() if m.crashed < math.inf}
     predictions = _predictions(published, scenario, law) if predicted and protocol.linked else {}
-    living = _kinds(alive)
+    home_size = system.home_size(protocol, _kinds(alive))
     communities = [
         CommunitySummary(
             topic=topic.name,
-            view_law=(
-                law(max(1.0, system.home_size(protocol, topic, living)))
-                if system.one_table
-                else None
-            ),
+            view_law=(law(max(1.0, home_size(topic))) if system.one_table else None),
             predicted=predictions.get(topic.name),
             **found[topic.name],
         )
@@ -198,14 +195,17 @@ def measured(
     """
     tallies = _tally(reading, reading.published, levels) if tallies is None else tallies
     views = reading.views(_end(reading))
-    alive = [m for m in reading.members.values() if m.crashed == math.inf]
+    alive: dict[str, list[str]] = defaultdict(list)
+    for member in reading.members.values():
+        if member.crashed == math.inf:
+            alive[member.topic].append(member.node)
     parasites: dict[str, int] = defaultdict(int)
     homes = {m.node: m.topic for m in sorted(reading.members.values(), key=_joining)}
     for node, count in reading.parasites.items():
         parasites[homes.get(node, "")] += count
     found = {}
     for name in communities:
-        here = [m.node for m in alive if m.topic == name]
+        here = alive[name]
         useful, duplicates = reading.useful[name], reading.duplicates[name]
         tally = tallies[name]
         latencies = sorted(tally.latencies)
@@ -240,13 +240,15 @@ def views_over_time(
             if member.joined <= when < min(member.left, member.crashed):
                 here[member.topic].append(member)
         living = {member.node for members in here.values() for member in members}
-        kinds = _kinds(member for members in here.values() for member in members)
+        home_size = system.home_size(
+            protocol, _kinds(member for members in here.values() for member in members)
+        )
         over_time[label] = [
             {
                 "topic": topic,
                 "processes": len(members),
                 "view_mean": sum(len(views[m.node, topic]) for m in members) / len(members),
-                "view_law": law(system.home_size(protocol, Topic.parse(topic), kinds)),
+                "view_law": law(home_size(Topic.parse(topic))),
                 "dead_entries": sum(len(views[m.node, topic] - living) for m in members),
             }
             for topic, members in sorted(here.items())
@@ -317,10 +319,11 @@ def _predictions(
     events = Counter(publish.topic for publish in published.values())
     sums: dict[str, float] = defaultdict(float)
     weights: dict[str, int] = defaultdict(int)
-    sizes = scenario.sizes
+    sizes, super_topics = scenario.sizes, scenario.super_topics
+    overlaps = [kind for kind in scenario.kinds if len(kind) > 1]
     for name, count in events.items():
-        topics = [t for t in scenario.super_topics.levels(Topic.parse(name)) if t in sizes]
-        if _are_a_chain(topics, scenario):
+        topics = [t for t in super_topics.levels(Topic.parse(name)) if t in sizes]
+        if _are_a_chain(topics, super_topics, overlaps):
             chain = [Level(sizes[t], law(sizes[t]), scenario.settings_of(t)) for t in topics]
             found = predict(chain)
         else:
@@ -332,11 +335,15 @@ def _predictions(
     return {topic: mean for topic, mean in means.items() if not math.isnan(mean)}
 
 
-def _are_a_chain(topics: Sequence[Topic], scenario: BaseScenario) -> bool:
-    """Return whether communities have one super-community each, and no common processes."""
-    above = scenario.super_topics
+def _are_a_chain(
+    topics: Sequence[Topic], above: SuperTopics, overlaps: Sequence[Sequence[Topic]]
+) -> bool:
+    """Return whether communities have one super-community each, and no common processes.
+
+    `overlaps` are the sets of communities of processes that are in several.
+    """
     single = all(len(above.of(topic)) < 2 for topic in above.levels(topics[0]))
-    return single and all(sum(one in topics for one in kind) < 2 for kind in scenario.kinds)
+    return single and all(sum(one in topics for one in kind) < 2 for kind in overlaps)
 
 
 def _ratio(part: float, whole: float) -> float | None:

@@ -12,6 +12,7 @@ protocol, a setting (or use one that there is), a simulator and a model, and add
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Final
@@ -52,30 +53,29 @@ class Simulator:
 
 Kinds = Mapping[tuple[Topic, ...], int]
 """How many processes are interested in exactly these topics."""
+HomeSize = Callable[[Topic], float]
+"""Returns how many processes are in the home group of a process with this interest."""
 
 
-def home_members(protocol: Protocol, interest: Topic, kinds: Kinds) -> float:
-    """Return how many processes are in the home group of a process with this interest.
+def home_members(protocol: Protocol, kinds: Kinds) -> HomeSize:
+    """Return how many processes are in the home group of a process with an interest.
 
     The groups are those of `Protocol.groups` for one identity, so topics alone must determine them.
     """
     somebody = PeerId(bytes(PEER_ID_BYTES))
     topics = tuple(dict.fromkeys(topic for kind in kinds for topic in kind))
-    home = protocol.groups(interest, topics, somebody)[0].topic
-    there = [
-        topic
-        for topic in topics
-        if any(group.topic == home for group in protocol.groups(topic, topics, somebody))
-    ]
-    return float(
-        sum(count for kind, count in kinds.items() if any(topic in there for topic in kind))
-    )
+    groups = {topic: protocol.groups(topic, topics, somebody) for topic in topics}
+    members: Counter[Topic] = Counter()
+    for kind, count in kinds.items():
+        for group in dict.fromkeys(group.topic for topic in kind for group in groups[topic]):
+            members[group] += count
+    return lambda interest: members[protocol.groups(interest, topics, somebody)[0].topic]
 
 
-def _cluster_members(protocol: Any, interest: Topic, kinds: Kinds) -> float:
+def _cluster_members(protocol: Any, kinds: Kinds) -> HomeSize:
     """Return a cluster's share of all processes, as identities divide them."""
-    del interest
-    return sum(kinds.values()) / float(protocol.clusters)
+    share = sum(kinds.values()) / float(protocol.clusters)
+    return lambda _interest: share
 
 
 @frozen(kw_only=True)
@@ -97,7 +97,7 @@ class System:
     """The parameters of a community that the system goes by (`camcast.vocabulary.parameters`)."""
     one_table: bool = True
     """Whether a process keeps a table of one group only, which the membership's law is about."""
-    home_size: Callable[[Protocol, Topic, Kinds], float] = home_members
+    home_size: Callable[[Protocol, Kinds], HomeSize] = home_members
     """How many processes the home group of a process has, on average; see `home_members`."""
 
     def setting_of(self, chain: Setting, given: Mapping[str, object]) -> Any:

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from camcast.observe.trace import TraceRecord
-from camcast.observe.trace_reading import Reading, read_traces
+from camcast.observe.trace_reading import Member, Published, Reading, read_traces, take
 from camcast.research.experiment.run import run_experiment
 from camcast.research.runs.run_folder import OutputFolder
 from camcast.research.runs.summary import CommunitySummary, Summary, summarise, views_over_time
@@ -18,6 +18,7 @@ from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from tests.research.unit.pipeline.run_folders import SEVERAL, simulate
 from tests.research.unit.pipeline.twin import Twin
+from tests.steps import counted_steps, exponent
 
 LOW = Topic.parse(".low")
 LIVE = Scenario(
@@ -251,3 +252,36 @@ def test_an_event_that_nobody_else_was_there_for_is_none_of_its_community_s(tmp_
     low, root = (_of(story.summary(tmp_path), topic) for topic in (".low", "."))
     assert (low.reception, low.reliability) == (None, None)
     assert (root.reception, root.reliability) == (0.0, 0.0)
+
+
+def _steps_of_lost_ranges(count: int) -> float:
+    reading = Reading(members={("a", ".low"): Member("a", ".low", 0.0)})
+    for number in range(count):
+        event = f"s-{2 * number}"
+        reading.published[event] = Published("b", 1.0, ".low")
+        record = TraceRecord(2.0, number, "missed", "a", ".low", event=event, size=1)
+        take(record, reading)
+    with counted_steps() as steps:
+        summary = summarise(reading, SCENARIO, predicted=False)
+    assert summary.lost_told == count
+    return steps.count
+
+
+def _steps_of_communities(count: int) -> float:
+    communities = {Topic.parse(f".t{number}"): 2 for number in range(count)}
+    scenario = Scenario(communities=communities, workload=Workload(topic=LOW))
+    reading = Reading()
+    for topic in communities:
+        for node in ("a", "b"):
+            reading.members[node + topic.name, topic.name] = Member(
+                node + topic.name, topic.name, 0.0
+            )
+        reading.published[f"{topic.name}-1"] = Published("a" + topic.name, 1.0, topic.name)
+    with counted_steps() as steps:
+        summarise(reading, scenario)
+    return steps.count
+
+
+@pytest.mark.parametrize("work", [_steps_of_lost_ranges, _steps_of_communities])
+def test_a_summary_of_n_ranges_or_communities_costs_n(work: Callable[[int], float]) -> None:
+    assert exponent(map(work, (20, 80)), 4) <= 1.2

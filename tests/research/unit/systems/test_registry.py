@@ -49,7 +49,7 @@ def test_the_home_has_the_size_that_the_interests_say(protocol: str) -> None:
         for peer, topic in peers.items()
     )
     kinds: dict[tuple[Topic, ...], int] = {(topic,): size for topic, size in sizes.items()}
-    expected = 50 * find_system(protocol).home_size(found, A, kinds)
+    expected = 50 * find_system(protocol).home_size(found, kinds)(A)
     assert members == pytest.approx(expected, rel=0.15)
 
 
