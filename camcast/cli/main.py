@@ -5,6 +5,7 @@ Ctrl-C is quiet, too, and the standard streams are open.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -22,9 +23,17 @@ def _open_missing_streams() -> None:
             setattr(sys, name, stream)
 
 
+def _replace_unknown_signs() -> None:
+    """Print ``?`` for a sign that the terminal's encoding has not, as for an arrow in ASCII."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="replace")
+
+
 def main() -> None:
     """Run the command line."""
     _open_missing_streams()
+    _replace_unknown_signs()
     try:
         from camcast.cli.app import main as run
 

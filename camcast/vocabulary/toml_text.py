@@ -31,12 +31,15 @@ class TomlTextError(CamcastError, ValueError):
 
 
 def read_toml(path: Path) -> str:
-    """Return a file's text. Raises `OSError`, `UnicodeDecodeError`, and if long `TomlTextError`."""
+    """Return a file's text, without what Windows adds to it.
+
+    Raises `OSError`, `UnicodeDecodeError`, and `TomlTextError` for a long one.
+    """
     with path.open("rb") as file:
         content = file.read(BYTES_MAX + 1)
     if len(content) > BYTES_MAX:
         raise TomlTextError(f"longer than {BYTES_MAX:,} bytes")
-    return content.decode().replace("\r\n", "\n")
+    return content.decode("utf-8-sig").replace("\r\n", "\n")
 
 
 def parse_toml(text: str) -> dict[str, Any]:

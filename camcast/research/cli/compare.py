@@ -92,7 +92,6 @@ def compare(
         if not any(path.exists() for path in paths):  # said without waiting for Spark
             raise ValueError("; ".join(f"{path} does not exist" for path in paths))
         settings = conf_of(conf)
-        place = None if json and output is None else output or dated_folder("compare")
         with sigterm_stops(), ProgressBar("compare") as bar:
             bar.update(0, _STEPS, "starting Spark")
             with extras_named("spark,report,sim"):
@@ -104,7 +103,8 @@ def compare(
                 better=_directions(better or ()),
                 command=shlex.join(["camcast", *sys.argv[1:]]),
             )
-            findings = _carry_out(question, place, master, settings, bar)
+            kept = output is not None or not json
+            findings, place = _carry_out(question, output, master, settings, bar, keep=kept)
         if json:
             print_json([row.as_json() for row in findings.rows], "compare/1")
         else:
@@ -152,12 +152,14 @@ def _directions(given: Iterable[str]) -> dict[str, Better]:
 
 def _carry_out(
     question: Question,
-    place: Path | None,
+    output: Path | None,
     master: str | None,
     conf: dict[str, str],
     bar: ProgressBar,
-) -> Findings:
-    """Compare, and write the report to the folder `place`, if there is one."""
+    *,
+    keep: bool,
+) -> tuple[Findings, Path | None]:
+    """Compare, and write the report to `output` or a new folder if it is to be kept."""
     from camcast.research.pipeline.compare.compare import compare as compare_runs
     from camcast.research.pipeline.compare.inputs import are_light, check_inputs
     from camcast.research.pipeline.spark.session import open_spark
@@ -166,12 +168,15 @@ def _carry_out(
     check_inputs(question.paths)
     if baseline and all(path.exists() for path in baseline):  # it is no version
         check_inputs(baseline)
-    folder = None
-    if place is not None:
+    folder = place = None
+    if keep:
         with extras_named("spark,report,sim"):
             from camcast.research.pipeline.compare.comparison_folder import ReportFolder
             from camcast.research.report.drawing import warm_up
-        folder = ReportFolder(place)  # a wrong folder is refused before anything is computed
+        place = output or dated_folder("compare")
+        folder = ReportFolder(
+            place, made=output is None
+        )  # a wrong folder is refused before anything is computed
         Thread(target=warm_up, daemon=True).start()  # while this process waits for Spark
     try:
         light = are_light([*question.paths, *baseline])
@@ -190,7 +195,7 @@ def _carry_out(
         if folder is not None:
             folder.discard()
     bar.update(_STEPS, _STEPS, "compared")
-    return compared.findings
+    return compared.findings, place
 
 
 def print_verdicts(verdicts: Sequence[Verdict]) -> None:

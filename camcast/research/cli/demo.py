@@ -26,4 +26,4 @@ def demo(protocol: ProtocolOptions = PROTOCOL, experiment: ExperimentOptions = E
     """
     with clear_failures(ValueError, LookupError):
         scenario = experiment.over(departures(), protocol)
-    carry_out(scenario, experiment, None, RECEPTION_MIN)
+    carry_out(scenario, experiment, keep=False, reception_min=RECEPTION_MIN)

@@ -31,7 +31,7 @@ from camcast.research.cli.system_options import (
 from camcast.research.experiment.progress import progress_line
 from camcast.research.experiment.run import run_experiment
 from camcast.research.experiment.workers import ExperimentError
-from camcast.research.runs.run_folder import OutputFolder
+from camcast.research.runs.run_folder import OutputFolder, dated_folder
 from camcast.research.scenarios.live import Scenario
 from camcast.research.sweeps.sigterm import sigterm_stops
 from camcast.vocabulary.topic_parameters import TopicParameters
@@ -99,14 +99,14 @@ EXPERIMENT: Final = ExperimentOptions()
 
 
 def carry_out(
-    scenario: Scenario, given: ExperimentOptions, folder: Path | None, reception_min: float = 0.0
+    scenario: Scenario, given: ExperimentOptions, *, keep: bool, reception_min: float = 0.0
 ) -> None:
     """Run an experiment and print its summary, as a table or as JSON.
 
-    The results go into `folder`, unless --output was given; None: they are not kept. With a
-    passphrase all links are encrypted; in the profile ``signed`` each node has a key of its own.
-    --metrics has a port for each process. Exits with `EXIT_FAILED` if there were parasites where
-    the protocol has none, or, in a run that was not interrupted, a reception below `reception_min`.
+    The results go to --output, or, if they are to be kept, into a new folder. With a passphrase
+    all links are encrypted; in the profile ``signed`` each node has a key of its own. --metrics has
+    a port for each process. Exits with `EXIT_FAILED` if there were parasites where the protocol has
+    none, or, in a run that was not interrupted, a reception below `reception_min`.
     """
     with clear_failures():
         passphrase = given.profile.passphrase()
@@ -115,7 +115,7 @@ def carry_out(
         if given.metrics is not None:
             served = _say_where(*metrics_address(given.metrics), scenario.workers)
         control = None if given.control is None else _sockets(given.control)
-        kept = given.output or folder
+        kept = given.output or (dated_folder(scenario.name) if keep else None)
         place = TemporaryDirectory(prefix="camcast-") if kept is None else nullcontext(str(kept))
         with sigterm_stops(), place as path, progress_line() as show:
             output = OutputFolder(Path(path))

@@ -20,7 +20,6 @@ from camcast.research.cli.system_options import (
     probability_option,
     sizes_of,
 )
-from camcast.research.runs.run_folder import dated_folder
 from camcast.research.scenarios.base import ScenarioError
 from camcast.research.scenarios.live import Scenario, chain, communities_for, find_scenario
 from camcast.research.scenarios.workload import Workload, workload_of
@@ -101,7 +100,7 @@ def run(
         )
         chosen = parameters.with_preset(experiment.over(chosen, protocol, kill))
         chosen.publications()  # a wrong workload is found before anything starts
-    carry_out(chosen, experiment, dated_folder(chosen.name))
+    carry_out(chosen, experiment, keep=True)
 
 
 def _base(

@@ -23,7 +23,7 @@ from attrs import frozen
 
 from camcast.research.pipeline.ingest.run_to_read import read_run_folder
 from camcast.research.pipeline.ingest.trace_schema import DEFAULTS, arrow_schema
-from camcast.research.runs.run_folder import SCENARIO_FILE, SUMMARY_FILE
+from camcast.research.runs.run_folder import SCENARIO_FILE, SUMMARY_FILE, read_json
 from camcast.vocabulary.errors import CamcastError
 
 if TYPE_CHECKING:
@@ -90,9 +90,9 @@ def _run(path: Path) -> dict[str, pa.Table]:
     parts = [_json_lines(file) for file in traces["jsonl"]]
     parts += [pq.read_table(file).replace_schema_metadata() for file in traces["parquet"]]
     trace = pa.concat_tables([part.cast(arrow_schema()) for part in parts])
-    tables = {"trace": _with_time(trace, json.loads((path / SCENARIO_FILE).read_bytes()))}
+    tables = {"trace": _with_time(trace, json.loads(read_json(path / SCENARIO_FILE)))}
     if (path / SUMMARY_FILE).exists():
-        tables["measures"] = _measures(json.loads((path / SUMMARY_FILE).read_bytes()))
+        tables["measures"] = _measures(json.loads(read_json(path / SUMMARY_FILE)))
     return tables
 
 

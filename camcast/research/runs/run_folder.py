@@ -10,10 +10,12 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import platform
 import time
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 from typing import Final, Literal
 
@@ -108,6 +110,11 @@ class OutputFolder:
             raise OutputError(f"cannot write {self.path / name}: {error.strerror}") from None
 
 
+def read_json(path: Path) -> bytes:
+    """Return the content of a JSON file of a run, without the mark that Windows begins it with."""
+    return path.read_bytes().removeprefix(codecs.BOM_UTF8)
+
+
 class _Summary(msgspec.Struct, frozen=True):
     traces: dict[str, TraceFile]
 
@@ -115,11 +122,24 @@ class _Summary(msgspec.Struct, frozen=True):
 def traces_listed(folder: Path) -> dict[str, TraceFile] | None:
     """Return what the summary of a run says of its traces; None where the run is not over."""
     try:
-        return msgspec.json.decode((folder / SUMMARY_FILE).read_bytes(), type=_Summary).traces
+        return msgspec.json.decode(read_json(folder / SUMMARY_FILE), type=_Summary).traces
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
 
 
 def dated_folder(name: str) -> Path:
-    """Return the default folder of a run's output: ``runs/<name>-<date and time>``."""
-    return Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
+    """Make the default folder of an output: ``runs/<name>-<date and time>``.
+
+    A number follows where another command has begun in the same second. Raises `OutputError`.
+    """
+    first = Path("runs") / f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
+    for number in count(1):
+        path = first if number == 1 else first.with_name(f"{first.name}-{number}")
+        try:
+            path.mkdir(0o700, parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise OutputError(f"cannot make {path} for the output: {error.strerror}") from None
+        return path
+    raise AssertionError("unreachable")

@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 from camcast.research.workloads.publication import WorkloadError
+
+_COMPRESSED: Final = {
+    b"\x1f\x8b": ("gzip", "gunzip"),
+    b"BZh": ("bzip2", "bunzip2"),
+    b"\xfd7zXZ\0": ("xz", "unxz"),
+    b"\x28\xb5\x2f\xfd": ("zstd", "unzstd"),
+    b"PK\x03\x04": ("zip", "unzip"),
+}
+"""The first bytes of compressed files, what they are, and what unpacks them."""
 
 
 def read_text(path: Path, wanted: str) -> str:
@@ -13,11 +23,18 @@ def read_text(path: Path, wanted: str) -> str:
     `wanted` names the content of the file for the error.
     """
     try:
-        return path.read_bytes().decode("utf-8-sig")  # an editor may put a BOM first
+        content = path.read_bytes()
     except OSError as error:
         raise WorkloadError(
             path, None, f"cannot be read ({error.strerror}); give a file with {wanted}"
         ) from None
+    for sign, (form, program) in _COMPRESSED.items():
+        if content.startswith(sign):
+            raise WorkloadError(
+                path, 1, f"the file is compressed ({form}); unpack it with {program}"
+            )
+    try:
+        return content.decode("utf-8-sig")  # an editor may put a BOM first
     except UnicodeDecodeError as error:
         wrong, before = error.object[error.start], error.object[: error.start]
         raise WorkloadError(

@@ -66,8 +66,9 @@ class ReportFolder(ResultsFolder):
     Raises `ReportFolderError`, and `OutputError` when it cannot be used.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._is_new = not path.exists()
+    def __init__(self, path: Path, *, made: bool = False) -> None:
+        """Use a folder; `made`: it was made for this comparison."""
+        self._is_new = made or not path.exists()
         super().__init__(path)
         if not (path / f"{_MAIN}.json").exists() and any(path.iterdir()):
             raise ReportFolderError(

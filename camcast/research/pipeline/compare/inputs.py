@@ -20,7 +20,7 @@ from camcast.research.pipeline.ingest.runs import Runs, local_table, read_runs
 from camcast.research.pipeline.ingest.whole_runs import whole_runs
 from camcast.research.pipeline.measured import Measured
 from camcast.research.pipeline.measures.run_measures import measures
-from camcast.research.runs.run_folder import SCENARIO_FILE
+from camcast.research.runs.run_folder import SCENARIO_FILE, read_json
 from camcast.vocabulary.errors import CamcastError
 
 _LIGHT_BYTES: Final = 200_000_000  # measured: from 250 MB on a heavier driver is faster
@@ -154,7 +154,7 @@ class _Made(msgspec.Struct, frozen=True):
 
 def _made_on(folder: Path) -> tuple[str, str]:
     """Return what a run's scenario says of its machine, and its Python."""
-    made = msgspec.json.decode((folder / SCENARIO_FILE).read_bytes(), type=_Made)
+    made = msgspec.json.decode(read_json(folder / SCENARIO_FILE), type=_Made)
     named = {"cores": "{} cores"}
     machine = (named.get(name, "{}").format(value) for name, value in made.machine.items())
     return ", ".join(machine), str(made.versions.get("python", ""))

@@ -19,6 +19,7 @@ SCHEMA: Final = "run string, file string, line bigint, reason string, text strin
 
 TEXT_CHARACTERS: Final = 500  # chosen: of what is wrong; a binary file may be one line
 
+_BLANK: Final = " \t\r"  # white space of JSON; Windows ends a line with two characters
 _IDENTITY: Final = 2 * PEER_ID_BYTES  # in hexadecimal
 _OF_EVENTS: Final = ("publish", "send", "receive", "duplicate", "deliver", "upward")
 
@@ -30,6 +31,7 @@ def wrong_line(line: Column, record: Column, malformed: Column) -> Column:
     Spark takes any JSON value for a text, and the first of several: `wrong_record` and the last
     look here find both.
     """
+    blank = F.lit(_BLANK)
     wrong_type = [
         F.when(
             record[name].isNull() & F.get_json_object(line, f"$.{name}").isNotNull(),
@@ -39,15 +41,17 @@ def wrong_line(line: Column, record: Column, malformed: Column) -> Column:
     ]
     return (
         F.when(~F.is_valid_utf8(line), F.lit("not UTF-8"))
-        .when(F.trim(line) == "", F.lit("an empty line"))
+        .when(F.trim(line, blank) == "", F.lit("an empty line"))
         .when(
             record.isNull() | malformed.isNotNull(),
             F.when(F.try_parse_json(line).isNull(), F.lit("not JSON"))
-            .when(~F.trim(line).startswith("{"), F.lit("no JSON object"))
+            .when(~F.trim(line, blank).startswith("{"), F.lit("no JSON object"))
             .otherwise(F.coalesce(*wrong_type, F.lit("no trace record"))),
         )
         # No name in a record has a brace.
-        .when(F.instr(line, "}") != F.length(F.rtrim(line)), F.lit("more than one JSON object"))
+        .when(
+            F.instr(line, "}") != F.length(F.rtrim(line, blank)), F.lit("more than one JSON object")
+        )
         .otherwise(wrong_record(record))
     )
 

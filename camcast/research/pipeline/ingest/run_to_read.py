@@ -16,7 +16,7 @@ from msgspec import UNSET
 from camcast.observe.trace import SCHEMA_VERSION
 from camcast.observe.trace_reading import RunEntryError, check_entries
 from camcast.research.pipeline.measured import Seed
-from camcast.research.runs.run_folder import SCENARIO_FILE, traces_listed
+from camcast.research.runs.run_folder import SCENARIO_FILE, read_json, traces_listed
 from camcast.research.scenarios.super_topics import SuperTopics
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.hierarchy import HierarchyError
@@ -148,7 +148,7 @@ def read_run_folder(path: Path) -> RunFolder:
     }
     file = path / SCENARIO_FILE
     try:
-        determined = msgspec.json.decode(file.read_bytes(), type=_Determined)
+        determined = msgspec.json.decode(read_json(file), type=_Determined)
     except OSError as error:
         if not any(traces.values()):
             raise NoTraceError(f"{path} has no trace; is it the output folder of a run?") from None

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from attrs import define, field
 
-from camcast.research.runs.run_folder import SCENARIO_FILE, SUMMARY_FILE
+from camcast.research.runs.run_folder import SCENARIO_FILE, SUMMARY_FILE, read_json
 from camcast.research.runs.trace_files import TraceFile, trace_files
 
 
@@ -60,7 +60,7 @@ def whole_runs(folders: Sequence[Path]) -> WholeRuns:
             continue
         places.remove(folder.resolve())  # given again, the reader says so
         try:
-            summary = msgspec.json.decode((folder / SUMMARY_FILE).read_bytes(), type=_Summary)
+            summary = msgspec.json.decode(read_json(folder / SUMMARY_FILE), type=_Summary)
         except FileNotFoundError:
             runs.problems.append(f"{folder} is not over: it has no {SUMMARY_FILE}; left out")
             continue
@@ -119,16 +119,16 @@ def _identity(folder: Path) -> str:
     A virtual run is its scenario, so that running it again is no repetition; its name says
     nothing. A live run is told by the clock at its start.
     """
-    content = (folder / SCENARIO_FILE).read_bytes()
     try:
+        content = read_json(folder / SCENARIO_FILE)
         said = msgspec.json.decode(content, type=_Determined)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return str(folder)  # the reader says what is wrong
+    determined: object = msgspec.json.decode(content)
     if said.world == "virtual":
         scenario = {key: value for key, value in said.scenario.items() if key != "name"}
         determined = (scenario, said.versions.get("camcast"), said.workload)
-        content = msgspec.json.encode(determined, order="sorted")
-    return hashlib.sha256(content).hexdigest()
+    return hashlib.sha256(msgspec.json.encode(determined, order="sorted")).hexdigest()
 
 
 def _changed(folder: Path, summary: _Summary, found: Mapping[str, TraceFile]) -> Iterator[str]:

@@ -49,6 +49,11 @@ _PYSPARK_VARIABLES: Final = (
     *("PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"),
     *("SPARK_AUTH_SOCKET_TIMEOUT", "SPARK_BUFFER_SIZE"),
 )
+_OF_ANOTHER_SPARK: Final = (
+    *("SPARK_REMOTE", "SPARK_LOCAL_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "SPARK_API_MODE"),
+    *("SPARK_TESTING", "MASTER", "PYSPARK_SUBMIT_ARGS", "PYSPARK_PIN_THREAD", "PYSPARK_UDS_MODE"),
+)
+"""Those that choose another Spark than the one that is started here [pyspark/sql/session.py]."""
 # [pyspark/errors/exceptions/base.py]
 _PYSPARK_LOGGERS: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger")
 
@@ -180,9 +185,12 @@ def _require_answer(master: str) -> None:
 
 @contextmanager
 def _process_state_kept() -> Iterator[None]:
-    """Put back what pyspark changes in this process: the environment, the path."""
+    """Hide another Spark's variables, and put back what pyspark changes in this process."""
     path = list(sys.path)
-    kept = {name: os.environ.get(name) for name in _PYSPARK_VARIABLES}
+    names = (*_PYSPARK_VARIABLES, *_OF_ANOTHER_SPARK)
+    kept = {name: os.environ.get(name) for name in names}
+    for name in names:
+        os.environ.pop(name, None)
     try:
         yield
     finally:

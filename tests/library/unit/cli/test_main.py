@@ -16,6 +16,13 @@ def test_ctrl_c_while_modules_are_imported_is_quiet(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
+def test_a_sign_that_the_terminal_has_not_ends_nothing() -> None:
+    about = "model", "--sizes", "20,5", "--protocol", "percolation"
+    done = python("-m", "camcast", *about, PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "? = 0.85 is above the threshold" in done.stdout  # the sign is Gamma
+
+
 def test_closed_streams_are_as_dev_null() -> None:
     """A supervisor may start a service without any; `publish` reads stdin, and says it is empty."""
     done = subprocess.run(

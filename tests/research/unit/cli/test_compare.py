@@ -12,7 +12,7 @@ from camcast.cli.app import app
 from camcast.research.cli import compare
 from camcast.research.pipeline.compare.compare import Question
 from camcast.research.pipeline.spark import session
-from tests.research.unit.pipeline.run_folders import write_run
+from tests.research.unit.pipeline.run_folders import finished, write_run
 
 
 def test_paths_of_which_none_exists_are_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,7 +29,7 @@ def test_where_there_is_nothing_to_compare_spark_is_not_started(
     run, empty, text = tmp_path / "run", tmp_path / "empty", tmp_path / "notes.txt"
     empty.mkdir()
     text.write_text("no benchmark")
-    write_run(run, [])
+    finished(write_run(run, []))
     nothing = f"{empty} has no trace; is it the output folder of a run?"
     for arguments, said in (
         ([empty], nothing),
@@ -47,7 +47,8 @@ def test_better_takes_two_words_and_may_be_repeated(
 ) -> None:
     asked: list[Question] = []
 
-    def carry_out(question: Question, *_: object) -> NoReturn:
+    def carry_out(question: Question, *_: object, keep: bool) -> NoReturn:
+        assert not keep
         asked.append(question)
         raise ValueError("asked")
 

@@ -9,7 +9,7 @@ import pytest
 from camcast.observe.trace import JsonLinesSink
 from camcast.observe.trace_reading import RunEntryError, check_entries
 from camcast.ops.output_place import OutputError
-from camcast.research.runs.run_folder import OutputFolder
+from camcast.research.runs.run_folder import OutputFolder, dated_folder
 from tests.camcast_command import Capture, refusal
 
 
@@ -61,6 +61,16 @@ def test_the_command_that_explains_an_event_reads_no_linked_file(
     assert code == 2
     assert "is a link out of the run's folder" in said
     assert "swordfish" not in said
+
+
+def test_each_default_folder_is_a_new_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many are made in one second, in one process or several."""
+    monkeypatch.chdir(tmp_path)
+    made = [dated_folder("compare") for _ in range(5)]
+    assert len(set(made)) == len(list((tmp_path / "runs").iterdir())) == 5
+    monkeypatch.chdir(Path("/proc"))
+    with pytest.raises(OutputError, match="cannot make runs/compare-"):
+        dated_folder("compare")
 
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -238,7 +238,16 @@ LOADERS = pytest.mark.parametrize(
 
 
 @LOADERS
-@pytest.mark.parametrize(("content", "says"), [(b"", "is empty"), (b"a\xff", "0xff is not UTF-8")])
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "is empty"),
+        (b"a\xff", "0xff is not UTF-8"),
+        (b"\x1f\x8b\x08\0", "unpack it with gunzip"),
+        (b"BZh91AY&SY", "unpack it with bunzip2"),
+        (b"\xfd7zXZ\0\0", "unpack it with unxz"),
+    ],
+)
 def test_a_file_without_text_is_refused(
     tmp_path: Path, load: Loader, content: bytes, says: str
 ) -> None:

@@ -97,7 +97,7 @@ class Read:
         self.good = sum(map(_length, self.wrong.glob("*.jsonl"))) - len(self.expected)
         odd = "odd [1] {a,b} 50%+é ?*"
         self.odd_name = write_run(path / odd, odd_records(6))
-        (self.odd_name / "trace-0.jsonl").write_bytes(b"\n".join(_lines(odd_records(6))))
+        (self.odd_name / "trace-0.jsonl").write_bytes(b"\r\n".join(_lines(odd_records(6))))
         (self.odd_name / "trace-1.jsonl").write_bytes(b"")
         self.twice = write_run(path / "twice", odd_records(3))
         (self.twice / "trace-2.jsonl").write_bytes((self.twice / "trace-0.jsonl").read_bytes())
@@ -171,7 +171,7 @@ def test_what_happened_twice_word_for_word_is_two_records(read: Read) -> None:
     assert len(rows) == sum(kind in STORY for kind in kinds)
 
 
-def test_a_folder_may_have_any_name_and_a_last_line_no_end(read: Read) -> None:
+def test_a_folder_may_have_any_name_lines_ends_of_windows_and_the_last_none(read: Read) -> None:
     assert read.records[str(read.odd_name)] == len(odd_records(6))
 
 

