@@ -138,6 +138,7 @@ class Feed(Generic[_Queue]):
         """
         if not self._closed:
             self._on_close(self)
+            self._on_close = lambda _: None  # whoever reads the rest holds no community
             self._closed = True
             self._wake_thread()
             self._wake()

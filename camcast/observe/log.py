@@ -34,7 +34,7 @@ class HappeningLog:
         if line is None:
             return
         level = line.level
-        if happening.kind == "unlinked":
+        if happening.kind in ("unlinked", "left"):
             self._linked.pop(group, None)
         elif happening.kind == "linked" and group not in self._linked:
             level = logging.INFO  # the table was empty

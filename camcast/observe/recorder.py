@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Final
 
 from camcast.observe.counters import NodeCounters
@@ -92,20 +91,19 @@ class Recorder:
         self.counters.trace_failures += 1
         if self.counters.trace_failures > 1:
             return
-        with suppress(Exception):  # of a handler of the log
-            if isinstance(error, OSError):
-                _log.warning(
-                    "the trace cannot be written (%s); records are dropped (further failures are"
-                    " only counted)",
-                    error,
-                )
-            else:
-                _log.error(
-                    "the sink of the trace raised %r: mend its `write`, which may raise OSError"
-                    " only; records are dropped (further failures are only counted)",
-                    error,
-                    exc_info=error,
-                )
+        if isinstance(error, OSError):
+            _log.warning(
+                "the trace cannot be written (%s); records are dropped (further failures are only"
+                " counted)",
+                error,
+            )
+        else:
+            _log.error(
+                "the sink of the trace raised %r: mend its `write`, which may raise OSError only;"
+                " records are dropped (further failures are only counted)",
+                error,
+                exc_info=error,
+            )
 
 
 def _both(one: TakeBatch, other: TakeBatch) -> TakeBatch:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import threading
 from collections.abc import Iterator
@@ -321,3 +322,43 @@ def test_managers_that_were_not_closed_say_goodbye_at_the_interpreters_end(tmp_p
     )
     output_of(script, trace)
     assert '"kind":"leave"' in trace.read_text()
+
+
+# -- what nobody can read ------------------------------------------------------------------------
+
+
+def open_subscriptions(manager: blocking.CommunityManager) -> int:
+    return sum(len(community.subscriptions) for community in manager.stats().communities)
+
+
+def test_a_subscription_that_nobody_can_read_any_more_is_closed(
+    manager: blocking.CommunityManager,
+) -> None:
+    community = manager.join(".a")
+    community.publish(b"x")  # who publishes stays
+
+    def first() -> object:
+        events = community.subscribe()
+        community.publish(b"y")
+        for event in events.batches():
+            return event
+        return None
+
+    def all_closed() -> None:
+        first()
+        wait_until(lambda: open_subscriptions(manager) == 0)
+
+    with pytest.warns(ResourceWarning, match="nobody can read the subscription in .a"):
+        all_closed()
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # it goes when the thread, or the loop, does
+def test_a_thread_that_waits_keeps_its_subscription(manager: blocking.CommunityManager) -> None:
+    community = manager.join(".a")
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(lambda: next(community.subscribe()))
+        wait_until(lambda: open_subscriptions(manager) == 1)
+        gc.collect()
+        community.publish(b"x")
+        assert payload(waiting.result()) == b"x"
+    wait_until(lambda: open_subscriptions(manager) == 0)

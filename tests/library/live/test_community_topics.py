@@ -2,7 +2,7 @@
 
 import pytest
 
-from camcast import CommunityError, Parameters, Topic
+from camcast import CommunityError, NotReady, Parameters, Topic
 from tests.library.live.communities import Inbox, managers
 from tests.patience import eventually, live
 
@@ -67,3 +67,47 @@ async def test_super_communities_follow_the_hierarchy() -> None:
             manager.community(".a.b", parameters=Parameters())
         with pytest.raises(CommunityError, match="cannot be its own super-topic"):
             manager.community(".c", super_topics=[".c"])
+
+
+@live
+async def test_a_community_that_was_left_is_forgotten_with_its_settings() -> None:
+    own = Parameters(g=7)
+    async with managers(1) as (manager,):
+        usual = manager.community(".a").parameters.g
+        manager.community(".a", parameters=own, super_topics=[".up"])
+        joined = await manager.join(".a")  # for which the settings have waited
+        assert joined.parameters.g == 7
+        await joined.leave()
+        assert manager.community(".a") is joined  # as long as somebody holds it
+        assert (joined.state, joined.parameters.g) == ("left", 7)
+        changes = joined.changes()
+        del joined
+        assert manager.community(".a").parameters.g == 7  # its changes are read
+        changes.close()
+        anew = manager.community(".a")
+        assert (anew.state, anew.parameters.g) == ("new", usual)
+        assert anew.super_topics == (Topic.parse("."),)
+
+
+@live
+async def test_a_failed_join_keeps_settings_that_were_set_apart_from_it() -> None:
+    async with managers(1, gateways=["tcp://127.0.0.1:1"]) as (manager,):
+        manager.community(".a", parameters=Parameters(g=7))
+        for topic, parameters in ((".a", None), (".b", Parameters(g=7))):
+            with pytest.raises(NotReady):
+                await manager.join(topic, parameters=parameters, timeout=0)
+        assert manager.community(".a").parameters.g == 7
+        assert manager.community(".b").parameters.g != 7
+
+
+@live
+async def test_what_subscriptions_missed_is_counted_after_they_and_their_topic_are_gone() -> None:
+    async with managers(1) as (manager,):
+        for number in (1, 2):
+            community = await manager.join(".a")
+            async with community.subscribe(queue_length=1):
+                for _ in range(3):
+                    await community.publish(b"x")
+            await community.leave()
+            del community
+            assert manager.counters.missed == 2 * number

@@ -201,7 +201,8 @@ DEAR: Final = {"processes that come and go", "blocking managers"}
 async def kept_in(row: str, rounds: int, before: int) -> None:
     control = CONTROL if row == "connections to the control socket" else None
     gateways = ["tcp://127.0.0.1:1"] if row == "joins that fail" else []
-    async with CommunityManager(gateways=gateways, options=OPTIONS, control=control) as manager:
+    settings: dict[str, Any] = {"retention_seconds": 1, "options": OPTIONS}  # else 120 s of events
+    async with CommunityManager(gateways=gateways, control=control, **settings) as manager:
         once = await ROWS[row](manager)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)
