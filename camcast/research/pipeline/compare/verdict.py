@@ -142,8 +142,8 @@ def verdicts_of(rows: Iterable[Row], names: Mapping[Variant, str]) -> list[Verdi
         if measure.name not in _IF_ANY or any(found):
             for where, variants in _contests([v for v in asked[measure] if v.backend]):
                 of_variants = {
-                    names[variant]: {p: row.sample for p, row in asked[measure][variant].items()}
-                    for variant in variants
+                    name: {p: row.sample for p, row in asked[measure][variant].items()}
+                    for variant, name in _names_within(where, variants, names).items()
                 }
                 question = _question(measure)
                 if verdict := _verdict(measure, question, where, of_variants):
@@ -184,6 +184,15 @@ def _contests(variants: Sequence[Variant]) -> Iterator[tuple[str, list[Variant]]
             for name, value in shared
         )
         yield ", ".join(shown) if len(groups) > 1 else "", group
+
+
+def _names_within(
+    where: str, variants: Sequence[Variant], names: Mapping[Variant, str]
+) -> dict[Variant, str]:
+    """Return the names of the variants; what `where` says of all of them is not said of each."""
+    whole = {variant: names[variant] for variant in variants}
+    bare = {v: name.removesuffix(f" ({v.setting})") for v, name in whole.items()}
+    return bare if where and len(set(bare.values())) == len(bare) else whole
 
 
 def _verdict(
