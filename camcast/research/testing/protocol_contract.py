@@ -139,6 +139,24 @@ class ProtocolContract:
             payloads = [payload for _, payload in world.delivered_to(node)]
             assert sorted(payloads) == [b"after", b"before", b"later"]
 
+    def test_what_is_published_just_before_leaving_is_not_lost(self) -> None:
+        world = self.world((AB,) * 6)
+        leaver = world.nodes[3]
+        world.publish(leaver, AB, b"last", seconds=0.0)
+        world.leave(leaver, AB)
+        world.run(10.0)
+        for node in world.nodes:
+            assert world.delivered_to(node) == Counter([(AB, b"last")])
+
+    def test_leaving_hands_on_at_most_one_copy_of_an_event(self) -> None:
+        """All have it already."""
+        world = self.world((AB,) * 6)
+        world.publish(world.nodes[1], AB, seconds=5.0)
+        counters = world.nodes[3].counters
+        before = counters.event_copies_sent
+        world.do(world.nodes[3], lambda node, now: node.leave(AB, now))
+        assert counters.event_copies_sent <= before + 1
+
     def test_who_returns_to_a_topic_is_given_its_events_again(self) -> None:
         world = self.world((AB,) * 6)
         returning = world.nodes[3]
@@ -222,16 +240,21 @@ class ProtocolContract:
     # -- inputs of any kind --------------------------------------------------------------------
 
     def test_what_strangers_send_fills_no_memory(self) -> None:
-        """Each event has a new publisher and topic, and each message a new sender."""
+        """Each event has a new publisher and topic, and each message a new sender.
+
+        The messages come first: an answer to one would hold all events.
+        """
         bodies = self._recorded()
         [node] = self.world((A,)).nodes
         home = node.local_group(A)
         assert home is not None
         parasites, copies = node.counters.parasites + node.counters.events, 10_000
         for number in range(copies):
-            node.receive(event_frame(home.topic, number, Topic((f"t{number}",))), 30.0)
             for body in bodies:
                 node.receive(message_frame(home.topic, body, number), 30.0)
+            node.outbox.sends.clear()
+        for number in range(copies):
+            node.receive(event_frame(home.topic, number, Topic((f"t{number}",))), 30.0)
             if number % 2_500 == 2_499:
                 wake(node)
             node.outbox.deliveries.clear()
@@ -256,6 +279,16 @@ class ProtocolContract:
         for variant in variants(event[len(FRAME_HEADER) :]):
             node.receive(FRAME_HEADER + variant, 30.0)
         wake(node)
+
+    def test_an_unknown_timer_does_nothing_at_all(self) -> None:
+        world = self.world((A,) * 4)
+        world.publish(world.nodes[0], A)
+        node = world.nodes[1]
+        home = node.local_group(A)
+        assert home is not None
+        for name in (("nonesuch", 1), (), ("",)):
+            home.dissemination.wake(name, world.now)
+            assert (node.outbox.wakes, node.outbox.sends) == ([], [])
 
     def _recorded(self) -> list[bytes]:
         """Return one body of each type of messages of the protocol; many protocols have none."""

@@ -69,7 +69,8 @@ class _Percolation(Dissemination):
     @override
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """Follow the membership, and tell neighbours what they do not know."""
-        self._tick()
+        if name == ("tick",):
+            self._tick()
 
     @override
     def leave(self, now: float) -> None:
