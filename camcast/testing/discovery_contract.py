@@ -15,6 +15,7 @@ from camcast.vocabulary.topics import Topic
 OTHER = Topic.parse(".other")
 SUBTOPIC = Topic.parse(".contract.sub")
 LEASE = 60.0  # in which a crashed process is forgotten
+WITHDRAWAL = 5.0  # chosen: as the time that an announcement is given
 
 
 def found(finding: Finding) -> set[str]:
@@ -78,6 +79,9 @@ class DiscoveryContract:
     def options_of_a_town(self) -> Mapping[str, object]:
         """Return the options of the discovery in a new town."""
         return {}
+
+    def spoil(self, town: Town) -> None:
+        """Lose all entries of the register and write garbage into it, if others could do that."""
 
     def town(self) -> Town:
         """Return a new town of this discovery."""
@@ -204,10 +208,12 @@ class DiscoveryContract:
 
     @in_town
     def test_a_size_is_that_of_the_community(self, town: Town) -> None:
-        members = [town.add() for _ in range(3)]
-        town.announce(*members)
-        for finding in (town.seek(town.add()), town.seek(members[0])):
-            assert finding.size is None or 1.0 <= finding.size <= 6.0
+        members: list[Person] = []
+        for size in (3, 12):
+            members += [town.add() for _ in range(size - len(members))]
+            town.announce(*members)
+            for finding in (town.seek(town.add()), town.seek(members[0])):
+                assert finding.size is None or 0.5 * size <= finding.size <= 2.0 * size
 
     # -- members that are no longer found ----------------------------------------------------------
 
@@ -224,6 +230,15 @@ class DiscoveryContract:
         town.withdraw(stays)  # twice does no harm
         town.run(LEASE)
         assert town.seek(seeker).contacts == ()
+
+    @in_town
+    def test_a_withdrawal_does_not_wait_for_a_lease(self, town: Town) -> None:
+        """An honest leave is known sooner than a crash, which only time tells."""
+        member, stays = town.add(), town.add()
+        town.announce(member, stays)
+        town.withdraw(member)
+        town.run(WITHDRAWAL)
+        assert town.seek(town.add()).contacts == (stays.me,)
 
     @in_town
     def test_who_closes_is_not_found(self, town: Town) -> None:
@@ -372,7 +387,21 @@ class DiscoveryContract:
             town.close(person)
             town.people[person.me.address] = person  # closed again at the end
 
-    # -- messages ----------------------------------------------------------------------------------
+    # -- input of any kind -------------------------------------------------------------------------
+
+    @in_town
+    def test_a_spoilt_register_fills_again(self, town: Town) -> None:
+        member = town.add()
+        town.announce(member)
+        self.spoil(town)
+        town.run(LEASE)
+        assert town.seek(town.add()).contacts == (member.me,)
+        self.spoil(town)
+        town.withdraw(member)
+        town.run(WITHDRAWAL)
+        assert member.discovery.state != "degraded"
+        finding = town.seek(town.add())
+        assert (finding.contacts, finding.unreachable) == ((), ())
 
     @in_town
     def test_garbage_is_malformed(self, town: Town) -> None:

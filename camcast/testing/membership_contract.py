@@ -21,6 +21,7 @@ from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.wire import FRAME_HEADER, Kind, control_head, encode_control
 
 SIZES: Final = (1, 2, 10, 100, 1000, 10**6)
+ANSWER_SECONDS: Final = 0.5  # chosen: five round trips of a virtual network
 
 
 class _Unanswered(Discovery):
@@ -76,6 +77,25 @@ class MembershipContract(PressedMembership):
         assert all(len(membership.peers()) >= 1 for membership in memberships)
         known = {contact for membership in memberships for contact in membership.peers()}
         assert known == {node.me for node in world.nodes}
+
+    def test_joining_takes_messages_and_not_periods(self) -> None:
+        """A member answers who asks it, and does not wait for what it does from time to time."""
+        newcomer = membership_of(self.grown().join(ROOT, gap=ANSWER_SECONDS))
+        assert newcomer.joined
+        assert len(newcomer.peers()) >= 1
+
+    def test_members_learn_of_each_other_by_each_other(self) -> None:
+        """All join through the same member: it is the only one that the discovery names."""
+        if self.trusts_contacts:
+            return
+        world = self.world()
+        founder = world.join(ROOT)
+        while len(world.nodes) < 12:
+            newcomer = world.join(ROOT, gap=0.2)
+            world.census.strike(ROOT, newcomer.me)
+        world.run(self.seconds)
+        tables = [len(membership_of(node).peers()) for node in world.nodes if node is not founder]
+        assert sum(tables) / len(tables) >= 0.5 * self.view(12), tables
 
     def test_dead_contacts_do_not_prevent_it(self) -> None:
         """A membership whose contact is dead asks the next one, and then seeks again by itself."""
@@ -179,6 +199,21 @@ class MembershipContract(PressedMembership):
         tables = [membership_of(node).peers() for node in world.nodes if node is not gone]
         assert all(len(table) for table in tables)
         assert not any(gone.me.peer in table for table in tables)
+
+    def test_who_is_silent_leaves_the_table_and_does_not_come_back_by_hearsay(self) -> None:
+        """Members that have not noticed yet go on naming it; what they know of it is older."""
+        world = self.grown()
+        node = world.nodes[0]
+        membership = membership_of(node)
+        watched = [peer for peer in membership.peers() if peer.peer in node.liveness.entries]
+        if not watched:  # it finds out by itself
+            return
+        dead = watched[0]
+        world.kill(next(one for one in world.nodes if one.me == dead))
+        world.do(node, lambda _, now: membership.peer_silent(dead, now))
+        for _ in range(int(self.seconds)):
+            assert dead.peer not in membership.peers()
+            world.run(1.0)
 
     def test_the_last_one_counts_itself_once_its_table_is_empty(self) -> None:
         """An estimate from before they left would keep its events below: p_sel is g over N."""

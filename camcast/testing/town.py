@@ -73,7 +73,8 @@ class Town:
         self._plug: DiscoveryFactory = (
             find_discovery(name) if self._census is None else self._census.discovery
         )
-        self._options = discovery_options(self._plug, name, options or {})
+        self.options = discovery_options(self._plug, name, options or {})
+        """The options of the discovery."""
         self._clock = Clock()
         self._announced: list[tuple[Topic, Person]] = []
         self._added = 0
@@ -115,7 +116,7 @@ class Town:
             known=lambda _group, _wanted: [],
             gateways={ROOT: gateways},
             clock=self._clock,
-            options=self._options,
+            options=self.options,
             waiting=VirtualWaiting(
                 self.queue,
                 self._clock,

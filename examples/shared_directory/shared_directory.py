@@ -64,8 +64,8 @@ def _read(folder: Path, now: float) -> list[Contact]:
     for file in sorted(folder.iterdir())[:FILES_MAX] if folder.exists() else ():
         try:
             address, until = file.read_text().split()
-            if float(until) >= now and not file.suffix:
+            if float(until) >= now:
                 found.append(Contact(PeerId(bytes.fromhex(file.name)), address))
-        except (FileNotFoundError, ValueError):  # removed meanwhile, or written by somebody else
+        except (FileNotFoundError, ValueError):  # removed meanwhile, or no entry
             continue
     return found
