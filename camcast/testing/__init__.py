@@ -5,7 +5,8 @@ more inherit from one of them. `LoneProcess`, of which a town is made, is for a 
 a process. `MembershipContract` and `DiscoveryContract` test the promises of every plug: a test
 class inherits one of them and names its plug. `SuperTableContract` holds a membership and its
 discovery to the laws of super-topic tables. The contract of protocols is in
-`camcast.research.testing`.
+`camcast.research.testing`. `camcast.testing.mutation_score` says which mistakes in a plug its tests
+find.
 The package does not import pytest. If pytest runs, it rewrites the assertions of contracts, so that
 they show values: for that it is told of their modules before these are imported.
 """

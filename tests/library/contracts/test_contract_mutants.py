@@ -1,39 +1,46 @@
-"""The contracts find the mistakes of plugs: mutants of the examples, drawn by a seed.
-
-A mutant that no test can find is not counted: it behaves as the original does.
-"""
+"""The contracts find the mistakes of plugs: mutants of the examples, drawn by a seed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 import pytest
 
-from camcast.testing.mutants import draw
-from tests.library.contracts.contract_mutants import survivors
+from tests.library.contracts.contract_mutants import (
+    EQUIVALENT,
+    MISSED,
+    MISSED_MISTAKES,
+    TABLE,
+    assert_found,
+    judged,
+    row,
+)
 from tests.library.example_packages import EXAMPLES
-
-CAUGHT_MIN: Final = 0.85
-EQUIVALENT: Final = {
-    "newscast": (
-        "51 for 5: 5",  # more peers are watched
-        "1.0 for 0.0: 0.0",  # a partner counts as a second older
-        "left out: fresh.pop(self._me.peer, None)",  # the base never holds the process itself
-    ),
-    "shared_directory": (
-        "False for True: True",  # the folder is there
-        "no bound: :FILES_MAX",  # 10,000 files cost memory only
-    ),
-}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("package", EQUIVALENT)
+@pytest.mark.parametrize("package", ["newscast", "shared_directory"])
 def test_mutants_of_an_example_do_not_keep_its_contract(package: str, tmp_path: Path) -> None:
-    drawn = draw((EXAMPLES / package / f"{package}.py").read_text(), 40, seed=1)
-    counted = [one.mistake for one in drawn if one.mistake not in EQUIVALENT[package]]
-    passed: Sequence[str] = [one.mistake for one in survivors(package, tmp_path)]
-    missed = [mistake for mistake in passed if mistake in counted]
-    assert 1 - len(missed) / len(counted) >= CAUGHT_MIN, missed
+    assert_found(package, tmp_path)
+
+
+@pytest.mark.slow
+def test_a_membership_with_a_mistake_that_somebody_made_does_not_keep_the_contract(
+    tmp_path: Path,
+) -> None:
+    mistakes = EXAMPLES / "newscast/tests/mistakes.py"
+    made = judged("newscast", tmp_path, "--mistakes", str(mistakes))
+    assert len(made) == 24
+    survivors = {name for name, found_by in made.items() if found_by == "SURVIVES"}
+    assert survivors <= {f"0: {name}" for name in MISSED_MISTAKES}
+
+
+def test_a_handful_of_mutants_does_not_keep_the_contract(tmp_path: Path) -> None:
+    made = judged("shared_directory", tmp_path, "--count", "4", "--seed", "2")
+    assert len(made) == 4
+    assert "SURVIVES" not in made.values()
+
+
+def test_the_page_says_how_many_are_drawn_and_found() -> None:
+    assert all(row(package, 40) in TABLE.read_text() for package in EQUIVALENT)
+    assert EQUIVALENT.keys() == MISSED.keys()
