@@ -26,7 +26,7 @@ class Membership(Watcher, ABC):
     A synchronous state machine. Every input carries the time `now`, in seconds of a clock that
     never goes back; what a membership wants to happen it leaves in `MembershipContext.outlet`.
     It has no clock, no randomness but the context's, and no container whose order depends on a
-    hash: runs are replayed to the byte. docs/plugs.md has a whole membership, line by line.
+    hash: runs are replayed to the byte. docs/plugs/membership.md has a whole one.
     """
 
     decoder: ClassVar[Decoder[Any]]

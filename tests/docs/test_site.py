@@ -18,6 +18,7 @@ from tests.python_process import python
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+OF_EXAMPLES = ROOT / "docs/plugs"  # its programs need examples/: tests/docs/test_plug_pages.py
 PRINTS = {
     ("README.md", 0): "payload=b'Roma 3, Lazio 2'",  # of an event's repr; its id differs each time
     ("api.md", 0): "b'21.5'\n",
@@ -33,6 +34,7 @@ def programs() -> list[tuple[str, int, str]]:
     return [
         (page.name, number, text)
         for page in PAGES
+        if page.parent != OF_EXAMPLES
         for number, text in enumerate(
             block
             for block in re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S)
