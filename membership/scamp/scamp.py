@@ -66,7 +66,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from functools import partial
-from math import ceil, log
+from math import ceil, fsum, log
 from typing import ClassVar, Final
 
 from attrs import evolve
@@ -602,14 +602,14 @@ class Scamp(Membership):
             return
         self._balanced = True
         weights, told, tell = self._weights, self._told, self._liveness.tell
-        total = sum(weights.values())
+        total = fsum(weights.values())
         for peer, weight in weights.items():
             weights[peer] = weight = weight / total
             before = told.get(peer, 0.0)
             if abs(weight - before) > CHANGED * before:
                 tell(peer)
         self._holders_weight = max(
-            WEIGHT_MIN, sum(holder.weight for holder in self._in_view.values())
+            WEIGHT_MIN, fsum(holder.weight for holder in self._in_view.values())
         )
         for peer, holder in self._in_view.items():
             share = holder.weight / self._holders_weight

@@ -38,7 +38,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable, Container, Iterable, Sequence
-from math import ceil, log2
+from math import ceil, fsum, log2
 from random import Random
 from statistics import fmean
 from typing import Any, Final
@@ -298,7 +298,7 @@ def survey(
     densities = [len(cell) / share / size for share, cell in cells]
     turns: dict[int, float] = {}
     for density, (share, cell) in zip(densities, cells, strict=True):
-        elsewhere = (sum(densities) - density) / max(1, len(cells) - 1)
+        elsewhere = (fsum(densities) - density) / max(1, len(cells) - 1)
         weight = max(WEIGHT_MIN, 1 + (1 - share) * (density - elsewhere))
         turns.update((place, rng.expovariate(weight / len(cell))) for place in cell)
     rest = [node for place, node in nodes.items() if place not in turns]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from math import hypot
+from math import fsum, hypot
 from typing import Any, Final
 
 import attrs
@@ -224,7 +224,7 @@ def _analysis(results: Found) -> Shown:
         f"From g, of {size:,} without crashes: {sent[0].mean:.2f} copies are sent, and {SUCCESS:g}"
         " of them arrive.",
     )
-    total = sum(interval.mean or 0.0 for interval in (*intervals(results, "messages"), *sent))
+    total = fsum(interval.mean or 0.0 for interval in (*intervals(results, "messages"), *sent))
     bound = camcast_messages_order(len(SIZES), max(SIZES), PARAMETERS.c, PARAMETERS.z)
     yield _value(
         "4.3.1, Equation 3",

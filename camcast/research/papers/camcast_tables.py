@@ -14,7 +14,7 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import partial
 from html import escape
 from itertools import groupby
-from math import floor, log, prod, sqrt
+from math import floor, fsum, log, prod, sqrt
 from random import Random
 from typing import Any, Final
 
@@ -273,7 +273,7 @@ def _rounds_of_camcast(column: _Column) -> Iterator[Entry]:
     predictions = model(sizes=column.sizes)
     arrivals = [*(prediction.arrival for prediction in predictions), 0.0]
     # the mean round of the last to send, in whichever community the event ends
-    last = sum(
+    last = fsum(
         (arrivals[at] - arrivals[at + 1]) * (prediction.rounds or 0.0)
         for at, prediction in enumerate(predictions)
     )

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from math import inf, nextafter
+from math import fsum, inf, nextafter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Final, Literal
@@ -272,7 +272,7 @@ def run_live(given: Given) -> JSON:
             for community in summary.communities
         ]
     seconds = outcome.timings
-    lived = sum(seconds.values()) - seconds["reading the traces"]
+    lived = fsum(seconds.values()) - seconds["reading the traces"]
     return {
         "rows": rows,
         "table_to_law": _table_to_law(outcome.summary),
@@ -300,7 +300,7 @@ def _table_to_law(summary: Summary) -> float:
     """Return the entries of all topic tables, as a share of what the membership's law says."""
 
     def entries(value: Callable[[CommunitySummary], float | None]) -> float:
-        return sum((value(c) or 0.0) * c.processes for c in summary.communities)
+        return fsum((value(c) or 0.0) * c.processes for c in summary.communities)
 
     return entries(lambda c: c.view_mean) / max(1.0, entries(lambda c: c.view_law or 0.0))
 
@@ -406,8 +406,8 @@ class _Run:
             "copies_each": copies,
             "bootstrap_seconds": bootstrap,
             "control_kilobytes": kilobytes,
-            "newcomer_seconds": sum(_counted(joined) for joined, _ in newcomers) / NEWCOMERS,
-            "listed_seconds": sum(listed for _, listed in newcomers) / NEWCOMERS,
+            "newcomer_seconds": fsum(_counted(joined) for joined, _ in newcomers) / NEWCOMERS,
+            "listed_seconds": fsum(listed for _, listed in newcomers) / NEWCOMERS,
             "dropped_seconds": _counted(dropped),
             "reception_alone": reception,
             "joined_alone": sum(joined is not None for joined in alone) / NEWCOMERS,
@@ -472,7 +472,7 @@ class _Run:
         backend, options = self._settings.backend, self._settings.options
         return {
             # where everybody holds everybody there is nothing that could vary
-            "chi_square": sum((degree - mean) ** 2 for degree in degrees)
+            "chi_square": fsum((degree - mean) ** 2 for degree in degrees)
             / (variance or 1.0)
             / (size - 1),
             "table_to_law": mean / backend.expected_view(options, size),
@@ -577,10 +577,10 @@ class _Run:
             yield {
                 "p_sel": p_sel,
                 "community": name,
-                "reception": sum(received) / len(received),
+                "reception": fsum(received) / len(received),
                 "reliability": sum(share == 1 for share in received) / len(received),
                 "efficiency": counted["useful"] / arrived if arrived else None,
-                "hops_mean": sum(flat) / len(flat) if flat else None,
+                "hops_mean": fsum(flat) / len(flat) if flat else None,
                 "upward": counted["upward"] / len(published),
                 "predicted": None,
                 "by_event": received,

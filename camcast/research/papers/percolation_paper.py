@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache, partial
 from itertools import pairwise
-from math import inf
+from math import fsum, inf
 from typing import Any, ClassVar, Final
 
 import attrs
@@ -465,7 +465,7 @@ def _almost_all(results: Found) -> Shown:
         setting = Setting(power_law(1.0), *probabilities)
         corpus, predicted = at(results, setting), model(setting)
         yield _varied(results, figure, above_threshold()[figure])
-        ended = 1 - sum(corpus.spread) / len(corpus.spread)
+        ended = 1 - fsum(corpus.spread) / len(corpus.spread)
         yield _value(
             f"Figure {figure}",
             quotes[figure],

@@ -15,7 +15,7 @@ Everything is computed from how many runs a group has, their mean and their stan
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import comb, exp, hypot, inf, isinf, lgamma, log, prod, sqrt
+from math import comb, exp, fsum, hypot, inf, isinf, lgamma, log, prod, sqrt
 from statistics import mean, stdev
 from typing import Final
 
@@ -111,7 +111,7 @@ def welch(strata: Sequence[tuple[Sample, Sample]], confidence: float = CONFIDENC
     compute with. If they differ, p is that of the exact permutation test: 2 of all ways to choose
     the one group's runs are as far apart.
     """
-    apart = sum(one.mean - other.mean for one, other in strata) / len(strata)
+    apart = fsum(one.mean - other.mean for one, other in strata) / len(strata)
     errors: list[tuple[float, int]] = []  # squared, and how many degrees of freedom it has
     for one, other in strata:
         if one.deviation is None or other.deviation is None:
@@ -123,11 +123,11 @@ def welch(strata: Sequence[tuple[Sample, Sample]], confidence: float = CONFIDENC
             errors.append((square, scattered[0].runs - 1))
         else:
             errors += [(s / g.runs, g.runs - 1) for s, g in zip(squares, scattered, strict=True)]
-    total = sum(square for square, _ in errors)
+    total = fsum(square for square, _ in errors)
     if total == 0:
         ways = prod(comb(one.runs + other.runs, one.runs) for one, other in strata)
         return Difference(apart, None, None, None, 2 / ways if apart else 1.0)
-    degrees = total**2 / sum(square**2 / degrees for square, degrees in errors)
+    degrees = total**2 / fsum(square**2 / degrees for square, degrees in errors)
     error = sqrt(total) / len(strata)
     half = quantile(confidence, degrees) * error
     p = two_sided_p(apart / error, degrees)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import sqrt
+from math import fsum, sqrt
 from typing import Final
 
 from camcast.research.models.student import quantile
@@ -18,7 +18,7 @@ def runs_needed(apart: float, variances: Sequence[float], confidence: float) -> 
     It finds it with a probability of `POWER`, at the `confidence` of the test. `variances` are
     those of a run in each group. None: more than `RUNS_MAX`, or there is no difference to find.
     """
-    total, squares = sum(variances), sum(variance**2 for variance in variances)
+    total, squares = fsum(variances), fsum(variance**2 for variance in variances)
     if not total or not apart:
         return None
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
+from math import fsum
 from typing import Any, Final
 
 from attrs import frozen
@@ -211,7 +212,7 @@ def _verdict(
         (
             Standing(
                 name=name,
-                mean=sum(sample.mean for sample in strata) / len(strata),
+                mean=fsum(sample.mean for sample in strata) / len(strata),
                 runs=min(sample.runs for sample in strata),
             )
             for name, strata in samples.items()

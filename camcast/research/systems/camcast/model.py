@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from math import fsum
 from typing import Final
 
 import numpy as np
@@ -115,7 +116,7 @@ def summarise(
     infected = outcome.arrival * outcome.infected.mean
     supers = [setting.communities[above].size for above in community.supers]
     links = [community.links(size) for size in supers]
-    upward = sum(
+    upward = fsum(
         community.p_sel * community.p_a(size) * entries
         for size, entries in zip(supers, links, strict=True)
     )
@@ -176,15 +177,15 @@ def predict_outcomes(setting: Setting) -> list[Outcome]:
 
 
 def _combine(parts: Sequence[tuple[float, Given]]) -> Outcome:
-    arrival = sum(weight * given.arrival for weight, given in parts)
+    arrival = fsum(weight * given.arrival for weight, given in parts)
     if arrival <= 0:
         return Outcome(0.0, 0.0, 0.0, Law(np.zeros(1), np.ones(1)))
     counts = np.concatenate([given.infected.counts for _, given in parts])
     weights = np.concatenate([weight * given.infected.weights for weight, given in parts])
     return Outcome(
         arrival,
-        sum(weight * given.reception for weight, given in parts),
-        sum(weight * given.reliability for weight, given in parts),
+        fsum(weight * given.reception for weight, given in parts),
+        fsum(weight * given.reliability for weight, given in parts),
         Law(counts, weights / weights.sum()),
     )
 

@@ -39,7 +39,7 @@ check of their table (3.4), a time that a setting does not have. Give `z_min` fo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import ceil, expm1, floor, log
+from math import ceil, expm1, floor, fsum, log
 from typing import Final
 
 import attrs
@@ -91,7 +91,7 @@ class Plan:
     @property
     def messages(self) -> float:
         """How many messages an event takes on average, within and between communities."""
-        return sum(p.messages + p.upward_messages for p in self.predictions)
+        return fsum(p.messages + p.upward_messages for p in self.predictions)
 
 
 def plan(
@@ -298,7 +298,7 @@ class _Search:
             setting = self._setting(choices)
             outcomes = predict_outcomes(setting)
             figures = [summarise(setting, i, outcome) for i, outcome in enumerate(outcomes)]
-            cost = sum(figure.messages + figure.upward_messages for figure in figures)
+            cost = fsum(figure.messages + figure.upward_messages for figure in figures)
             self._seen[choices] = outcomes, cost
         return self._seen[choices]
 
@@ -319,7 +319,7 @@ class _Search:
 
     def _gossip_cost(self, choices: tuple[Choice, ...], fan_outs: Sequence[int]) -> float:
         outcomes, _ = self._evaluate(choices)
-        return sum(
+        return fsum(
             outcome.arrival * outcome.infected.mean * k
             for outcome, k in zip(outcomes, fan_outs, strict=True)
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from math import fsum
 from typing import Final
 
 import numpy as np
@@ -60,7 +61,7 @@ def _chain(processes: int, chosen: float, arrival: float) -> Law:
 
 def mean_most(law: Mapping[int, float], count: int) -> float:
     """Return the mean of the largest of so many independent numbers."""
-    whole = sum(law.values())
+    whole = fsum(law.values())
     below, found = 0.0, 0.0
     for number in range(max(law)):
         below += law.get(number, 0.0) / whole

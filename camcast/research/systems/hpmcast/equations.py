@@ -29,6 +29,7 @@ else in a group to reach, so that the dip of Figure 7 is not in them.
 from __future__ import annotations
 
 from functools import cache
+from math import fsum
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -68,7 +69,7 @@ def total_rounds(
     """Return T_tot, the sum of T_i over all levels (Equation 20)."""
     levels = range(1, depth + 1)
     given = (arity, redundancy, fan_out, interested)
-    return sum(level_rounds(*given, level, arrival) for level in levels)
+    return fsum(level_rounds(*given, level, arrival) for level in levels)
 
 
 def shortened_rounds(

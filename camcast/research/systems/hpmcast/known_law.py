@@ -7,7 +7,7 @@ delegates of its own subsystems are already in the tables below.
 
 from __future__ import annotations
 
-from math import comb
+from math import comb, fsum
 
 from camcast.research.systems.hpmcast.hierarchy import Hierarchy
 
@@ -26,4 +26,4 @@ def _mean_of_at_most(most: int, trials: int, share: float) -> float:
     """Return the mean of min(most, X) for a binomial X: the sum of P(X >= k), k = 1 to most."""
     most = min(most, trials)
     law = [comb(trials, k) * share**k * (1 - share) ** (trials - k) for k in range(most)]
-    return sum(1 - sum(law[:k]) for k in range(1, most + 1))
+    return fsum(1 - fsum(law[:k]) for k in range(1, most + 1))

@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from math import ceil, exp, lgamma, log
+from math import ceil, exp, fsum, lgamma, log
 from typing import Final
 
 import numpy as np
@@ -179,7 +179,7 @@ def _longest_of_groups(setting: AddressedSetting) -> float:
         return float(np.fft.irfft(spectrum, points)[n])
 
     chances = [none_longer(within) for within in lasting.cumsum(axis=0)]
-    return sum(1 - chance / chances[-1] for chance in chances[:-1])
+    return fsum(1 - chance / chances[-1] for chance in chances[:-1])
 
 
 # -- the levels above ---------------------------------------------------------------------------
@@ -221,7 +221,7 @@ def _subsystems(
         for inside, p in ((True, below_only), (False, 1 - case.is_delegate)):
             if p > NEGLIGIBLE:
                 _add_view(setting, means, below, case, "member", case.chance * p, inside=inside)
-    periods[0] += max(0.0, 1 - sum(periods.values()))
+    periods[0] += max(0.0, 1 - fsum(periods.values()))
     return urns.lines_of(setting, level, means.all()), periods
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import fsum
 from typing import Final
 
 from attrs import frozen
@@ -48,7 +49,7 @@ def predict(setting: HpmcastSetting) -> HpmcastPrediction:
     if setting.estimate == "expected":
         # the threshold applies with one hit as it does wherever somebody is interested
         periods = [setting.periods(i, 0, few=setting.is_few(i, 1)) for i in levels]
-        rounds = float(sum(periods))
+        rounds = fsum(periods)
         if small and setting.threshold == 0:
             printed = hpmcast.reliability(
                 [

@@ -22,7 +22,7 @@ Where the print is wrong:
 
 from __future__ import annotations
 
-from math import log, sqrt
+from math import fsum, log, sqrt
 
 
 def _hierarchy(arity: float, depth: int, redundancy: float) -> None:
@@ -78,4 +78,4 @@ def average_level(arity: float, depth: int, redundancy: float) -> float:
     1 + R Σ a^(1-i) over i = 2 to l: R a^(l-i+1) processes appear at level i or above.
     """
     _hierarchy(arity, depth, redundancy)
-    return 1 + sum(redundancy * float(arity) ** (1 - i) for i in range(2, depth + 1))
+    return 1 + fsum(redundancy * float(arity) ** (1 - i) for i in range(2, depth + 1))
