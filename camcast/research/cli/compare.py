@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 from pathlib import Path
 from threading import Thread
@@ -30,6 +31,7 @@ from camcast.research.sweeps.sigterm import sigterm_stops
 if TYPE_CHECKING:
     from camcast.research.pipeline.compare.compare import Question
     from camcast.research.pipeline.compare.comparison import Row
+    from camcast.research.pipeline.compare.engine import Choice, Engine
     from camcast.research.pipeline.compare.findings import Findings
     from camcast.research.pipeline.compare.verdict import Verdict
 
@@ -39,6 +41,7 @@ _LABEL: Final = 27  # chosen: characters; what a measure is called, mostly in on
 _COLUMN: Final = 17  # chosen: characters; an interval, so that three stand beside each other
 _PROBLEMS_MAX: Final = 20  # chosen: a screen; the page has all
 _REGRESSIONS_MAX: Final = 20  # chosen: likewise
+_LIGHT_BYTES: Final = 200_000_000  # measured: from 250 MB on a heavier driver is faster
 _DIRECTIONS: Final[dict[str, Better]] = {"lower": "less", "higher": "more"}
 _STEPS: Final = 4  # reading, comparing, writing the tables, drawing
 
@@ -75,11 +78,18 @@ def compare(
             help="Which way is better of a number of benchmarks that are not ours. Repeatable.",
         ),
     ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="spark|local",
+            help="What reads the traces; default: this process up to 1 GB of traces, else Spark.",
+        ),
+    ] = None,
     master: Master = None,
     conf: Conf = None,
     json: options.Json = False,
 ) -> None:
-    """Compare backends and protocols over any number of runs and benchmark files, with Spark.
+    """Compare backends and protocols over any number of runs and benchmark files.
 
     Says what to choose for what, and how sure that is; means with 95 % intervals, differences with
     their effect size and significance, and with --against what became worse since. The output
@@ -93,18 +103,25 @@ def compare(
             raise ValueError("; ".join(f"{path} does not exist" for path in paths))
         settings = conf_of(conf)
         with sigterm_stops(), ProgressBar("compare") as bar:
-            bar.update(0, _STEPS, "starting Spark")
             with extras_named("spark,report,sim"):
                 from camcast.research.pipeline.compare.compare import Question
+                from camcast.research.pipeline.compare.engine import chosen_engine
+                from camcast.research.pipeline.compare.inputs import trace_bytes
+            given = [*paths, *(Path(text) for text in against or ())]
+            size = trace_bytes(given)
+            choice = chosen_engine(engine, size, cluster=bool(master or settings))
+            bar.update(0, _STEPS, "starting Spark" if choice.name == "spark" else "starting")
             question = Question(
+                engine=choice.in_words,
                 paths=tuple(paths),
                 against=tuple(against or ()),
                 threshold=threshold,
                 better=_directions(better or ()),
                 command=shlex.join(["camcast", *sys.argv[1:]]),
             )
+            engines = _engines(choice, master, settings, light=size <= _LIGHT_BYTES)
             kept = output is not None or not json
-            findings, place = _carry_out(question, output, master, settings, bar, keep=kept)
+            findings, place = _carry_out(question, output, engines, bar, keep=kept)
         if json:
             print_json([row.as_json() for row in findings.rows], "compare/1")
         else:
@@ -150,19 +167,33 @@ def _directions(given: Iterable[str]) -> dict[str, Better]:
     return directions
 
 
+@contextmanager
+def _engines(
+    choice: Choice, master: str | None, conf: dict[str, str], *, light: bool
+) -> Iterator[Engine]:
+    if choice.name == "local":
+        from camcast.research.pipeline.compare.local_engine import LocalEngine
+
+        yield LocalEngine()
+        return
+    from camcast.research.pipeline.compare.spark_engine import SparkEngine
+    from camcast.research.pipeline.spark.session import open_spark
+
+    with open_spark("camcast compare", master=master, conf=conf, light=light) as spark:
+        yield SparkEngine(spark)
+
+
 def _carry_out(
     question: Question,
     output: Path | None,
-    master: str | None,
-    conf: dict[str, str],
+    engines: AbstractContextManager[Engine],
     bar: ProgressBar,
     *,
     keep: bool,
 ) -> tuple[Findings, Path | None]:
     """Compare, and write the report to `output` or a new folder if it is to be kept."""
     from camcast.research.pipeline.compare.compare import compare as compare_runs
-    from camcast.research.pipeline.compare.inputs import are_light, check_inputs
-    from camcast.research.pipeline.spark.session import open_spark
+    from camcast.research.pipeline.compare.inputs import check_inputs
 
     baseline = [Path(text) for text in question.against]
     check_inputs(question.paths)
@@ -179,13 +210,12 @@ def _carry_out(
         )  # a wrong folder is refused before anything is computed
         Thread(target=warm_up, daemon=True).start()  # while this process waits for Spark
     try:
-        light = are_light([*question.paths, *baseline])
-        with open_spark("camcast compare", master=master, conf=conf, light=light) as spark:
+        with engines as engine:
             bar.update(1, _STEPS, "reading and measuring")
-            compared = compare_runs(spark, question)
+            compared = compare_runs(engine, question)
             bar.update(2, _STEPS, "writing tables")
             if folder is not None:
-                folder.write_quarantine(compared.quarantine)
+                folder.write_quarantine(engine, compared.quarantine)
         bar.update(3, _STEPS, "drawing")
         if folder is not None:
             folder.write_measures(compared.measures, question.better)

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import attrs
 from attrs import frozen
-from pyspark import StorageLevel
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from camcast.research.pipeline.compare.comparison import pairs_of, rows_of, varying
-from camcast.research.pipeline.compare.findings import Findings, Quarantined
+from camcast.research.pipeline.compare.engine import Engine
+from camcast.research.pipeline.compare.findings import Findings
 from camcast.research.pipeline.compare.inputs import Inputs, read_inputs
 from camcast.research.pipeline.compare.notes import machine_notes, unpaired_notes
 from camcast.research.pipeline.compare.regressions import THRESHOLD, changes_of
@@ -45,6 +43,8 @@ class Question:
     """How much worse is a regression, as a share of the baseline."""
     better: Mapping[str, Better] = attrs.field(factory=dict)
     """Which way is better of benchmarks' numbers that are not ours, by their names."""
+    engine: str = ""
+    """The engine and the reason for it, in words, for the report."""
     command: str = ""
     """The command that asked it, for the report."""
 
@@ -56,23 +56,23 @@ class Compared:
     findings: Findings
     measures: list[tuple[Measured, bool]]
     """The measures of each run, and whether it is of the baseline."""
-    quarantine: DataFrame | None
-    """The lines that could not be read; None: there are none."""
+    quarantine: Any
+    """The lines that could not be read, as the engine has them; None: there are none."""
 
 
-def compare(spark: SparkSession, question: Question) -> Compared:
+def compare(engine: Engine, question: Question) -> Compared:
     """Read and compare; raises `NothingReadError` and `BaselineError`."""
-    inputs = read_inputs(spark, question.paths)
+    inputs = read_inputs(engine, question.paths)
     now, before = inputs.measures, tuple[Measured, ...]()
     quarantine, problems, sources = inputs.quarantine, inputs.problems, inputs.sources
     baseline = ", ".join(question.against)
     if question.against and all(Path(text).exists() for text in question.against):
-        base = read_inputs(spark, [Path(text) for text in question.against], baseline=True)
+        base = read_inputs(engine, [Path(text) for text in question.against], baseline=True)
         before = base.measures
         if quarantine is None or base.quarantine is None:
             quarantine = quarantine or base.quarantine
         else:
-            quarantine = quarantine.unionByName(base.quarantine)
+            quarantine = engine.united([quarantine, base.quarantine])
         problems, sources = problems + base.problems, sources + base.sources
     elif question.against:
         version = _version(question.against, inputs)
@@ -82,8 +82,6 @@ def compare(spark: SparkSession, question: Question) -> Compared:
             attrs.evolve(source, baseline=source.version == version) for source in sources
         )
         baseline = f"version {version}"
-    if quarantine is not None:
-        quarantine = quarantine.persist(StorageLevel.MEMORY_AND_DISK)
     names = shown_names(one.benchmark for one in (*now, *before) if one.benchmark)
     now, before = (tuple(_shown(one, names) for one in side) for side in (now, before))
     _check_better(question.better, (*now, *before))
@@ -110,7 +108,10 @@ def compare(spark: SparkSession, question: Question) -> Compared:
         threshold=question.threshold,
         problems=problems,
         notes=tuple(notes),
-        quarantine=() if quarantine is None else _summed(quarantine),
+        quarantine=(
+            () if quarantine is None else engine.summed(quarantine, _QUARANTINE_GROUPS_MAX)
+        ),
+        engine=question.engine,
     )
     return Compared(findings, measures, quarantine)
 
@@ -151,14 +152,3 @@ def _version(against: Sequence[str], inputs: Inputs) -> str:
     if len(known) == 1:
         raise BaselineError(f"everything that was given is of version {known[0]}: nothing is new")
     return against[0]
-
-
-def _summed(quarantine: DataFrame) -> tuple[Quarantined, ...]:
-    """Return how many records of which files are in quarantine, and why; the most first."""
-    groups = quarantine.groupBy("file", "reason").agg(
-        F.count("*").alias("records"), F.min("line").alias("first_line")
-    )
-    most = groups.orderBy(F.desc("records"), "file", "reason").limit(_QUARANTINE_GROUPS_MAX)
-    return tuple(
-        Quarantined(row.file, row.reason, row.records, row.first_line) for row in most.collect()
-    )

@@ -19,14 +19,14 @@ from typing import Any, Final
 import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame
 
 from camcast.research.pipeline.compare.comparison import Pair
 from camcast.research.pipeline.compare.comparison_figures import figures_of
 from camcast.research.pipeline.compare.comparison_page import html
+from camcast.research.pipeline.compare.engine import Engine
 from camcast.research.pipeline.compare.findings import Findings
 from camcast.research.pipeline.compare.words import choice, sentence
-from camcast.research.pipeline.ingest.quarantine import SCHEMA as QUARANTINE_SCHEMA
+from camcast.research.pipeline.ingest.trace_schema import quarantine_schema
 from camcast.research.pipeline.measured import Measured
 from camcast.research.pipeline.parquet_columns import metadata_of, spread_out
 from camcast.research.report.benchmark_measures import find_measure
@@ -46,12 +46,6 @@ _TEXT: Final = (
     *("backend", "protocol", "community", "metric", "setting", "verdict"),
     *("first", "second", "first_protocol", "second_protocol"),
     *("question", "where", "winner", "best", "sentence"),
-)
-_QUARANTINE: Final = pa.schema(
-    [
-        (name, pa.int64() if kind == "bigint" else pa.string())
-        for name, kind in map(str.split, QUARANTINE_SCHEMA.split(", "))
-    ]
 )
 _WHOLE: Final = ("runs", "runs_before", "runs_now", "first_runs", "second_runs")
 
@@ -81,15 +75,15 @@ class ReportFolder(ResultsFolder):
             with suppress(OSError):  # it is not empty
                 self.path.rmdir()
 
-    def write_quarantine(self, quarantine: DataFrame | None) -> None:
-        """Write what could not be read: what Spark holds, and only Spark can hold."""
+    def write_quarantine(self, engine: Engine, quarantine: Any) -> None:
+        """Write what could not be read: what the engine holds; None: there is nothing."""
         path = self.path / "quarantine.parquet"
         if quarantine is None:
             rmtree(path, ignore_errors=True)
             path.mkdir()
-            pq.write_table(_QUARANTINE.empty_table(), path / "part-0.parquet")
+            pq.write_table(quarantine_schema().empty_table(), path / "part-0.parquet")
             return
-        quarantine.write.mode("overwrite").parquet(str(path.resolve()))
+        engine.write(quarantine, path)
 
     def write_measures(
         self, measures: Sequence[tuple[Measured, bool]], better: Mapping[str, Better]

@@ -85,7 +85,7 @@ def html(findings: Findings, figures: Sequence[Figure], drawings: Mapping[str, D
         reach=words.reach,
         pairs=[_pair(p, names) for p in findings.pairs if p.first.measure.headline],
         sources=list(_sources(findings)),
-        made_with=versions(("pyspark", "pyarrow")),
+        made_with=versions(("pyspark", "pyarrow") if "Spark" in findings.engine else ("pyarrow",)),
         listed_max=_LISTED_MAX,
         nothing=NOTHING,
     )

@@ -62,6 +62,8 @@ class Findings:
     notes: tuple[str, ...] = ()
     """Remarks on the numbers, in words: measures of one side only, other machines."""
     quarantine: tuple[Quarantined, ...]
+    engine: str
+    """The engine that measured the runs, and the reason for it, in words."""
 
     @property
     def variants(self) -> list[Variant]:

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 from attrs import frozen
-from pyspark.sql import DataFrame, SparkSession
 
+from camcast.research.pipeline.compare.engine import Engine, EngineRuns, UnreadFile
 from camcast.research.pipeline.compare.findings import Source
 from camcast.research.pipeline.compare.given_paths import given_in
 from camcast.research.pipeline.ingest.bench_files import read_bench_files
-from camcast.research.pipeline.ingest.quarantine import SCHEMA as QUARANTINE_SCHEMA
 from camcast.research.pipeline.ingest.run_to_read import RunFolderError, read_run_folder
-from camcast.research.pipeline.ingest.runs import Runs, local_table, read_runs
 from camcast.research.pipeline.ingest.whole_runs import whole_runs
 from camcast.research.pipeline.measured import Measured
-from camcast.research.pipeline.measures.run_measures import measures
 from camcast.research.runs.run_folder import SCENARIO_FILE, read_json
 from camcast.vocabulary.errors import CamcastError
 
-_LIGHT_BYTES: Final = 200_000_000  # measured: from 250 MB on a heavier driver is faster
 _PARQUET_SMALLER: Final = 20  # measured: 3 MB have what 60 MB of JSON lines say
 
 
@@ -36,13 +31,13 @@ class Inputs:
     """The runs and benchmarks that were read."""
 
     measures: tuple[Measured, ...]
-    quarantine: DataFrame | None
-    """None: there is nothing in it."""
+    quarantine: Any
+    """In the engine's own form; None: there is nothing in it."""
     problems: tuple[str, ...]
     sources: tuple[Source, ...]
 
 
-def read_inputs(spark: SparkSession, paths: Sequence[Path], *, baseline: bool = False) -> Inputs:
+def read_inputs(engine: Engine, paths: Sequence[Path], *, baseline: bool = False) -> Inputs:
     """Read whatever can be read; raises `NothingReadError` if that is nothing at all.
 
     A folder is a run's, or has runs and files in it; a file is one of pytest-benchmark.
@@ -50,13 +45,13 @@ def read_inputs(spark: SparkSession, paths: Sequence[Path], *, baseline: bool = 
     given = given_in(paths)
     problems, files = [*given.problems], given.files
     measured: list[Measured] = []
-    wrong: list[DataFrame] = []
+    wrong: list[Any] = []
     sources: list[Source] = []
     whole = whole_runs(given.folders)
     problems += whole.problems
     if whole.folders:
         try:
-            runs = read_runs(spark, whole.folders)
+            runs = engine.read(whole.folders)
         except RunFolderError as error:
             problems.append(str(error))
         else:
@@ -68,10 +63,10 @@ def read_inputs(spark: SparkSession, paths: Sequence[Path], *, baseline: bool = 
             sources += _run_sources(runs, baseline)
     if files:
         benches = read_bench_files(files)
-        unread = [(file, file, None, why, None) for file, why in benches.problems]
+        unread: list[UnreadFile] = [(file, file, None, why, None) for file, why in benches.problems]
         measured += benches.measures
         if unread:
-            wrong.append(local_table(spark, unread, QUARANTINE_SCHEMA))
+            wrong.append(engine.unread(unread))
         problems += [f"{file}: {why}" for file, why in benches.problems]
         sources += (
             Source(kind="benchmarks", baseline=baseline, **said) for said in benches.sources
@@ -80,7 +75,7 @@ def read_inputs(spark: SparkSession, paths: Sequence[Path], *, baseline: bool = 
         raise NothingReadError("; ".join(problems))
     return Inputs(
         measures=tuple(measured),
-        quarantine=reduce(DataFrame.unionByName, wrong) if wrong else None,
+        quarantine=engine.united(wrong) if wrong else None,
         problems=tuple(problems),
         sources=tuple(sources),
     )
@@ -105,17 +100,17 @@ def check_inputs(paths: Sequence[Path]) -> None:
         raise NothingReadError("; ".join(problems))
 
 
-def are_light(paths: Sequence[Path]) -> bool:
-    """Whether there is so little to read that Spark's own start is most of the work."""
+def trace_bytes(paths: Sequence[Path]) -> int:
+    """Return how large the traces are, as JSON lines."""
     sizes = (
         file.stat().st_size * (_PARQUET_SMALLER if file.suffix == ".parquet" else 1)
         for folder in given_in(paths).folders
         for file in folder.glob("trace-*")
     )
-    return sum(sizes) <= _LIGHT_BYTES
+    return sum(sizes)
 
 
-def _with_surroundings(runs: Runs) -> Iterator[Measured]:
+def _with_surroundings(runs: EngineRuns) -> Iterator[Measured]:
     """Add to the parameters what else runs may differ in: the world, and the communities' sizes.
 
     A live run and a virtual one are not repetitions of each other.
@@ -124,12 +119,12 @@ def _with_surroundings(runs: Runs) -> Iterator[Measured]:
     for run in (read.folder for read in runs.runs if read.records):
         sizes = " ".join(f"{name}:{size}" for name, size in sorted(run.communities.items()))
         around[run.run] = run.parameters | {"world": run.world, "communities": sizes}
-    for one in measures(runs):
+    for one in runs.measures:
         if one.run in around:  # a run without a record has no measures
             yield one._replace(parameters=around[one.run])
 
 
-def _run_sources(runs: Runs, baseline: bool) -> Iterator[Source]:
+def _run_sources(runs: EngineRuns, baseline: bool) -> Iterator[Source]:
     for run in (read.folder for read in runs.runs if read.records):
         machine, python = _made_on(run.path)
         yield Source(

@@ -12,16 +12,15 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from camcast.research.pipeline.ingest.trace_schema import COLUMNS, DEFAULTS, KINDS
-from camcast.vocabulary.identity import PEER_ID_BYTES
-
-SCHEMA: Final = "run string, file string, line bigint, reason string, text string"
-
-TEXT_CHARACTERS: Final = 500  # chosen: of what is wrong; a binary file may be one line
+from camcast.research.pipeline.ingest.trace_schema import (
+    COLUMNS,
+    DEFAULTS,
+    IDENTITY,
+    KINDS,
+    OF_EVENTS,
+)
 
 _BLANK: Final = " \t\r"  # white space of JSON; Windows ends a line with two characters
-_IDENTITY: Final = 2 * PEER_ID_BYTES  # in hexadecimal
-_OF_EVENTS: Final = ("publish", "send", "receive", "duplicate", "deliver", "upward")
 
 
 def wrong_line(line: Column, record: Column, malformed: Column) -> Column:
@@ -58,7 +57,7 @@ def wrong_line(line: Column, record: Column, malformed: Column) -> Column:
 
 def wrong_record(record: Column | Mapping[str, Column]) -> Column:
     """Say what is wrong with a record's content, a struct or its columns; null if nothing is."""
-    identity = f"no identity of {_IDENTITY} hexadecimal digits"
+    identity = f"no identity of {IDENTITY} hexadecimal digits"
     wrong = F.lit(None).cast("string")
     for condition, reason in reversed(
         [
@@ -68,13 +67,13 @@ def wrong_record(record: Column | Mapping[str, Column]) -> Column:
                 if name not in DEFAULTS
             ),
             (~record["kind"].isin(*KINDS), F.concat(F.lit("unknown kind "), record["kind"])),
-            (F.octet_length(record["node"]) != _IDENTITY, F.lit(f"node is {identity}")),
+            (F.octet_length(record["node"]) != IDENTITY, F.lit(f"node is {identity}")),
             (
-                ~F.coalesce(F.octet_length(record["peer"]), F.lit(0)).isin(0, _IDENTITY),
+                ~F.coalesce(F.octet_length(record["peer"]), F.lit(0)).isin(0, IDENTITY),
                 F.lit(f"peer is {identity}"),
             ),
             (
-                record["kind"].isin(*_OF_EVENTS)
+                record["kind"].isin(*OF_EVENTS)
                 & ~F.coalesce(
                     record["event"].contains("-") & record["topic"].startswith("."), F.lit(False)
                 ),

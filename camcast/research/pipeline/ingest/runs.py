@@ -13,40 +13,28 @@ from typing import Final, cast
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
-import pyarrow.parquet as pq
-from attrs import define, field, frozen
+from attrs import frozen
 from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from camcast.research.pipeline.ingest import quarantine
+from camcast.research.pipeline.ingest.condensed import CONDENSED, condensed
+from camcast.research.pipeline.ingest.described_runs import ReadRun, described, problems_of
 from camcast.research.pipeline.ingest.line_scan import objects_in
-from camcast.research.pipeline.ingest.quarantine import (
-    TEXT_CHARACTERS,
-    numbered,
-    wrong_line,
-    wrong_record,
-)
-from camcast.research.pipeline.ingest.run_to_read import (
-    NoTraceError,
-    RunFolder,
-    RunFolderError,
-    read_run_folder,
-)
-from camcast.research.pipeline.ingest.trace_parquet import VERSION_KEY
+from camcast.research.pipeline.ingest.quarantine import numbered, wrong_line, wrong_record
+from camcast.research.pipeline.ingest.run_to_read import RunFolder, RunFolderError
+from camcast.research.pipeline.ingest.trace_parquet import rows_of_trace
 from camcast.research.pipeline.ingest.trace_schema import (
     COLUMNS,
-    CONDENSED,
     DEFAULTS,
+    QUARANTINE,
     SCHEMA,
-    arrow_schema,
-    condensed,
+    TEXT_CHARACTERS,
 )
 
 _JSON_OPTIONS: Final = {"columnNameOfCorruptRecord": "malformed", "allowNonNumericNumbers": "false"}
-_REASONS_NAMED: Final = 3  # chosen: of a run, the most frequent; the table has all
 # Spark takes a path for a pattern.
 _PATTERN: Final = str.maketrans({sign: f"\\{sign}" for sign in "\\*?[]{}"})
 
@@ -66,21 +54,6 @@ class Runs:
     """The inputs that could not be read, or only in part, in words; empty if all is well."""
 
 
-@define
-class ReadRun:
-    """A run, and how much of its trace could be read."""
-
-    folder: RunFolder
-    records: int = 0
-    reasons: Counter[str] = field(factory=Counter)
-    """Why records are in quarantine, and how many."""
-
-    @property
-    def quarantined(self) -> int:
-        """How many records are in quarantine."""
-        return self.reasons.total()
-
-
 def read_runs(spark: SparkSession, folders: Sequence[Path]) -> Runs:
     """Read run folders; raises `RunFolderError` when there is not one that can be read.
 
@@ -88,55 +61,19 @@ def read_runs(spark: SparkSession, folders: Sequence[Path]) -> Runs:
     (Parquet), and once more to condense them. Where something is wrong in JSON lines, they are
     gone through again, to say where.
     """
-    described, problems = _described(folders)
-    if not described:
+    runs, problems = described(folders)
+    if not runs:
         raise RunFolderError("; ".join(problems) or "no run folder was given")
-    counts = {run.run: ReadRun(run) for run in described}
-    parts = [*_json_lines(spark, described, counts), *_parquet(spark, described, counts)]
+    counts = {run.run: ReadRun(run) for run in runs}
+    parts = [*_json_lines(spark, runs, counts), *_parquet(spark, runs, counts)]
     records = parts[0][0] if parts else _nothing(spark)
     for part, _ in parts[1:]:
         records = records.unionByName(part)
-    wrong = local_table(spark, [], quarantine.SCHEMA)
+    wrong = local_table(spark, [], QUARANTINE)
     for _, part in parts:
         wrong = wrong.unionByName(part)
-    problems += _problems_of(counts)
+    problems += problems_of(counts)
     return Runs(records, tuple(counts.values()), wrong, tuple(problems))
-
-
-def _described(folders: Sequence[Path]) -> tuple[list[RunFolder], list[str]]:
-    """Read what the folders say of their runs, each folder once."""
-    described: list[RunFolder] = []
-    problems: list[str] = []
-    seen: set[Path] = set()
-    for folder in folders:
-        path = folder.resolve()
-        if path in seen:
-            problems.append(f"{folder} was given twice, and is read once")
-            continue
-        seen.add(path)
-        try:
-            described.append(read_run_folder(folder))
-        except RunFolderError as error:
-            problems.append(str(error))
-    versions = sorted({run.trace_version for run in described})
-    if len(versions) > 1:
-        old = [run.run for run in described if run.trace_version == versions[0]]
-        problems.append(
-            f"the traces are of schema versions {' and '.join(map(str, versions))}; all were read,"
-            f" but what came after version {versions[0]} is unknown of {', '.join(old)}"
-        )
-    return described, problems
-
-
-def _problems_of(counts: dict[str, ReadRun]) -> Iterator[str]:
-    for run, count in counts.items():
-        if count.quarantined:
-            reasons = sorted(count.reasons.items(), key=lambda item: (-item[1], item[0]))
-            frequent = ", ".join(f"{reason} ({n})" for reason, n in reasons[:_REASONS_NAMED])
-            more = ", ..." if len(reasons) > _REASONS_NAMED else ""
-            yield f"{count.quarantined} records of {run} are in quarantine: {frequent}{more}"
-        if not count.records:
-            yield str(NoTraceError(f"the trace of {run} has no record that can be read"))
 
 
 _Part = tuple[DataFrame, DataFrame]  # records and quarantine
@@ -163,7 +100,7 @@ def _json_lines(
         for run in lines.keys() - strange:
             counts[run].records += lines[run]
         right = known.where(~F.col("run").isin(*strange)) if strange else known
-        yield right.select(*CONDENSED), local_table(spark, [], quarantine.SCHEMA)
+        yield right.select(*CONDENSED), local_table(spark, [], QUARANTINE)
         plain = {path: run for path, run in plain.items() if run not in strange}
     if rest := {path: run for path, run in run_of.items() if path not in plain}:
         yield _line_by_line(spark, rest, counts)
@@ -248,7 +185,7 @@ def _parquet(
 
     for path, run in run_of.items():
         try:
-            rows[path] = _rows_of(path, run.trace_version)
+            rows[path] = rows_of_trace(path, run.trace_version)
         except RunFolderError as error:
             refuse(path, str(error))
     readable = _readable(spark, {path: run_of[path].run for path in rows}) if rows else {}
@@ -262,7 +199,7 @@ def _parquet(
             )
         else:
             whole[path] = run_of[path].run
-    files = local_table(spark, wrong_files, quarantine.SCHEMA)
+    files = local_table(spark, wrong_files, QUARANTINE)
     if not whole:
         if wrong_files:
             yield _nothing(spark), files
@@ -276,27 +213,6 @@ def _parquet(
         _text(F.to_json(F.struct(*COLUMNS))).alias("text"),
     )
     yield right, wrong.unionByName(files)
-
-
-def _rows_of(path: Path, version: int) -> int:
-    """Return how many records a Parquet trace says it has; raises `RunFolderError`."""
-    try:
-        with pq.ParquetFile(path) as file:
-            schema, rows = file.schema_arrow, file.metadata.num_rows
-    except (pa.ArrowException, OSError) as error:
-        raise RunFolderError(f"a damaged Parquet file: {error}") from None
-    for column in arrow_schema():
-        index = schema.get_field_index(column.name)
-        if index < 0:
-            raise RunFolderError(f"a Parquet file without the column {column.name}")
-        if (found := schema.field(index).type) != column.type:
-            raise RunFolderError(f"the column {column.name} is {found}, not {column.type}")
-    written = (schema.metadata or {}).get(VERSION_KEY)
-    if written is not None and written != str(version).encode():
-        raise RunFolderError(
-            f"a trace of schema version {written.decode(errors='replace')} in a run of {version}"
-        )
-    return int(rows)
 
 
 def _readable(spark: SparkSession, run_of: dict[Path, str]) -> dict[Path, int]:

@@ -1,4 +1,4 @@
-"""A sink that writes a trace as a Parquet file, for runs too large for JSON lines.
+"""Traces as Parquet files, for runs too large for JSON lines: the sink, and a first look at one.
 
 The file can be read when it is closed, not before: of a process that is killed nothing is left.
 Live workers, which experiments kill, therefore write JSON lines.
@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from camcast.observe.trace import SCHEMA_VERSION, TraceRecord
+from camcast.research.pipeline.ingest.run_to_read import RunFolderError
 from camcast.research.pipeline.ingest.trace_schema import COLUMNS, arrow_schema
 
 VERSION_KEY: Final = b"camcast.trace"
@@ -51,3 +52,24 @@ class ParquetSink:
         if self._held:
             self._write_group()
         self._writer.close()
+
+
+def rows_of_trace(path: Path, version: int) -> int:
+    """Return how many records a Parquet trace says it has; raises `RunFolderError`."""
+    try:
+        with pq.ParquetFile(path) as file:
+            schema, rows = file.schema_arrow, file.metadata.num_rows
+    except (pa.ArrowException, OSError) as error:
+        raise RunFolderError(f"a damaged Parquet file: {error}") from None
+    for column in arrow_schema():
+        index = schema.get_field_index(column.name)
+        if index < 0:
+            raise RunFolderError(f"a Parquet file without the column {column.name}")
+        if (found := schema.field(index).type) != column.type:
+            raise RunFolderError(f"the column {column.name} is {found}, not {column.type}")
+    written = (schema.metadata or {}).get(VERSION_KEY)
+    if written is not None and written != str(version).encode():
+        raise RunFolderError(
+            f"a trace of schema version {written.decode(errors='replace')} in a run of {version}"
+        )
+    return int(rows)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 import msgspec
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
 
 from camcast.observe.trace import TraceRecord
 from camcast.vocabulary.happenings import TraceKind
+from camcast.vocabulary.identity import PEER_ID_BYTES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,29 +50,18 @@ def arrow_schema() -> pa.Schema:
 STORY: Final = (*("publish", "deliver", "parasite", "join", "leave", "crash", "learn", "forget"),)
 """Kinds of which each record matters, and when and where it happened."""
 
-_DETAILS: Final = ("when", "sequence", "node", "peer", "topic", "hops")
-CONDENSED: Final = ("run", "kind", "community", "event", *_DETAILS, "n", "bytes")
-"""`n` records that were alike, and their `bytes`. In a row of `STORY` `n` is 1; in one of another
-kind all is null that comes between the event and `n`."""
+QUARANTINE: Final = "run string, file string, line bigint, reason string, text string"
+"""The columns of `camcast.research.pipeline.ingest.quarantine`, in Spark's notation."""
+TEXT_CHARACTERS: Final = 500  # chosen: of what is wrong; a binary file may be one line
+IDENTITY: Final = 2 * PEER_ID_BYTES  # in hexadecimal
+OF_EVENTS: Final = ("publish", "send", "receive", "duplicate", "deliver", "upward")
+"""Kinds of records that name an event and its topic."""
 
 
-def condensed(records: DataFrame, *more: str) -> DataFrame:
-    """Condense records, which have the `run` they are of; what has other `more` stays apart.
+def quarantine_schema() -> pa.Schema:
+    """Return the schema of a quarantine's Parquet files."""
+    import pyarrow as pa
 
-    Nine records in ten are copies of events, of which only the number matters. All that is computed
-    of a run is computed from this table, a tenth of its trace: the records themselves are gone
-    through once, and never kept.
-    """
-    is_story = F.col("kind").isin(*STORY)
-    details = [F.when(is_story, F.col(name)).alias(name) for name in _DETAILS]
-    keys = ("run", "kind", "community", "event", *more)
-    alike = records.select(*keys, *details, "size").groupBy(*keys, *_DETAILS)
-    summed = alike.agg(F.count("*").alias("n"), F.sum("size").alias("bytes"))
-    return summed.withColumn("n", F.explode(_numbers(is_story)))
-
-
-def _numbers(is_story: Column) -> Column:
-    """Return the `n` of the rows that a group becomes: a file may be there twice, word for word."""
-    n = F.col("n")
-    ones = F.array_repeat(F.lit(1).cast("bigint"), n.cast("int"))
-    return F.when(is_story, ones).otherwise(F.array(n))
+    columns = (column.split() for column in QUARANTINE.split(", "))
+    types = {"bigint": pa.int64(), "string": pa.string()}
+    return pa.schema([(name, types[kind]) for name, kind in columns])

@@ -20,32 +20,12 @@ from camcast.research.pipeline.measured import Measured
 from camcast.research.pipeline.measures import event_spread as measures_spread
 from camcast.research.pipeline.measures import measure_tables as measures_tables
 from camcast.research.pipeline.measures.members import members_of
+from camcast.research.pipeline.measures.metrics import IN_VAIN, SHARES, measured_of
 from camcast.research.pipeline.spark.few import planned_for
 from camcast.research.scenarios.super_topics import SuperTopics
 
-COUNTS: Final = (
-    *("processes", "events", "deliveries", "lost", "upward_messages", "duplicates", "parasites"),
-    *("control_bytes", "unhealed", "joins_invisible"),
-)
-"""Metrics that are 0 where nothing happened."""
-METRICS: Final = (
-    *COUNTS,
-    *("reception", "reliability", "efficiency", "redundancy"),
-    *("hops_mean", "hops_p50", "hops_p90", "hops_p99", "last_delivery_hop"),
-    *("latency_ms_p50", "latency_ms_p90", "latency_ms_p99"),
-    *("view_mean", "view_p5", "view_p50", "view_p95"),
-    *("in_degree_mean", "in_degree_variance", "in_degree_chi_square"),
-    *("heal_seconds_p50", "heal_seconds_max"),
-    *("join_visible_seconds_p50", "join_visible_seconds_p99"),
-)
-
 _PLACE: Final = ("run", "community")
 _SAMPLE: Final = (*_PLACE, "sample")
-_SHARES: Final = {"p5": 0.05, "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "max": 1.0}
-"""Of every sample; those that are in `METRICS` are kept."""
-_IN_VAIN: Final = {"heal_seconds": "unhealed", "join_visible_seconds": "joins_invisible"}
-
-_CONTROL_SINCE: Final = 2  # the schema version from which `control` is recorded
 
 
 def measures(runs: Runs) -> list[Measured]:
@@ -61,20 +41,7 @@ def measures(runs: Runs) -> list[Measured]:
     with planned_for(runs.records.sparkSession, sum(run.records for run in runs.runs)):
         found = _measured(story, copies, declared).where(F.col("value").isNotNull()).collect()
     values = {(row["run"], row["community"], row["metric"]): row["value"] for row in found}
-    measured = []
-    for run in folders:
-        for community in ("", *sorted(run.communities)):
-            for metric in METRICS:
-                value = values.get((run.run, community, metric), 0.0 if metric in COUNTS else None)
-                if metric == "control_bytes" and run.trace_version < _CONTROL_SINCE:
-                    value = None
-                measured.append(
-                    Measured(
-                        *(run.run, run.backend, run.protocol, community, run.p_sel),
-                        *(run.parameters, run.version, run.seed, metric, value),
-                    )
-                )
-    return measured
+    return measured_of(folders, values)
 
 
 def _measured(
@@ -96,15 +63,15 @@ def _measured(
     in_vain = waits.where(F.col("seconds").isNull()).groupBy(*_PLACE, "sample").count()
     in_vain = in_vain.select(
         *_PLACE,
-        F.element_at(_literal_map(_IN_VAIN), F.col("sample")).alias("metric"),
+        F.element_at(_literal_map(IN_VAIN), F.col("sample")).alias("metric"),
         F.col("count").cast("double").alias("value"),
     )
     waited = waits.where(F.col("seconds").isNotNull()).select(
         *_PLACE, "sample", F.col("seconds").alias("value"), F.lit(1).alias("n")
     )
     samples = [measures_spread.samples(spread), measures_tables.samples(tables), waited]
-    ranked = nearest_ranks(reduce(DataFrame.unionByName, samples), _SAMPLE, _SHARES)
-    quantiles = ranked.unpivot([*_SAMPLE], [*_SHARES], "share", "value").select(
+    ranked = nearest_ranks(reduce(DataFrame.unionByName, samples), _SAMPLE, SHARES)
+    quantiles = ranked.unpivot([*_SAMPLE], [*SHARES], "share", "value").select(
         *_PLACE, F.concat_ws("_", "sample", "share").alias("metric"), "value"
     )
     return reduce(DataFrame.unionByName, [*map(_long, tallied), in_vain, quantiles])

@@ -51,5 +51,6 @@ def findings(of: Sequence[Row], **other: Any) -> Findings:
         "threshold": 0.05,
         "problems": (),
         "quarantine": (),
+        "engine": "by Spark (--engine spark)",
     } | other
     return Findings(rows=tuple(of), pairs=tuple(pairs_of(of)), **given)

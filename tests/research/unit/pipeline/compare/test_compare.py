@@ -140,6 +140,13 @@ def test_runs_and_benchmarks_become_tables_figures_and_a_page(
     assert (output / "reception.png").read_bytes().startswith(b"\x89PNG")
     assert_offline_page(output / "index.html", ["a truncated last line", str(tmp_path / "empty")])
 
+    page = " ".join((output / "index.html").read_text().split())
+    assert re.search(r"measured by the local engine \(\d+ MB of traces, no more than 1,000\)", page)
+    assert camcast("compare", *given, "--engine", "spark", "--json") == 2
+    of_spark = capfd.readouterr()
+    assert checked(json.loads(of_spark.out)) == rows  # to the last digit
+    assert sorted(of_spark.err.splitlines()) == sorted(printed.err.splitlines())
+
     (output / "comparison.json").unlink()  # it is no comparison's any more
     assert camcast("compare", *benches, "--output", output) == 2
     assert "give --output a new folder" in capfd.readouterr().err
@@ -159,7 +166,7 @@ def assert_offline_page(page: Path, named: list[str]) -> None:
     assert "reception" in json.loads(specs[1])
 
 
-def test_tables_for_people(spark: SparkSession, tmp_path: Path, capfd: Capture) -> None:
+def test_tables_for_people(tmp_path: Path, capfd: Capture) -> None:
     output = tmp_path / "report"
     assert camcast("compare", *session(tmp_path / "b", 1.0), "--output", output) == 0
     printed = capfd.readouterr()
@@ -176,7 +183,7 @@ def test_tables_for_people(spark: SparkSession, tmp_path: Path, capfd: Capture) 
 
 @pytest.mark.parametrize(("scale", "threshold", "code"), [(0.8, 0.05, 3), (1.25, 0.05, 0)])
 def test_a_regression_has_an_exit_code_of_its_own(
-    scale: float, threshold: float, code: int, spark: SparkSession, tmp_path: Path, capfd: Capture
+    scale: float, threshold: float, code: int, tmp_path: Path, capfd: Capture
 ) -> None:
     before = session(tmp_path / "before", 1.0, seed=2)
     now = session(tmp_path / "now", scale)
@@ -195,7 +202,7 @@ def test_a_regression_has_an_exit_code_of_its_own(
     )
 
 
-def test_a_version_can_be_the_baseline(spark: SparkSession, tmp_path: Path, capfd: Capture) -> None:
+def test_a_version_can_be_the_baseline(tmp_path: Path, capfd: Capture) -> None:
     old, new = "0123456789ab", "ba9876543210"
     files = session(tmp_path / "old", 1.0, old + "0" * 28, seed=3)
     files += session(tmp_path / "new", 0.7, new + "0" * 28)
@@ -208,7 +215,7 @@ def test_a_version_can_be_the_baseline(spark: SparkSession, tmp_path: Path, capf
     assert settings == {f"camcast={old}", f"camcast={new}"}
 
 
-def test_nothing_that_can_be_read(spark: SparkSession, tmp_path: Path, capfd: Capture) -> None:
+def test_nothing_that_can_be_read(tmp_path: Path, capfd: Capture) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "no.json").write_text("{}")
     given = [tmp_path / "empty", tmp_path / "no.json", tmp_path / "absent"]
@@ -242,18 +249,23 @@ def test_options_that_cannot_be(
 
 
 @pytest.mark.parametrize(
-    "moment",
+    ("engine", "moment"),
     [
         pytest.param(
-            "camcast.research.pipeline.spark.jvm.Jvm.gateway",  # Java is starting
+            *("spark", "camcast.research.pipeline.spark.jvm.Jvm.gateway"),  # Java is starting
             marks=pytest.mark.slow,
         ),
-        "camcast.research.pipeline.compare.inputs.read_runs",
+        ("spark", "camcast.research.pipeline.compare.spark_engine.read_runs"),
+        ("local", "camcast.research.pipeline.compare.local_engine.read_traces.read_local"),
     ],
 )
-def test_ctrl_c_ends_it_without_a_traceback(moment: str, tmp_path: Path) -> None:
+def test_ctrl_c_ends_it_without_a_traceback(engine: str, moment: str, tmp_path: Path) -> None:
     run = finished(write_run(tmp_path / "run", odd_records(4)))
-    done = python("-c", INTERRUPTED, moment, "compare", run, cwd=tmp_path, seconds=SECONDS)
+    done = python(
+        *("-c", INTERRUPTED, moment, "compare", run, "--engine", engine),
+        cwd=tmp_path,
+        seconds=SECONDS,
+    )
     assert "Traceback" not in done.stderr
     assert len(done.stderr.splitlines()) <= 2, done.stderr
     assert done.returncode == 130, done.stderr

@@ -16,7 +16,7 @@ from camcast.research.models.student import quantile
 from camcast.research.pipeline.compare.comparison import TwoValuesError, pairs_of, rows_of, varying
 from camcast.research.pipeline.compare.regressions import changes_of
 from camcast.research.pipeline.measured import Measured
-from camcast.research.pipeline.measures.run_measures import METRICS
+from camcast.research.pipeline.measures.metrics import METRICS
 from camcast.research.report.measures import Better, measure_of
 from tests.research.unit.pipeline.compare.rows import measure, row, rows
 

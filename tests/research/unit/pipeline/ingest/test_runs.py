@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ from camcast.research.pipeline.ingest.run_to_read import (
 )
 from camcast.research.pipeline.ingest.runs import Runs, read_runs
 from camcast.research.pipeline.ingest.trace_schema import STORY
+from camcast.research.pipeline.local.read_traces import read_local
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -276,3 +278,24 @@ def test_parameters_are_text_and_options_workload_and_weather_are_among_them(
         "crashes": '[{"at_seconds":2.0,"share":0.3}]',
     }
     assert (run.backend, run.protocol, run.p_sel, run.world) == ("dht", "gossip", None, "live")
+
+
+def test_the_local_engine_sets_the_same_records_aside_for_the_same_reasons(read: Read) -> None:
+    """But of a damaged Parquet file, in the words of what found the damage."""
+    local = read_local(read.folders)
+    assert {run.folder.run: run.records for run, _ in local.runs} == {
+        run.folder.run: run.records for run in read.runs.runs
+    }
+
+    def known(rows: Iterable[Sequence[object]]) -> list[tuple[object, ...]]:
+        damaged = "a damaged Parquet file"
+        return sorted(
+            (
+                tuple(damaged if str(value).startswith(damaged) else value for value in row)
+                for row in rows
+            ),
+            key=repr,
+        )
+
+    assert known(local.quarantine) == known(read.quarantine)
+    assert len(local.problems) == len(read.runs.problems)

@@ -1,0 +1,214 @@
+"""Reads the traces of run folders in this process, condensed; what is no record is set aside.
+
+The rules, the reasons and their order are those of `camcast.research.pipeline.ingest.quarantine`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import chain, starmap
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+from attrs import define, field
+
+from camcast.observe.trace import TraceRecord
+from camcast.research.pipeline.ingest.described_runs import ReadRun, described, problems_of
+from camcast.research.pipeline.ingest.run_to_read import RunFolderError
+from camcast.research.pipeline.ingest.trace_parquet import rows_of_trace
+from camcast.research.pipeline.ingest.trace_schema import (
+    COLUMNS,
+    DEFAULTS,
+    IDENTITY,
+    KINDS,
+    OF_EVENTS,
+    STORY,
+    TEXT_CHARACTERS,
+)
+
+_BATCH_ROWS: Final = 50_000  # chosen: some 20 MB as Python's values
+
+
+class Quarantined(NamedTuple):
+    """A record that is none: a row of the quarantine."""
+
+    run: str
+    file: str
+    line: int | None
+    reason: str
+    text: str | None
+
+
+@define
+class Trace:
+    """All that is computed of a run is computed from this: a tenth of its records."""
+
+    story: list[TraceRecord] = field(factory=list)
+    """The records of `STORY`, in the order of their files."""
+    copies: Counter[tuple[str, str, str]] = field(factory=Counter)
+    """How many other records there are, by kind, community and event."""
+    control_bytes: Counter[str] = field(factory=Counter)
+    """By community."""
+
+    def add(self, record: TraceRecord) -> None:
+        """Add a record."""
+        kind = record.kind
+        if kind in _STORY:
+            self.story.append(record)
+        else:
+            self.copies[kind, record.community, record.event] += 1
+            if kind == "control":
+                self.control_bytes[record.community] += record.size
+
+
+@define
+class LocalRuns:
+    """The records read from some run folders."""
+
+    runs: list[tuple[ReadRun, Trace]] = field(factory=list)
+    quarantine: list[Quarantined] = field(factory=list)
+    problems: list[str] = field(factory=list)
+
+
+_STORY: Final = frozenset(STORY)
+_NAMING: Final = frozenset(OF_EVENTS)
+_Wrong = tuple[int | None, str, str | None]  # line, reason, text
+
+
+def read_local(folders: Sequence[Path]) -> LocalRuns:
+    """Read run folders; raises `RunFolderError` when there is not one that can be read."""
+    found, problems = described(folders)
+    if not found:
+        raise RunFolderError("; ".join(problems) or "no run folder was given")
+    read = LocalRuns(problems=problems)
+    for folder in found:
+        run, trace = ReadRun(folder), Trace()
+        for form, files in folder.traces.items():
+            for file in files:
+                records = _json_lines(file) if form == "jsonl" else _parquet(file, folder)
+                for one in records:
+                    if isinstance(one, TraceRecord):
+                        run.records += 1
+                        trace.add(one)
+                    else:
+                        run.reasons[one[1]] += 1
+                        read.quarantine.append(Quarantined(folder.run, str(file), *one))
+        read.runs.append((run, trace))
+    read.problems += problems_of({run.folder.run: run for run, _ in read.runs})
+    return read
+
+
+def _json_lines(path: Path) -> Iterator[TraceRecord | _Wrong]:
+    decode = msgspec.json.Decoder(TraceRecord).decode
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                record = decode(line)
+            except (msgspec.MsgspecError, UnicodeDecodeError):
+                yield _second_look(number, line)
+            else:
+                wrong = _wrong_record(record)
+                yield record if wrong is None else (number, wrong, _text(line))
+
+
+def _wrong_record(record: TraceRecord) -> str | None:
+    """Say what is wrong with a record's content; None if nothing is."""
+    if record.kind not in KINDS:
+        return f"unknown kind {record.kind}"
+    if len(record.node) != IDENTITY:
+        return f"node is no identity of {IDENTITY} hexadecimal digits"
+    if record.peer and len(record.peer) != IDENTITY:
+        return f"peer is no identity of {IDENTITY} hexadecimal digits"
+    if record.kind in _NAMING and not ("-" in record.event and record.topic.startswith(".")):
+        return "it names no event, or no topic"
+    return None
+
+
+def _second_look(number: int, line: bytes) -> TraceRecord | _Wrong:
+    """Return the record of a line in which a field is null, or what is wrong with the line."""
+    if not line.endswith(b"\n"):
+        return number, "a truncated last line", _text(line)
+    try:
+        content = line.decode().strip(" \t\r\n")
+    except UnicodeDecodeError:
+        return number, "not UTF-8", _text(line)
+    reason = "an empty line"
+    if content:
+        try:
+            reason = _no_record(msgspec.json.decode(content))
+        except msgspec.MsgspecError:
+            reason = "not JSON"
+            if content.startswith("{") and 0 <= content.find("}") < len(content) - 1:
+                reason = "more than one JSON object"
+    if reason:
+        return number, reason, _text(line)
+    record = msgspec.convert(_fields(msgspec.json.decode(content)), TraceRecord)
+    wrong = _wrong_record(record)
+    return record if wrong is None else (number, wrong, _text(line))
+
+
+def _no_record(value: Any) -> str:
+    """Say why a value of JSON is no record; empty if it is one."""
+    if not isinstance(value, dict):
+        return "no JSON object"
+    given = _fields(value)
+    for name, type_ in _NUMBERS.items():
+        try:
+            msgspec.convert(given.get(name, 0), type_)
+        except msgspec.ValidationError:
+            return f"{name} is no {COLUMNS[name]}"
+    for name in COLUMNS:
+        if name not in given and name not in DEFAULTS:
+            return f"{name} is missing"
+    return "" if given["kind"] in KINDS else f"unknown kind {given['kind']}"
+
+
+def _fields(said: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that are there; any value is taken for a text, as Spark does."""
+    return {
+        name: value if name in _NUMBERS or isinstance(value, str) else _as_text(value)
+        for name, value in said.items()
+        if value is not None and name in COLUMNS
+    }
+
+
+def _as_text(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+_NUMBERS: Final = {
+    name: float if kind == "double" else int for name, kind in COLUMNS.items() if kind != "string"
+}
+
+
+def _text(line: bytes) -> str:
+    return line.rstrip(b"\n").decode(errors="replace")[:TEXT_CHARACTERS]
+
+
+def _parquet(path: Path, folder: Any) -> Iterator[TraceRecord | _Wrong]:
+    try:
+        rows_of_trace(path, folder.trace_version)
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            table = file.read([*COLUMNS])
+    except RunFolderError as error:
+        yield None, str(error), None
+        return
+    except (pa.ArrowException, OSError) as error:
+        yield None, f"a damaged Parquet file: {error}", None
+        return
+    rows = chain.from_iterable(
+        zip(*(batch.column(name).to_pylist() for name in COLUMNS), strict=True)
+        for batch in table.to_batches(_BATCH_ROWS)
+    )
+    for number, record in enumerate(starmap(TraceRecord, rows), 1):
+        missing = next((name for name in COLUMNS if getattr(record, name) is None), None)
+        wrong = f"{missing} is missing" if missing else _wrong_record(record)
+        yield record if wrong is None else (number, wrong, _row(record))
+
+
+def _row(record: TraceRecord) -> str:
+    return msgspec.json.encode(record).decode()[:TEXT_CHARACTERS]

@@ -1,0 +1,55 @@
+"""The metrics of a run that both engines compute, whatever they compute them with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from camcast.research.pipeline.ingest.run_to_read import RunFolder
+from camcast.research.pipeline.measured import Measured
+
+COUNTS: Final = (
+    *("processes", "events", "deliveries", "lost", "upward_messages", "duplicates", "parasites"),
+    *("control_bytes", "unhealed", "joins_invisible"),
+)
+"""Metrics that are 0 where nothing happened."""
+METRICS: Final = (
+    *COUNTS,
+    *("reception", "reliability", "efficiency", "redundancy"),
+    *("hops_mean", "hops_p50", "hops_p90", "hops_p99", "last_delivery_hop"),
+    *("latency_ms_p50", "latency_ms_p90", "latency_ms_p99"),
+    *("view_mean", "view_p5", "view_p50", "view_p95"),
+    *("in_degree_mean", "in_degree_variance", "in_degree_chi_square"),
+    *("heal_seconds_p50", "heal_seconds_max"),
+    *("join_visible_seconds_p50", "join_visible_seconds_p99"),
+)
+
+SHARES: Final = {"p5": 0.05, "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "max": 1.0}
+"""Of every sample; those that are in `METRICS` are kept."""
+IN_VAIN: Final = {"heal_seconds": "unhealed", "join_visible_seconds": "joins_invisible"}
+"""The metrics that count the samples without a value."""
+
+_CONTROL_SINCE: Final = 2  # the schema version from which `control` is recorded
+
+
+def measured_of(
+    runs: Iterable[RunFolder], values: Mapping[tuple[str, str, str], float | None]
+) -> list[Measured]:
+    """Return one measure for each of `METRICS` of each run and community.
+
+    `values` are those found, by run, community and metric; what is not there was not measured.
+    """
+    measured = []
+    for run in runs:
+        for community in ("", *sorted(run.communities)):
+            for metric in METRICS:
+                value = values.get((run.run, community, metric), 0.0 if metric in COUNTS else None)
+                if metric == "control_bytes" and run.trace_version < _CONTROL_SINCE:
+                    value = None
+                measured.append(
+                    Measured(
+                        *(run.run, run.backend, run.protocol, community, run.p_sel),
+                        *(run.parameters, run.version, run.seed, metric, value),
+                    )
+                )
+    return measured
