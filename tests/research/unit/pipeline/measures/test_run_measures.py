@@ -1,13 +1,17 @@
-"""Every metric of every run equals what the twin computes from the same traces, to the last bit."""
+"""Every metric of both engines equals what the twin computes from the traces, to the last bit."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import attrs
 import pytest
 
 from camcast.observe.trace import TraceRecord
+from tests.research.unit.pipeline.measures.ten_records import TEN_RECORDS
+from tests.research.unit.pipeline.random_scenarios import random_scenario
 from tests.research.unit.pipeline.run_folders import (
     SEVERAL,
     TOPICS,
@@ -21,12 +25,17 @@ from tests.research.unit.pipeline.twin import Twin
 
 pytest.importorskip("pyspark", reason="the extra spark is not installed")
 
+from camcast.research.pipeline.compare.local_engine import LocalEngine
+from camcast.research.pipeline.compare.spark_engine import SparkEngine
 from camcast.research.pipeline.ingest.runs import Runs, read_runs
-from camcast.research.pipeline.measures.run_measures import METRICS, measures
+from camcast.research.pipeline.measured import Measured as MeasuredValue
+from camcast.research.pipeline.measures.metrics import COUNTS, METRICS
+from camcast.research.pipeline.measures.run_measures import measures
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+QUICK = 5  # chosen: the rest of the 200 is slow
 ODD = 24  # chosen: runs of some 100 records; each of ten mutations of a definition shows in some
 Values = dict[tuple[str, str, str], float | None]
 
@@ -40,6 +49,10 @@ class Measured:
         for seed in range(ODD):
             form = "parquet" if seed % 3 == 0 else "jsonl"
             write_run(path / f"odd{seed}", odd_records(seed), form=form)
+        for seed in range(QUICK):
+            simulate(path / f"random{seed}", random_scenario(seed, path.parent))
+        for name, (records, _) in TEN_RECORDS.items():
+            write_run(path / name, records)
         write_run(path / "quiet", quiet())
         write_run(path / "instant", at_one_instant())
         old = {"versions": {"camcast": "0.0.9", "trace": 1}}
@@ -47,9 +60,26 @@ class Measured:
         self.folders = {folder.name: folder for folder in sorted(path.iterdir())}
         self.runs: Runs = read_runs(spark, list(self.folders.values()))
         self.rows = measures(self.runs)
-        self.values: Values = {
-            (Path(row.run).name, row.community, row.metric): row.value for row in self.rows
-        }
+        self.values = by_place(self.rows)
+
+
+def by_place(rows: Iterable[MeasuredValue]) -> Values:
+    return {(Path(row.run).name, row.community, row.metric): row.value for row in rows}
+
+
+def differences(values: Values, folders: Iterable[Path]) -> list[tuple[object, ...]]:
+    """Return run, community, metric, ours and the twin's, where they are not the same."""
+    wrong: list[tuple[object, ...]] = []
+    for folder in folders:
+        twin = Twin(folder).values
+        ours = {(c, m): value for (run, c, m), value in values.items() if run == folder.name}
+        assert set(ours) == set(twin)
+        wrong += [
+            (folder.name, *key, value, twin[key])
+            for key, value in ours.items()
+            if value != twin[key]
+        ]
+    return wrong
 
 
 def quiet() -> list[TraceRecord]:
@@ -80,18 +110,50 @@ def measured(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> M
     return Measured(spark, tmp_path_factory.mktemp("measured"))
 
 
-def test_every_metric_equals_the_twins(measured: Measured) -> None:
-    wrong = []
-    for name, folder in measured.folders.items():
-        twin = Twin(folder)
-        ours = {(c, m): value for (run, c, m), value in measured.values.items() if run == name}
-        assert set(ours) == set(twin.values)
-        wrong += [
-            (name, *key, value, twin.values[key])
-            for key, value in ours.items()
-            if value != twin.values[key]
-        ]
-    assert wrong == []
+def test_every_metric_of_spark_equals_the_twins(measured: Measured) -> None:
+    assert differences(measured.values, measured.folders.values()) == []
+
+
+def test_every_metric_of_the_local_engine_equals_the_twins(measured: Measured) -> None:
+    local = LocalEngine().read(list(measured.folders.values()))
+    assert local.problems == measured.runs.problems
+    assert differences(by_place(local.measures), measured.folders.values()) == []
+    assert local.measures == measured.rows
+
+
+@pytest.mark.slow  # three minutes of CPU, most of it to simulate
+def test_both_engines_equal_the_twin_on_two_hundred_random_scenarios(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    folders, summaries = [], {}
+    for seed in range(QUICK, 200):
+        folder, form = tmp_path / "runs" / f"random{seed}", "parquet" if seed % 3 else "jsonl"
+        folders.append(folder)
+        summaries[folder.name] = simulate(folder, random_scenario(seed, tmp_path), form)
+    local, remote = LocalEngine().read(folders), SparkEngine(spark).read(folders)
+    assert differences(by_place(remote.measures), folders) == []
+    assert local.measures == remote.measures
+    values = by_place(local.measures)
+    for name, summary in summaries.items():
+        for community in summary.communities:  # as `camcast run` and `watch` have them
+            said = {m: v for m, v in attrs.asdict(community).items() if m in METRICS}
+            assert said == {m: values[name, community.topic, m] for m in said}, name
+    lossy = [row for row in local.measures if (row.community, row.metric) == ("", "lost")]
+    assert sum(bool(row.value) for row in lossy) > len(folders) / 4
+
+
+@pytest.mark.parametrize("name", TEN_RECORDS)
+def test_ten_records_have_the_values_that_are_reckoned_by_hand(
+    name: str, measured: Measured
+) -> None:
+    records, right = TEN_RECORDS[name]
+    assert len(records) == 10
+    communities = {"", *TOPICS, *(community for community, _ in right)}
+    everything = {(c, m): 0.0 if m in COUNTS else None for c in communities for m in METRICS}
+    expected = everything | dict(right)
+    found = {(c, m): value for (run, c, m), value in measured.values.items() if run == name}
+    assert found == {place: expected[place] for place in found}
+    assert right.keys() <= found.keys()
 
 
 def test_the_odd_runs_have_something_to_measure(measured: Measured) -> None:
