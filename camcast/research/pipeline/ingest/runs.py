@@ -153,9 +153,11 @@ def _line_by_line(
         )
         .persist(StorageLevel.MEMORY_AND_DISK)
     )
-    _count(_sums(known.withColumn("n", F.lit(1))), counts)
-    right = condensed(known.where(F.col("reason").isNull()).select("run", *COLUMNS))
+    good = known.where(F.col("reason").isNull())
+    right = condensed(good.select("run", *COLUMNS))
     wrong = numbered(known).join(F.broadcast(names), "uri")
+    judged_lines = good.select("run", "reason").unionByName(wrong.select("run", "reason"))
+    _count(_sums(judged_lines.withColumn("n", F.lit(1))), counts)
     return right.localCheckpoint(), wrong.select("run", "file", "line", "reason", "text")
 
 
