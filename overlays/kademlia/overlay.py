@@ -40,6 +40,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
+from heapq import nsmallest
 from random import Random
 from typing import Any, Final, Literal
 
@@ -70,6 +71,7 @@ PROBE_SECONDS: Final = 10.0  # chosen: islands merge after two probes
 LOST_MAX: Final = 64  # chosen: holds nodes of both halves of a partition; 10 kB
 SILENCE_CALLS: Final = 3  # chosen: calls that fail together by bad luck at 20 % loss: 1 in 9,600
 CRAWL_STARTS: Final = NEIGHBOURS
+CRAWL_TABLES: Final = 8  # chosen: as many as a process in some topics has; each knows its own part
 GLANCES_MAX: Final = 3  # chosen: neighbours asked in turn for a contact; each is silent for 0.35 s
 
 State = Literal["alone", "connected", "degraded"]
@@ -532,10 +534,17 @@ class KademliaOverlay:
         search.done(found, now)
 
     def _starts(self, target: bytes) -> list[Neighbour]:
-        """Return the nodes nearest to a point in any routing table of this process."""
+        """Return the nodes nearest to a point in the routing tables of this process.
+
+        Of many tables, those of the nearest identifiers are asked, which know most nodes near it.
+        """
         point = Neighbour(target)
         known: dict[bytes, Neighbour] = {}
-        for identity in self._identities.values():
+        for identity in nsmallest(
+            CRAWL_TABLES,
+            (one for one in self._identities.values() if one.protocol.router.neighbours()),
+            key=lambda one: one.protocol.router.node.long_id ^ point.long_id,
+        ):
             nearest = identity.protocol.router.find_neighbors(point, CRAWL_STARTS)
             known.update((node.id, node) for node in nearest)
         return sorted(known.values(), key=lambda n: n.long_id ^ point.long_id)[:CRAWL_STARTS]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 
 import pytest
 
 from camcast import Community, CommunityManager
-from tests.patience import live
+from camcast.research.simulation.run_context import collector_off
+from tests.patience import eventually, live
 from tests.steps import counted_steps, exponent
 
 FEW = 25
@@ -90,3 +92,49 @@ async def _exponent(work: Work, few: int, times: int) -> float:
 @pytest.mark.parametrize("work", WORKS)
 async def test_what_is_done_so_often_costs_so_much(work: str) -> None:
     assert await _exponent(WORKS[work], FEW, TIMES) <= EXPONENT_MAX
+
+
+async def _join_at_once(manager: CommunityManager, count: int) -> list[Community]:
+    topics = (f".t{number}" for number in range(count))
+    return await asyncio.gather(
+        *(manager.join(topic, super_topics=(), timeout=None) for topic in topics)
+    )
+
+
+async def _cpu_seconds(count: int) -> float:
+    async with CommunityManager() as gateway, CommunityManager(gateways=[gateway.address]) as one:
+        began = time.process_time()
+        await _join_at_once(one, count)
+        return time.process_time() - began
+
+
+@pytest.mark.slow
+@live
+async def test_four_thousand_joins_cost_at_most_five_times_a_thousand() -> None:
+    """In CPU seconds, without those of the collector of cycles, which are of all that there is.
+
+    Measured with both cores of the machine busy otherwise: 0.6 and 3.0 s, with the collector.
+    """
+    with collector_off():
+        few = min([await _cpu_seconds(1000) for _ in range(2)])
+        assert await _cpu_seconds(4000) <= 5 * few
+
+
+# Each topic of a process is a node of its own in the DHT, with its own crawls: 2,000 take minutes.
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("membership", "topics"),
+    [("scamp", 2000), ("cyclon", 2000), ("hyparview", 2000), ("hybrid", 60), ("dht", 60)],
+)
+@live
+async def test_a_loop_that_stands_still_while_many_topics_join_joins_all(
+    membership: str, topics: int
+) -> None:
+    async with CommunityManager(membership) as first:
+        await _join_at_once(first, topics)
+        async with CommunityManager(membership, gateways=[first.address]) as second:
+            joining = asyncio.create_task(_join_at_once(second, topics))
+            await asyncio.sleep(0.2)
+            time.sleep(3.0)
+            communities = await joining
+            await eventually(lambda: all(one.state == "member" for one in communities))
