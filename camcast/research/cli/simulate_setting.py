@@ -16,7 +16,7 @@ import typer
 
 from camcast.cli import options
 from camcast.cli.extras import extras_named
-from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures
+from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures, complain
 from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json, wide_console
 from camcast.doors.plugs import find_protocol
@@ -282,6 +282,11 @@ def _run_scenario(
             raise CommandError(f"an invariant does not hold: {error}") from error
     if folder is not None:
         folder.write_summary(outcome.as_json())
+    if outcome.never_joined:
+        complain(
+            f"{outcome.never_joined:,} of {outcome.never_joined + outcome.joined:,} processes never"
+            " became members, and no measure but reception_of_all counts them"
+        )
     if json:
         print_json(outcome.as_json() | {"scenario": scenario.as_json()}, "simulate-scenario/1")
     else:

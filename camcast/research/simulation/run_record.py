@@ -61,6 +61,11 @@ class VirtualOutcome:
     virtual_seconds: float
     joined: int
     """How many processes (lives) became members."""
+    never_joined: int
+    """Living processes that are not in all of their communities at the end: no measure of the
+    summary counts them."""
+    reception_of_all: float | None
+    """The share of deliveries at all who were to be members, whether they joined or not."""
     records_sent: int
     """Copies of records sent, control messages included."""
     bytes: int
@@ -173,8 +178,10 @@ class RunRecord:
         key, community = self._keys[process.me.peer], self._topic_names[tell.group]
         self.reading.missed[key, community, stream].append(told)
 
-    def outcome(self, *, signature_seconds: float) -> VirtualOutcome:
-        """Return the outcome, at the end of the run."""
+    def outcome(
+        self, *, signature_seconds: float, joining: Mapping[int, Mapping[Topic, None]]
+    ) -> VirtualOutcome:
+        """Return the outcome, at the end of the run; `joining` has who has not joined, and what."""
         network, reading = self._network, self.reading
         state = hashlib.sha256(self._deliveries.digest())
         entries = members = 0
@@ -203,11 +210,21 @@ class RunRecord:
         state.update(repr((*numbers, network.undeliverable, network.weather.lost)).encode())
         if network.datagrams.sent:
             state.update(repr(network.datagrams.checksum).encode())
+        summary = summarise(reading, self._scenario, predicted=self._scenario.calm)
+        outside = Counter(topic.name for topics in joining.values() for topic in topics)
+        missed = sum(
+            outside[name]
+            for published in reading.published.values()
+            for name in self._scenario.super_topics.names_above(published.topic)
+        )
+        expected = summary.deliveries + summary.lost + missed
         return VirtualOutcome(
-            summary=summarise(reading, self._scenario, predicted=self._scenario.calm),
+            summary=summary,
             digest=state.hexdigest(),
             virtual_seconds=network.now,
             joined=len(dict.fromkeys(key for key, _ in reading.members)),
+            never_joined=len(joining),
+            reception_of_all=summary.deliveries / expected if expected else None,
             records_sent=network.messages,
             bytes=network.bytes,
             datagrams=network.datagrams.sent,

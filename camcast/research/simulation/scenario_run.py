@@ -178,7 +178,7 @@ class _Run:
                 on_progress(network.now, end)
         self._invariants.check_symmetry()
         cpu = 0.0 if self._authority is None else self._authority.cpu_seconds
-        return self._record.outcome(signature_seconds=cpu)
+        return self._record.outcome(signature_seconds=cpu, joining=self._joining)
 
     def _first_joins(self) -> Iterator[Callable[[], object]]:
         """Yield the calls by which the first processes join, in order."""

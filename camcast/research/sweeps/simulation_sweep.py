@@ -39,7 +39,16 @@ SEED_MAX: Final = 2**62  # chosen: that of each repetition fits 64 bits of the d
 # Of a scenario, what is not of the cell's content: the seed is beside it, the others say nothing.
 _APART: Final = ("name", "seed", "simulator")
 _OF_THE_NETWORK: Final = (
-    *("joined", "records_sent", "bytes", "datagram_bytes", "lost_copies", "undeliverable"),
+    *(
+        "joined",
+        "never_joined",
+        "reception_of_all",
+        "records_sent",
+        "bytes",
+        "datagram_bytes",
+        "lost_copies",
+        "undeliverable",
+    ),
     "unpublished",
 )
 """The measures of a run besides its summary (`VirtualOutcome`)."""

@@ -65,6 +65,7 @@ def compare(engine: Engine, question: Question) -> Compared:
     inputs = read_inputs(engine, question.paths)
     now, before = inputs.measures, tuple[Measured, ...]()
     quarantine, problems, sources = inputs.quarantine, inputs.problems, inputs.sources
+    notes, judged = [*inputs.notes], inputs.judged
     baseline = ", ".join(question.against)
     if question.against and all(Path(text).exists() for text in question.against):
         base = read_inputs(engine, [Path(text) for text in question.against], baseline=True)
@@ -74,6 +75,8 @@ def compare(engine: Engine, question: Question) -> Compared:
         else:
             quarantine = engine.united([quarantine, base.quarantine])
         problems, sources = problems + base.problems, sources + base.sources
+        notes += base.notes
+        judged = judged and base.judged
     elif question.against:
         version = _version(question.against, inputs)
         now = tuple(one for one in inputs.measures if one.version != version)
@@ -87,7 +90,8 @@ def compare(engine: Engine, question: Question) -> Compared:
     _check_better(question.better, (*now, *before))
     setting = varying(now, before, versions=not question.against)
     rows = rows_of(now, setting, question.better)
-    changes, notes = None, [*machine_notes(sources)]
+    changes = None
+    notes += machine_notes(sources)
     if question.against:
         rows_before = rows_of(before, setting, question.better)
         changes = tuple(changes_of(rows, rows_before, question.threshold))
@@ -112,6 +116,7 @@ def compare(engine: Engine, question: Question) -> Compared:
             () if quarantine is None else engine.summed(quarantine, _QUARANTINE_GROUPS_MAX)
         ),
         engine=question.engine,
+        judged=judged,
     )
     return Compared(findings, measures, quarantine)
 

@@ -61,6 +61,8 @@ class Findings:
     """The inputs that could not be read as a whole, in words."""
     notes: tuple[str, ...] = ()
     """Remarks on the numbers, in words: measures of one side only, other machines."""
+    judged: bool = True
+    """Whether runs can be judged; not where many processes never joined."""
     quarantine: tuple[Quarantined, ...]
     engine: str
     """The engine that measured the runs, and the reason for it, in words."""
@@ -78,7 +80,8 @@ class Findings:
     @property
     def verdicts(self) -> list[Verdict]:
         """The verdicts, question by question."""
-        return verdicts_of(self.rows, self.names)
+        rows = [row for row in self.rows if self.judged or row.measure.benchmark]
+        return verdicts_of(rows, self.names)
 
     @property
     def regressions(self) -> list[Change]:

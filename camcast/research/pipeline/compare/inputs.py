@@ -34,6 +34,9 @@ class Inputs:
     quarantine: Any
     """In the engine's own form; None: there is nothing in it."""
     problems: tuple[str, ...]
+    notes: tuple[str, ...]
+    judged: bool
+    """Whether all runs can be judged (`WholeRuns.judged`)."""
     sources: tuple[Source, ...]
 
 
@@ -77,6 +80,8 @@ def read_inputs(engine: Engine, paths: Sequence[Path], *, baseline: bool = False
         measures=tuple(measured),
         quarantine=engine.united(wrong) if wrong else None,
         problems=tuple(problems),
+        notes=tuple(whole.notes),
+        judged=whole.judged,
         sources=tuple(sources),
     )
 

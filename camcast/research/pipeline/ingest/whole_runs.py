@@ -10,13 +10,15 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from attrs import define, field
 
 from camcast.research.runs.run_folder import SCENARIO_FILE, SUMMARY_FILE, read_json
 from camcast.research.runs.trace_files import TraceFile, trace_files
+
+OUTSIDE_MAX: Final = 0.02  # chosen: of the processes; differences of reception are of this order
 
 
 class _Counters(msgspec.Struct, frozen=True):
@@ -31,6 +33,8 @@ class _Summary(msgspec.Struct, frozen=True):
     trace_failures: int = 0
     counters: _Counters = _Counters()
     digest: str = ""
+    joined: int = 0
+    never_joined: int = 0
 
 
 class _Determined(msgspec.Struct, frozen=True):
@@ -47,6 +51,10 @@ class WholeRuns:
     folders: list[Path] = field(factory=list)
     problems: list[str] = field(factory=list)
     """The folders that do not count, or not as they are, and why."""
+    notes: list[str] = field(factory=list)
+    """The runs in which not all have joined."""
+    judged: bool = True
+    """Whether so few did not join that what is measured at the others says which is better."""
 
 
 def whole_runs(folders: Sequence[Path]) -> WholeRuns:
@@ -84,6 +92,14 @@ def whole_runs(folders: Sequence[Path]) -> WholeRuns:
         seen[same] = folder, summary.digest
         runs.folders.append(folder)
         runs.problems += _changed(folder, summary, found)
+        if out := summary.never_joined:
+            share = out / (out + summary.joined)
+            runs.judged &= share <= OUTSIDE_MAX
+            runs.notes.append(
+                f"in {folder} {share:.1%} of the processes never became members: its measures are"
+                " of the others"
+                + ("" if share <= OUTSIDE_MAX else ", and which is better cannot be judged")
+            )
     return runs
 
 

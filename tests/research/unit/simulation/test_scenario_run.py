@@ -197,6 +197,21 @@ def test_who_would_return_after_the_window_does_not() -> None:
     assert outcome.joined == 30
 
 
+def test_who_never_joins_is_counted_and_missed(tmp_path: Path) -> None:
+    """A matrix in microseconds: round trips of a minute, and most are not members in time."""
+    (tmp_path / "king.csv").write_text("0,90000\n90000,0\n")
+    links = Links(latency="matrix", file=tmp_path / "king.csv")
+    few = Workload(topic=A, events=2, rate=2)
+    ran = scenario(communities={ROOT: 3, A: 6}, discovery="own", links=links, workload=few)
+    outcome = run_scenario(ran)
+    assert outcome.joined + outcome.never_joined == 9
+    assert outcome.never_joined > 0
+    whole = outcome.summary.deliveries + outcome.summary.lost
+    assert (outcome.reception_of_all or 0) < outcome.summary.deliveries / max(1, whole) or not whole
+    everybody = run_scenario(scenario(workload=few))
+    assert (everybody.never_joined, everybody.reception_of_all) == (0, 1.0)
+
+
 def test_a_run_that_is_settled_before_its_end_goes_on_for_no_longer() -> None:
     few = Workload(topic=A, events=5, rate=2)
     outcome = run_scenario(scenario(workload=few))

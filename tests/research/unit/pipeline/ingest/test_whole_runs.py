@@ -147,6 +147,14 @@ def test_two_live_runs_of_one_scenario_are_two(made: Path, tmp_path: Path) -> No
     assert len(whole_runs(_folders(place)).problems) == 1
 
 
+@pytest.mark.parametrize(("outside", "judged"), [(1, False), (0, True)])
+def test_who_never_joined_is_noted(outside: int, judged: bool, made: Path, tmp_path: Path) -> None:
+    place = shutil.copytree(made, tmp_path / "runs")
+    _said("0/summary.json", joined=12, never_joined=outside)(place)
+    whole = whole_runs(_folders(place))
+    assert (whole.problems, whole.judged, len(whole.notes)) == ([], judged, outside)
+
+
 def test_a_copy_of_a_trace_beside_it_is_not_read(made: Path, tmp_path: Path) -> None:
     place = shutil.copytree(made / "0", tmp_path / "run")
     shutil.copy(place / "trace-0.jsonl", place / "trace-1.jsonl")
