@@ -37,7 +37,6 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_right
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from math import ceil, inf
@@ -306,8 +305,7 @@ class Changes:
     def __init__(self, find: Callable[[StreamId], KnownRanges | None]) -> None:
         self._find = find
         self.recent: dict[StreamId, KnownRanges] = {}
-        # The oldest comes first; many go at once, which in a dict would cost their number squared.
-        self._settled: OrderedDict[StreamId, None] = OrderedDict()
+        self._settled: dict[StreamId, None] = {}  # the oldest first
         self._climbing: dict[StreamId, KnownRanges] = {}
         self.brought: dict[StreamId, float] = {}
         """The streams of which this process brought something into the community, while they
@@ -357,11 +355,13 @@ class Changes:
 
     def _forget(self, now: float) -> None:
         """Forget the streams that have been quiet for long, or are no longer known."""
-        while self._settled:
-            stream = next(iter(self._settled))
+        forgotten = []
+        for stream in self._settled:  # in one pass: a dict is slow to find a first key after many
             known = self._find(stream)
             if known is not None and now - known.heard <= REMEMBERED_SECONDS:
-                return
+                break
+            forgotten.append(stream)
+        for stream in forgotten:
             del self._settled[stream]
 
 

@@ -5,6 +5,7 @@ plain record of what is told; and what each knows, as seldom as it serves, and i
 from __future__ import annotations
 
 import hashlib
+import time
 from functools import reduce
 from operator import xor
 from random import Random
@@ -39,6 +40,7 @@ from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import ROOT
 from camcast.vocabulary.wire import Kind
 from tests.library.unit.engine.repair.repair_world import RETENTION, A, RepairWorld, members
+from tests.steps import exponent
 
 NOW = 1_800_000_000
 STREAM = stream_id(PeerId(b"p" * 16), 7)
@@ -417,3 +419,18 @@ def test_tallies_go_as_far_as_all_has_usually_come_and_less_far_where_events_are
     assert lateness.second(clock, 5.5) == 1006 - LAG_SECONDS
     lateness.add(1.25, 5.5)
     assert lateness.second(clock, 5.5) == 1006 - LAG_SECONDS - 3  # 2.5 s, rounded up
+
+
+@pytest.mark.slow
+def test_n_streams_are_forgotten_at_a_cost_of_n() -> None:
+    """In CPU seconds, as a dict looks for its first key in C; squared, the exponent would be 2."""
+
+    def seconds(count: int) -> float:
+        changes = Changes(lambda _: None)
+        changes._settled.update((StreamId(b"%024d" % number), None) for number in range(count))
+        began = time.process_time()
+        changes.take_news(1e4)
+        return time.process_time() - began
+
+    costs = [min(seconds(count) for _ in range(9)) for count in (2**14, 2**16)]
+    assert exponent(costs, 4) <= 1.5  # caches make the larger one dearer
