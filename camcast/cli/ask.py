@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
-from rich.table import Table
 
 from camcast.cli import options
 from camcast.cli.failure import clear_failures
-from camcast.cli.output import TERMINAL_WIDTH, print_json, wide_console
+from camcast.cli.output import print_json
 from camcast.cli.printed import TopicRow
 from camcast.live.control_socket import ask
 
@@ -180,6 +179,8 @@ def amount(count: float) -> str:
 
 def print_lines(*lines: str) -> None:
     """Print lines for a person, wrapped to the terminal; into a pipe they stay whole."""
+    from camcast.cli.console import TERMINAL_WIDTH, wide_console
+
     console = wide_console(TERMINAL_WIDTH)
     for line in lines:
         console.print(line, highlight=False, markup=False, soft_wrap=not console.is_terminal)
@@ -189,6 +190,10 @@ def print_table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, texts: int = 2
 ) -> None:
     """Print a table whose first `texts` columns are text and may wrap; the others are numbers."""
+    from rich.table import Table
+
+    from camcast.cli.console import TERMINAL_WIDTH, wide_console
+
     table = Table(box=None, pad_edge=False)
     for place, column in enumerate(columns):
         if place < texts:

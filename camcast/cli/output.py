@@ -10,18 +10,12 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import msgspec
-from rich.console import Console, ConsoleOptions, RenderableType
-from rich.segment import Segment
-from typing_extensions import override
 
 from camcast.vocabulary.printable import printable
-
-TERMINAL_WIDTH: Final = 80  # chosen: of a terminal that nobody has widened
-PIPE_WIDTH: Final = 1000  # chosen: wider than any table; a pipe has no width itself
 
 _MAYBE_UNPRINTABLE: Final = re.compile(r"[^ -~]")
 
@@ -40,30 +34,6 @@ def print_line(text: str) -> None:
 def say(text: str) -> None:
     """Write a line for a person, after what a console has printed."""
     sys.stdout.write(f"{printable(text)}\n")
-
-
-class PlainConsole(Console):
-    """A console for which text is only text: no control characters, no markup, no emoji codes."""
-
-    def __init__(self, width: int | None = None) -> None:
-        super().__init__(width=width, markup=False, emoji=False)
-
-    @override
-    def render(
-        self, renderable: RenderableType, options: ConsoleOptions | None = None
-    ) -> Iterable[Segment]:
-        """Yield what is written, as `Console.render`; all text passes through here."""
-        for segment in super().render(renderable, options):
-            if segment.control or segment.text.isprintable():
-                yield segment
-            else:
-                yield segment._replace(text=printable(segment.text, keep="\n"))
-
-
-def wide_console(width: int = PIPE_WIDTH) -> Console:
-    """Return the console; its width is `width` where it is no terminal."""
-    console = PlainConsole()
-    return console if console.is_terminal else PlainConsole(width)
 
 
 def json_line(value: object) -> str:

@@ -17,10 +17,11 @@ from rich.text import Text
 from typing_extensions import override
 
 from camcast.cli import options
+from camcast.cli.console import TERMINAL_WIDTH, wide_console
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import EXIT_USAGE, clear_failures, complain
 from camcast.cli.finite_numbers import Command
-from camcast.cli.output import TERMINAL_WIDTH, print_json, say, wide_console
+from camcast.cli.output import print_json, say
 from camcast.doors.options import OptionError
 from camcast.research.cli.spark_options import Conf, Master, conf_of
 from camcast.research.report.measures import Better

@@ -9,9 +9,10 @@ import attrs
 import typer
 
 from camcast.cli import options
+from camcast.cli.console import wide_console
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import EXIT_FAILED, clear_failures
-from camcast.cli.output import print_json, wide_console
+from camcast.cli.output import print_json
 from camcast.doors.options import OptionError
 from camcast.ops.output_place import output_file
 from camcast.research.cli.measures_table import measures_table

@@ -14,9 +14,10 @@ from attrs import frozen
 
 from camcast.app.settings import Contacts, Listening, Spread
 from camcast.cli import options
+from camcast.cli.console import wide_console
 from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures, complain
 from camcast.cli.options import option_of
-from camcast.cli.output import print_json, wide_console
+from camcast.cli.output import print_json
 from camcast.cli.process_options import PROFILE, ProfileName, ProfileOptions
 from camcast.cli.served_metrics import metrics_address
 from camcast.doors.options import OptionError

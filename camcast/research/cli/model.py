@@ -8,10 +8,11 @@ import attrs
 import typer
 
 from camcast.cli import options
+from camcast.cli.console import wide_console
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import CommandError, clear_failures
 from camcast.cli.option_group import grouped
-from camcast.cli.output import print_json, wide_console
+from camcast.cli.output import print_json
 from camcast.doors.options import OptionError
 from camcast.research.cli.measures_table import measures_table
 from camcast.research.cli.simulate_setting import SHOWN

@@ -10,10 +10,11 @@ import attrs
 import typer
 
 from camcast.cli import options
+from camcast.cli.console import wide_console
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import EXIT_FAILED, clear_failures
 from camcast.cli.option_group import grouped
-from camcast.cli.output import print_json, wide_console
+from camcast.cli.output import print_json
 from camcast.research.cli.model import prediction_table
 from camcast.research.cli.simulate_setting import OF_COMMUNITIES
 from camcast.research.cli.simulated import shown, simulated

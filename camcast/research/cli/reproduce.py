@@ -12,9 +12,10 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from camcast.cli import options
+from camcast.cli.console import TERMINAL_WIDTH, wide_console
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import clear_failures, complain
-from camcast.cli.output import TERMINAL_WIDTH, print_json, say, wide_console
+from camcast.cli.output import print_json, say
 from camcast.doors.plugs import find_protocol
 from camcast.research.cli.compare import print_verdicts
 from camcast.research.cli.wide_table import WideTable

@@ -15,10 +15,11 @@ import attrs
 import typer
 
 from camcast.cli import options
+from camcast.cli.console import wide_console
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures, complain
 from camcast.cli.option_group import grouped
-from camcast.cli.output import print_json, wide_console
+from camcast.cli.output import print_json
 from camcast.doors.plugs import find_protocol
 from camcast.observe.trace import JsonLinesSink, Sink
 from camcast.research.cli.run_outcome import summary_table

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from camcast.cli.output import wide_console
+from camcast.cli.console import wide_console
 from camcast.research.report.measures import MEASURES
 from camcast.research.sweeps import JSON, Cell, ProgressBar, sweep
 from camcast.research.systems.registry import System, outcome_of, simulate_cell

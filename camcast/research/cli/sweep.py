@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from camcast.cli import options
+from camcast.cli.console import wide_console
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import CommandError, clear_failures, complain
-from camcast.cli.output import print_json, say, wide_console
+from camcast.cli.output import print_json, say
 from camcast.ops.output_place import make_output_folder
 from camcast.research.cli.measures_table import measures_table
 from camcast.research.cli.spark_options import Conf, Master, conf_of

@@ -15,8 +15,9 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from camcast.cli import options
+from camcast.cli.console import PlainConsole, wide_console
 from camcast.cli.failure import clear_failures
-from camcast.cli.output import PlainConsole, print_json, wide_console
+from camcast.cli.output import print_json
 from camcast.research.cli.measures_table import measures_table
 from camcast.research.sweeps.sigterm import sigterm_stops
 
