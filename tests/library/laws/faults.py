@@ -24,7 +24,7 @@ TOPICS: Final = tuple(map(Topic.parse, (".", ".a", ".b", ".a.x", ".a.y", ".b.x")
 SOON: Final = 10.0  # [docs/reliability.md] seconds from the heal, or from the publication
 LATE_AFTER_CRASH: Final = 40.0  # measured: 34.1 s with 80 % and the gateway dead (dht 903)
 LOSSY: Final = 0.3  # half of all questions have no answer: what comes at all, comes some time
-RATE: Final = 5.0  # chosen: events a second on all topics; 1,000 seeds take some 15 minutes
+RATE: Final = 5.0  # chosen: events a second on all topics; 500 seeds take some 15 minutes
 CALM_SECONDS: Final = 40.0  # chosen: at the end without a new fault: a full `Have` comes in that
 
 

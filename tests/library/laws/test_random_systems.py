@@ -19,8 +19,13 @@ from camcast.vocabulary.identity import PEER_ID_BYTES
 from tests.library.laws.fault_judge import Verdict, judge
 from tests.library.laws.faults import make_system
 
-SEEDS: Final = range(300)
-SEEDS_A_TEST: Final = 25  # chosen: xdist then has 36 pieces to deal out
+# chosen: the overlays differ in how they find strangers alone, and a seed takes them twice as long.
+# With no fault in 100 seeds, one comes in at most 3 % of such systems, at 95 %.
+SEEDS: Final = {"scamp": range(100), "hybrid": range(100, 125), "dht": range(125, 150)}
+SEEDS_A_TEST: Final = 25  # chosen: xdist then has 6 pieces to deal out
+PIECES: Final = [
+    (membership, first) for membership, seeds in SEEDS.items() for first in seeds[::SEEDS_A_TEST]
+]
 
 
 def wrong(verdict: Verdict) -> list[str]:
@@ -35,8 +40,7 @@ def wrong(verdict: Verdict) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", SEEDS[::SEEDS_A_TEST])
-@pytest.mark.parametrize("membership", ["scamp", "hybrid", "dht"])
+@pytest.mark.parametrize(("membership", "first"), PIECES)
 def test_everybody_gets_everything_once_and_nothing_else(membership: str, first: int) -> None:
     due = 0
     for seed in range(first, first + SEEDS_A_TEST):
