@@ -18,7 +18,8 @@ from typing import Any, Final
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-_WAITING_WORKERS: Final = 3  # chosen: they end before two cores have computed the rest
+# chosen: they end before two cores have computed the rest; each collects all tests
+_WAITING_WORKERS: Final = 2
 _COMPUTING_WORKERS_MAX: Final = 4  # chosen: each collects all tests, 4 s of CPU
 _NICENESS: Final = 5  # chosen: a nice process still gets a quarter of a core that another one fills
 

@@ -46,6 +46,7 @@ def test_every_suite_is_there_for_every_backend() -> None:
     assert {"test_codec.py", "test_population.py"} <= files
 
 
+@pytest.mark.slow  # 2 s; every suite is collected in every run
 def test_without_a_choice_scamp_is_measured_and_both_discoveries_are() -> None:
     tests = collected("benchmarks")
     named = {name for test in tests for name in parameters(test)}
@@ -53,7 +54,7 @@ def test_without_a_choice_scamp_is_measured_and_both_discoveries_are() -> None:
     assert not {"hybrid", "dht"} & named
 
 
-@pytest.mark.slow  # 4 s; without a choice is looked at in every run
+@pytest.mark.slow  # 4 s; every suite is collected in every run
 def test_the_contracts_run_for_the_chosen_backends_and_their_discoveries() -> None:
     every, some = collected(CONTRACTS), collected(CONTRACTS, "--membership=hybrid,dht")
     gone = set(every) - set(some)
@@ -71,7 +72,10 @@ def test_the_contracts_run_for_the_chosen_backends_and_their_discoveries() -> No
     ("folder", "option", "known"),
     [
         (CONTRACTS, "membership", ", ".join(installed(MEMBERSHIP_GROUP))),
-        ("benchmarks", "protocol", ", ".join(installed(PROTOCOL_GROUP))),
+        pytest.param(
+            *("benchmarks", "protocol", ", ".join(installed(PROTOCOL_GROUP))),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_an_unknown_name_is_a_usage_error(folder: str, option: str, known: str) -> None:

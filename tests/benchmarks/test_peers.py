@@ -85,9 +85,14 @@ def test_a_peer_that_fails_is_an_outcome() -> None:
     ("arguments", "says"),
     [
         (("--only", "nonesuch"), "unknown peer 'nonesuch'; there is: zenoh"),
-        (("--nodes", "10,x"), "'x' is not a number of nodes from 2 to 200"),
-        (("--nodes", "1"), "'1' is not a number of nodes"),
-        (("--membership", "nonesuch"), "unknown membership 'nonesuch'"),
+        *(
+            pytest.param(*one, marks=pytest.mark.slow)
+            for one in (
+                (("--nodes", "10,x"), "'x' is not a number of nodes from 2 to 200"),
+                (("--nodes", "1"), "'1' is not a number of nodes"),
+                (("--membership", "nonesuch"), "unknown membership 'nonesuch'"),
+            )
+        ),
     ],
 )
 def test_a_wrong_argument_is_a_clear_error(arguments: tuple[str, str], says: str) -> None:

@@ -72,24 +72,36 @@ SHORT = [
     ),
     _short(name="garbage", title="strangers send bytes of all kinds", happen=garbage),
 ]
-NAMES = [scenario.name for scenario in SHORT]
+OF_A_KIND = ("pause", "slow")
+"""What the virtual network and the tests of slow subscribers have, too."""
 
 
 @pytest.fixture(scope="module")
-def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Outcome]:
-    """The scenarios, all at the same time, since they wait most of it."""
+def outcomes(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Outcome]:
+    """The scenarios that are chosen, all at the same time, since they wait most of it."""
+    chosen = " ".join(one.name for one in request.session.items if one.path == request.path)
+    scenarios = [scenario for scenario in SHORT if f"[{scenario.name}]" in chosen]
     choice = Choice(membership="scamp", transport=transports.DEFAULT, seed=1)
 
     async def all_at_once() -> list[Outcome]:
         folder = tmp_path_factory.mktemp("chaos")
         return await asyncio.gather(
-            *(run(scenario, choice, folder / scenario.name, Loopback()) for scenario in SHORT)
+            *(run(one, choice, folder / one.name, Loopback()) for one in scenarios)
         )
 
-    return dict(zip(NAMES, asyncio.run(all_at_once()), strict=True))
+    outcomes = asyncio.run(all_at_once())
+    return {one.name: outcome for one, outcome in zip(scenarios, outcomes, strict=True)}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(one.name, id=one.name, marks=[pytest.mark.slow] * (one.name in OF_A_KIND))
+        for one in SHORT
+    ],
+)
 def test_every_event_comes_once_to_all_that_are_alive(
     name: str, outcomes: dict[str, Outcome]
 ) -> None:

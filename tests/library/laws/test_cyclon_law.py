@@ -64,6 +64,7 @@ def test_views_are_full_and_in_degrees_as_narrow_as_the_twins(
     assert_like(max(degrees), [float(max(one)) for one in twins])
 
 
+@pytest.mark.slow  # 3 s
 def test_clustering_and_distances_are_those_of_a_random_graph(
     early_and_late: tuple[Graph, Graph],
 ) -> None:

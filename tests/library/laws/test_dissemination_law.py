@@ -215,6 +215,7 @@ def test_p_sel_makes_g_links() -> None:
     assert abs(links - 100 * 5) <= Z_999 * sqrt(100 * 50 * 0.1 * 0.9)
 
 
+@pytest.mark.slow  # 1 s
 def test_pit_of_equation_6() -> None:
     """4.5.1, Eq. 6: P(an event gets into the super-community), upward loss of one half.
 

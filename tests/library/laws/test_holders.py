@@ -38,15 +38,8 @@ def assert_held(world: World, seconds: int) -> None:
         assert max(below.values(), default=0) <= BELOW_MAX
 
 
-@pytest.mark.parametrize(
-    ("membership", "c"),
-    [
-        pytest.param("scamp", 0, marks=pytest.mark.slow),
-        pytest.param("hybrid", 0, marks=pytest.mark.slow),
-        ("dht", 0),
-        pytest.param("dht", 2, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("membership", "c"), [("scamp", 0), ("hybrid", 0), ("dht", 0), ("dht", 2)])
 def test_everybody_is_held(membership: str, c: int) -> None:
     """In a calm community, and again from `NOTICED` seconds after half of all have crashed."""
     world = World(1, membership=membership, options={"c": c}, parameters=Parameters(c=c))

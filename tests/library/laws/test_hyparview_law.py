@@ -98,6 +98,7 @@ def test_clustering_and_distances_are_near_a_random_graphs(settled: World) -> No
     assert path_length(graph) == pytest.approx(mean(map(path_length, randoms)), rel=0.03)
 
 
+@pytest.mark.slow  # 2 s
 def test_shuffles_make_passive_views_a_uniform_draw_again(settled: World) -> None:
     """4.4: what a passive view shares with its former self comes near what chance would have it
     share, size^2 / (N - 1), and processes are held in as many of them as chance would have it."""

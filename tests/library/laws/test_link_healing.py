@@ -70,7 +70,9 @@ def test_links_come_back_after_all_in_the_tables_have_died(backend: str) -> None
     levels.assert_climbs()
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    "backend", ["scamp", *(pytest.param(one, marks=pytest.mark.slow) for one in ("hybrid", "dht"))]
+)
 # Of leases the longest has 60, of refreshes 120.
 @pytest.mark.parametrize("seconds", [pytest.param(25.0, marks=pytest.mark.slow), 400.0])
 def test_climbs_come_back_after_a_cut_between_two_levels(backend: str, seconds: float) -> None:

@@ -19,6 +19,7 @@ def _join(topic: Topic, node: Node, now: float) -> None:
     node.join(topic, now, super_topics=())
 
 
+@pytest.mark.slow  # 1 s
 def test_processes_that_share_topics_send_little_but_heartbeats() -> None:
     """Renewals that replaced arcs for nothing were 5 of 15 records a second once."""
     world = World(repair=True)

@@ -1,6 +1,8 @@
 """The law of repair: every live, connected member gets every event, or is told which it cannot.
 
-Each fault by itself, and 1,000 seeds of one to three at random, in the virtual network.
+Each fault by itself, and 500 seeds of one to three at random, in the virtual network: where none
+loses anything, at most 0.6 % of such scenarios do, at 95 %. docs/measured/reliability.md has what
+1,000 gave.
 """
 
 from __future__ import annotations
@@ -37,9 +39,9 @@ from overlays.gateways import GatewayDiscovery
 from tests.library.laws.fault_judge import Verdict, judge
 from tests.library.laws.faults import FAULTS, make_case
 
-SEEDS_A_TEST: Final = 25  # chosen: xdist then has 40 pieces to deal out
+SEEDS_A_TEST: Final = 25  # chosen: xdist then has 20 pieces to deal out
 # chosen: a seed of the overlays takes three times as long
-SEEDS: Final = {"scamp": range(800), "hybrid": range(800, 900), "dht": range(900, 1000)}
+SEEDS: Final = {"scamp": range(400), "hybrid": range(800, 850), "dht": range(900, 950)}
 PIECES: Final = [
     (membership, first) for membership, seeds in SEEDS.items() for first in seeds[::SEEDS_A_TEST]
 ]
@@ -78,19 +80,22 @@ def wrong(verdict: Verdict) -> list[str]:
     return [f"{again}  # {verdict}", *words] if words else []
 
 
-OF_A_KIND: Final = (
-    *("loss-1", "loss-10", "kill-30", "kill-80", "kill-30-gateway", "kill-50-gateway"),
-    *("cut-10", "pause-5"),
-)
-"""Faults of which another one differs in its extent alone."""
-
-
 @pytest.mark.parametrize(
-    "fault",
-    [pytest.param(one, marks=[pytest.mark.slow] * (one in OF_A_KIND)) for one in FAULTS],
+    "faults",
+    [
+        ("delay", "reorder", "duplicate"),
+        ("loss-30", "cut-non-transitive"),
+        ("kill-80-gateway", "cut-at-start"),
+        ("kill-50", "restart-same", "cut-level"),
+        ("restart-new", "flapping", "cut-one-way"),
+        ("pause-20", "cut-60"),
+        *(pytest.param((one,), marks=pytest.mark.slow) for one in FAULTS),
+    ],
+    ids="+".join,
 )
-def test_each_fault(fault: str) -> None:
-    verdict = judge(make_case("scamp", 1, (fault,)))
+def test_each_fault(faults: tuple[str, ...]) -> None:
+    """Two or three at once in every run, and each by itself."""
+    verdict = judge(make_case("scamp", 1, faults))
     assert verdict.due > 100
     assert not wrong(verdict)
 
@@ -279,7 +284,7 @@ def test_events_of_a_stream_each_cost_bounded_bytes_and_memory() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("membership", "first"), PIECES)
 def test_faults_at_random(membership: str, first: int) -> None:
-    """Prints (``-s``) what came of each seed: 800 of scamp, 100 of hybrid, 100 of dht."""
+    """Prints (``-s``) what came of each seed: 400 of scamp, 50 of hybrid, 50 of dht."""
     failed = []
     for seed in range(first, first + SEEDS_A_TEST):
         verdict = judge(make_case(membership, seed))

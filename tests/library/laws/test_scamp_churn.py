@@ -232,6 +232,7 @@ def test_a_node_whose_holders_all_die_is_found_again(loss: float) -> None:
 # -- partitions --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow  # 3 s; a scenario has halves that heal in every run
 @even_with_loss
 def test_a_healed_partition_is_one_within_two_probe_periods(loss: float) -> None:
     """G6; each half meanwhile drops the other and stays one component."""

@@ -199,6 +199,7 @@ def means_over_leases(seed: int, size: int, c: int, lease: float) -> tuple[list[
     return means, mean(scamp(node).size() for node in nodes)
 
 
+@pytest.mark.slow  # 4 s
 def test_twelve_leases_add_no_arcs() -> None:
     """A renewal that makes c copies again would grow 16.8 -> 78.4."""
     means, believed = means_over_leases(5, 50, c=1, lease=5.0)

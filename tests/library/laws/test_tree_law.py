@@ -87,7 +87,8 @@ def _publish(events: int, node: Node, now: float) -> list[EventId]:
 
 
 @pytest.mark.parametrize(
-    "membership", ["scamp", pytest.param("hybrid", marks=pytest.mark.slow), "dht"]
+    "membership",
+    ["scamp", *(pytest.param(one, marks=pytest.mark.slow) for one in ("hybrid", "dht"))],
 )
 def test_after_a_while_a_process_gets_one_copy(membership: str) -> None:
     world = community(membership=membership)
@@ -110,6 +111,7 @@ def test_lone_events_infect_and_die() -> None:
     assert publish(world, world.nodes[:1], 0.2).copies == pytest.approx(6.0, rel=0.1)
 
 
+@pytest.mark.slow  # 2 s
 def test_a_cold_burst_does_not_flood() -> None:
     """All of it is under way before the first copy has arrived anywhere."""
     world = community()
@@ -118,6 +120,7 @@ def test_a_cold_burst_does_not_flood() -> None:
     assert (outcome.missed, outcome.twice) == (0, 0)
 
 
+@pytest.mark.slow  # the law of repair has loss in every run
 def test_with_loss_nothing_is_missed() -> None:
     world = community(loss=0.02)
     for seconds in (1.0, 5.0):
@@ -179,6 +182,7 @@ def test_a_newcomer_grows_onto_the_tree() -> None:
     assert late.counters.event_copies_sent == 0 or late.counters.repaired > 0
 
 
+@pytest.mark.slow  # 4 s; leases are renewed in other laws of every run
 def test_the_tree_outlives_the_arcs() -> None:
     """In the prototype, whose tree was made of arcs, each renewal broke it: 1.4 to 2.2 copies."""
     world = World(parameters=TREE, topics=(A,), repair=True, options={"lease_seconds": 3.0})

@@ -113,8 +113,10 @@ def test_every_line_of_stdin_is_an_event_and_too_long_ones_are_named(gateway: st
 @pytest.mark.parametrize(
     "command",
     [
-        pytest.param("model --sizes 10", marks=pytest.mark.slow),
-        "simulate chain --sizes 10 --runs 3 --json",
+        *(
+            pytest.param(one, marks=pytest.mark.slow)
+            for one in ("model --sizes 10", "simulate chain --sizes 10 --runs 3 --json")
+        ),
         "--help",
     ],
 )

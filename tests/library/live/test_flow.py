@@ -79,7 +79,7 @@ async def publish_all(community: Community, count: int, size: int) -> None:
 @pytest.mark.parametrize(
     ("count", "size"),
     [
-        (20_000, 256),
+        (5_000, 256),
         pytest.param(100_000, 1024, marks=pytest.mark.slow),
         pytest.param(2_000, 65_536, marks=pytest.mark.slow),
     ],

@@ -143,7 +143,10 @@ def test_an_experiment_runs_encrypted(tmp_path: Path) -> None:
     assert OURS.encode() not in written
 
 
-@pytest.mark.parametrize("transport", TRANSPORTS)
+@pytest.mark.parametrize(
+    "transport",
+    [pytest.param(one, marks=[pytest.mark.slow] * (one != "zmtp")) for one in TRANSPORTS],
+)
 def test_an_experiment_runs_signed(transport: str, tmp_path: Path) -> None:
     """By an authority of its own, of which nothing is left afterwards."""
     scenario = Scenario(

@@ -49,6 +49,7 @@ def camcast(package: Path, cwd: Path, *arguments: object) -> Any:
     return json.loads(run(["-m", "camcast", *arguments, "--json"], cwd, package))
 
 
+@pytest.mark.slow  # 8 s; the contracts run on all that is installed in every run
 def test_it_keeps_the_contract_that_is_shipped(package: Path, tmp_path: Path) -> None:
     shutil.copy(ROOT / "examples/full_view/tests/test_full_view.py", tmp_path)
     said = run(["-m", "pytest", "-q", tmp_path], tmp_path, package)

@@ -34,7 +34,7 @@ WHERES = ("mag >= 2.5", "mag >= 4.5", "")
 SETTLES = 40.0  # virtual seconds, as in test_hpmcast_views
 Z_999 = NormalDist().inv_cdf(0.999)  # one-sided
 HIERARCHIES = [
-    pytest.param({"protocol": "pmcast"}, id="pmcast"),
+    pytest.param({"protocol": "pmcast"}, id="pmcast", marks=pytest.mark.slow),
     pytest.param({"arity": 4}, id="arity 4"),
     pytest.param({"arity": 3, "depth": 3}, id="arity 3, depth 3", marks=pytest.mark.slow),
 ]

@@ -31,10 +31,7 @@ from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import ROOT, Topic
 from tests.research.laws.hpmcast_world import HpmcastWorld, views
 
-HIERARCHIES: list[dict[str, Any]] = [
-    {},
-    {"protocol": "pmcast"},
-]
+PMCAST: dict[str, Any] = {"protocol": "pmcast"}
 DEEPER: list[dict[str, Any]] = [
     {"arity": 4, "depth": 3},
     {"arity": 2, "depth": 4, "redundancy": 2},
@@ -49,7 +46,7 @@ def living(world: HpmcastWorld) -> list[Node]:
 
 @pytest.mark.parametrize(
     "options",
-    [*HIERARCHIES, *(pytest.param(one, marks=pytest.mark.slow) for one in DEEPER)],
+    [{}, *(pytest.param(one, marks=pytest.mark.slow) for one in (PMCAST, *DEEPER))],
     ids=str,
 )
 def test_views_follow_joins_crashes_and_leaves(options: dict[str, Any]) -> None:

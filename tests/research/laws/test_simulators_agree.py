@@ -421,6 +421,10 @@ SETTINGS = {
 }
 
 
+OF_A_KIND = ("as printed, crashes", "chain", "stillborn", "few copies")
+"""Settings of which another one has all that they have."""
+
+
 @cache
 def twins(name: str) -> Outcome:
     return twin(SETTINGS[name], 400, 5)
@@ -443,7 +447,9 @@ def worst(one: Outcome, other: Outcome) -> tuple[float, str]:
 
 
 @every_simulator
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(one, marks=[pytest.mark.slow] * (one in OF_A_KIND)) for one in SETTINGS]
+)
 def test_a_dumb_twin_does_the_same(simulator: Simulator, name: str) -> None:
     spread = simulator.simulate(SETTINGS[name], simulator.runs, 6, 0)
     deviation, where = worst(spread, twins(name))

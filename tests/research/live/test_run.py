@@ -32,7 +32,7 @@ from tests.library.live.running_command import Running
 from tests.patience import PATIENCE_SECONDS, wait_until
 
 CERTAIN = Parameters(c=5, g=20, a=3, z=3)
-ENDLESS = ("--sizes", "6,4", "--events", "100000", "--rate", "100")
+ENDLESS = ("--sizes", "6,4", "--events", "100000", "--rate", "20")
 
 
 def _small() -> Scenario:

@@ -6,7 +6,8 @@ import os
 from rich.table import Table
 
 from camcast.cli.ask import print_lines
-from camcast.cli.output import print_json, print_line, say, wide_console
+from camcast.cli.console import wide_console
+from camcast.cli.output import print_json, print_line, say
 from tests.camcast_command import Capture
 
 HOSTILE = "h2\x1b[31mred\x9b2J\x7f\u202e\u2028[/bold] :skull:\U000e0041"

@@ -210,7 +210,7 @@ def test_the_interest_of_the_readme() -> None:
 # -- covering and union -------------------------------------------------------------------------
 
 
-@settings(max_examples=120)
+@settings(max_examples=60)
 @given(INTERESTS, INTERESTS)
 @example(Interest.parse("x != 1"), Interest.parse("x < 1 or x > 1"))
 @example(Interest.parse("x < 1 or x > 1"), Interest.parse("x != 1"))
@@ -239,7 +239,7 @@ def test_covering_is_an_order(one: Interest, two: Interest, three: Interest) -> 
         assert three.covers(one)
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(st.lists(INTERESTS, min_size=1, max_size=4))
 def test_a_union_is_all_of_them_and_nothing_twice(interests: list[Interest]) -> None:
     union = interests[0].union(*interests[1:])
@@ -281,7 +281,7 @@ def test_too_many_pieces_count_as_not_covered() -> None:
 # -- text --------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(INTERESTS)
 def test_an_interest_reads_back_as_itself(interest: Interest) -> None:
     assert Interest.parse(str(interest)) == interest
@@ -329,7 +329,7 @@ ANY_TERM = st.builds(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.lists(ANY_TERM, min_size=1, max_size=3))
 def test_what_can_be_built_in_code_reads_back_as_itself(
     parts: list[tuple[Topic, dict[str, Values]]],
@@ -472,7 +472,7 @@ TOKENS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(st.lists(TOKENS, max_size=14).map(" ".join) | st.lists(TOKENS).map("".join) | st.text())
 def test_the_parser_raises_nothing_else(text: str) -> None:
     interest = error = None

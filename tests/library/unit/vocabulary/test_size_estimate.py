@@ -64,7 +64,9 @@ def test_everybody_agrees_after_a_rumours_time() -> None:
     assert len({estimate.size for estimate in crowd.estimates}) == 1
 
 
-@pytest.mark.parametrize("size", [100, 1_000, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "size", [100, *(pytest.param(one, marks=pytest.mark.slow) for one in (1_000, 10_000))]
+)
 def test_bias_and_error_in_a_large_community(size: int) -> None:
     """(k-1)/x has no bias and the relative error 1/sqrt(k-2) = 12.7 %, over 400 communities.
 
@@ -94,7 +96,9 @@ def test_gossip_finds_the_estimate_of_one_who_heard_everybody() -> None:
     assert one == pytest.approx(1_000, rel=4 * 0.127)  # 4 standard errors
 
 
-@pytest.mark.parametrize(("size", "left"), [(40, 20), (400, 40)])
+@pytest.mark.parametrize(
+    ("size", "left"), [(40, 20), pytest.param(400, 40, marks=pytest.mark.slow)]
+)
 def test_a_crash_is_followed_after_age_max(size: int, left: int) -> None:
     """Gossip renews nobody's age: AGE_MAX heartbeats after the crash the dead are forgotten."""
     crowd = Crowd(size, seed=3)
@@ -160,7 +164,7 @@ def test_a_lone_teller_is_believed_as_far_as_a_newcomer_can_afford() -> None:
     assert one.size == 8 * LONE_MAX
 
 
-@pytest.mark.parametrize("size", [10, 200])
+@pytest.mark.parametrize("size", [10, pytest.param(200, marks=pytest.mark.slow)])
 def test_a_forged_sample_makes_of_an_estimate_eight_times_as_much_at_the_most(size: int) -> None:
     """It made 200 of 200 processes believe in 10^9: 720 bytes stopped all upward traffic."""
     crowd = Crowd(size, seed=6)
@@ -175,7 +179,7 @@ def test_a_forged_sample_makes_of_an_estimate_eight_times_as_much_at_the_most(si
     assert {round(estimate.size) for estimate in crowd.estimates} == {round(before)}
 
 
-@pytest.mark.parametrize("size", [10, 200])
+@pytest.mark.parametrize("size", [10, pytest.param(200, marks=pytest.mark.slow)])
 def test_who_goes_on_forging_is_not_believed_more_and_more(size: int) -> None:
     """Ten minutes of forged samples: they made a thousand million; and nobody passes them on."""
     crowd = Crowd(size, seed=7)

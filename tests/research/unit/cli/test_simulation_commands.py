@@ -20,7 +20,7 @@ MEASURES = ["size", "reception", "reliability", "rounds", "messages", "upward_me
 
 SCENARIO = """
 seed = 3
-duration_seconds = 10
+duration_seconds = 6
 settle_seconds = 5
 [communities]
 "." = 5
@@ -68,7 +68,8 @@ PRINTED_ROOT = 1 - (1 - PRINTED_CLIMB) * (1 - 0.85 * PRINTED_CLIMB)
 
 
 @pytest.mark.parametrize(
-    ("simulator", "runs"), [("population", 4000), ("chain", 4000), ("virtual", 400)]
+    ("simulator", "runs"),
+    [("population", 4000), ("chain", 4000), pytest.param("virtual", 400, marks=pytest.mark.slow)],
 )
 def test_with_the_preset_paper_p_a_is_a_over_z(simulator: str, runs: int, capfd: Capture) -> None:
     """000, 3.5. By default p_a grows in communities of fewer than g, or supers of fewer than z."""
@@ -282,10 +283,10 @@ def test_another_protocol_does_not_take_the_options_of_the_file(
     "command",
     [
         "simulate population --sizes 10",
-        "plan --sizes 10",
         *(
             pytest.param(one, marks=pytest.mark.slow)
             for one in (
+                "plan --sizes 10",
                 "simulate chain --sizes 10",
                 "simulate percolation --degrees poisson:4,300 --sigma 0.2 --gamma 0.3",
                 "model --sizes 10",

@@ -307,7 +307,7 @@ def test_missing_extras_are_named(package: str, tmp_path: Path) -> None:
     [
         ("population", population.simulate),
         ("chain", count_chain.simulate),
-        ("virtual", static_network.simulate),
+        pytest.param("virtual", static_network.simulate, marks=pytest.mark.slow),
     ],
 )
 def test_a_cell_is_what_its_engine_s_simulator_gives(engine: Engine, simulate: Any) -> None:

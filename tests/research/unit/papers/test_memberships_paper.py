@@ -1,4 +1,7 @@
-"""`camcast reproduce memberships` on a small scale: live nodes, the folder, the page, resuming."""
+"""`camcast reproduce memberships` on a small scale: live nodes, the folder, the page, resuming.
+
+What needs a finished reproduction is in the slow suite; conclusions from made-up results are not.
+"""
 
 from __future__ import annotations
 
@@ -66,9 +69,10 @@ VIRTUAL = [f"virtual_{m}_{c}" for m in MEASURES for c in ("d", "a")]
 
 @pytest.fixture(scope="module")
 def shorter() -> Iterator[None]:
-    """Fewer newcomers in the virtual network, and less counting of control traffic."""
+    """Fewer newcomers in the virtual network, less rest, and less counting of control traffic."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(memberships_runs, "NEWCOMERS", 3)
+        patch.setattr(memberships_runs, "VIRTUAL_REST_SECONDS", 10.0)
         patch.setattr(memberships_runs, "COUNTED_SECONDS", 15.0)
         yield
 
@@ -87,11 +91,13 @@ def folder(made: tuple[Path, Memberships]) -> Path:
     return made[0]
 
 
+@pytest.mark.slow  # 20 s; other papers have their folders in every run
 class TestFolder(FolderContract):
     PAPER, PLAN, FIGURES, TABLES = MEMBERSHIPS, PLAN, [*LIVE, *VIRTUAL], ("comparison", "upkeep")
     TORN = b'{"backend":"scamp","events":5,"kind":"virtual"'  # at a third of the others' cost
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*LIVE, *VIRTUAL])
 def test_a_figure_has_every_backend_at_every_p_sel(folder: Path, name: str) -> None:
     values = (0.2, 1.0) if name in LIVE else (0.1, 1.0)
@@ -101,6 +107,7 @@ def test_a_figure_has_every_backend_at_every_p_sel(folder: Path, name: str) -> N
     ]
 
 
+@pytest.mark.slow
 def test_small_live_communities_get_everything_at_p_sel_1(folder: Path) -> None:
     for number in (19, 20):
         for row in rows(folder / f"figure{number}.csv"):
@@ -118,6 +125,7 @@ def test_small_live_communities_get_everything_at_p_sel_1(folder: Path) -> None:
         assert upward[series, "0.2"] < upward[series, "1.0"]  # the events had a p_sel each
 
 
+@pytest.mark.slow
 def test_the_comparison_has_every_backend_in_every_world(made: tuple[Path, Memberships]) -> None:
     folder, found = made
     compared = rows(folder / "comparison.csv")
@@ -134,6 +142,7 @@ def test_the_comparison_has_every_backend_in_every_world(made: tuple[Path, Membe
     assert {row.verdict for row in found.evidence if "order" in row.item} == {"cannot be judged"}
 
 
+@pytest.mark.slow
 def test_what_they_cost_is_measured_of_every_backend(made: tuple[Path, Memberships]) -> None:
     folder, found = made
     assert [row.name for row in found.upkeep] == CONTENDERS
@@ -154,12 +163,14 @@ def test_what_they_cost_is_measured_of_every_backend(made: tuple[Path, Membershi
         assert (means["control_kilobytes"] or 0) > 100
 
 
+@pytest.mark.slow
 def test_the_page_names_variants_sizes_and_command(folder: Path) -> None:
     text = (folder / "index.html").read_text()
     for part in ("V1 scamp", "V2 hybrid", "V3 dht", "18/4/3", "Figure 28", "camcast reproduce"):
         assert part in text, part
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_not_repeated(
     made: tuple[Path, Memberships], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +189,7 @@ def test_a_finished_run_is_not_repeated(
     assert (folder / "cells.jsonl").read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SweepError])
 def test_an_interrupt_or_error_leaves_a_page_of_what_is_done(
     made: tuple[Path, Memberships],

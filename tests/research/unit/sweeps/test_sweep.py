@@ -214,7 +214,7 @@ def test_a_cell_with_numbers_as_keys_is_found_again(place: Place) -> None:
 # --- killed, and continued -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_sweep_killed_in_the_middle_continues_where_it_was(place: Place, workers: int) -> None:
     program = place.program(cells=6, free=3, workers=workers)
     with subprocess.Popen(program, cwd=place.folder) as killed:
@@ -232,8 +232,22 @@ def test_a_sweep_killed_in_the_middle_continues_where_it_was(place: Place, worke
     assert place.finished() == 6
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    ("stop", "workers"),
+    [
+        (signal.SIGINT, 2),
+        (signal.SIGTERM, 1),
+        *(
+            pytest.param(*one, marks=pytest.mark.slow)
+            for one in (
+                (signal.SIGINT, 1),
+                (signal.SIGTERM, 2),
+                (signal.SIGHUP, 1),
+                (signal.SIGHUP, 2),
+            )
+        ),
+    ],
+)
 def test_a_signal_stops_a_sweep_and_its_workers(
     place: Place, stop: signal.Signals, workers: int
 ) -> None:
@@ -344,7 +358,7 @@ def test_a_second_sweep_on_the_same_file_is_refused(place: Place) -> None:
 # --- failures --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("how", "says"),
     [

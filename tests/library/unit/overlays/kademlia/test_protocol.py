@@ -208,7 +208,9 @@ def test_a_foreign_subnet_has_a_bounded_number_of_places(world: Overlays) -> Non
     assert len(world.find(7, A).contacts) == 5
 
 
-@pytest.mark.parametrize("near", [False, True], ids=["far", "near"])
+@pytest.mark.parametrize(
+    "near", [pytest.param(False, id="far", marks=pytest.mark.slow), pytest.param(True, id="near")]
+)
 def test_lies_about_nodes_do_not_hide_the_members(world: Overlays, near: bool) -> None:
     world.populate([A] * 30, settle=70)
     rng = Random(4)

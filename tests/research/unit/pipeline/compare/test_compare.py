@@ -87,6 +87,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return folders
 
 
+@pytest.mark.slow  # 30 s, nearly all of them of the JVM
 def test_runs_and_benchmarks_become_tables_figures_and_a_page(
     spark: SparkSession, runs: list[Path], tmp_path: Path, capfd: Capture, small_pictures: None
 ) -> None:
@@ -251,11 +252,13 @@ def test_options_that_cannot_be(
 @pytest.mark.parametrize(
     ("engine", "moment"),
     [
-        pytest.param(
-            *("spark", "camcast.research.pipeline.spark.jvm.Jvm.gateway"),  # Java is starting
-            marks=pytest.mark.slow,
+        *(
+            pytest.param("spark", moment, marks=pytest.mark.slow)  # each starts a JVM
+            for moment in (
+                "camcast.research.pipeline.spark.jvm.Jvm.gateway",  # Java is starting
+                "camcast.research.pipeline.compare.spark_engine.read_runs",
+            )
         ),
-        ("spark", "camcast.research.pipeline.compare.spark_engine.read_runs"),
         ("local", "camcast.research.pipeline.compare.local_engine.read_traces.read_local"),
     ],
 )

@@ -93,6 +93,7 @@ def test_both_engines_find_the_same_scenarios_to_the_bit(
     assert by_point[0.3, "scamp"] > 0
 
 
+@pytest.mark.slow  # 3 s; scenarios are compared in every run
 def test_both_engines_find_the_same_settings_to_the_bit(
     tmp_path: Path, spark: SparkSession
 ) -> None:

@@ -65,7 +65,9 @@ SETTINGS = {
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param(one, marks=[pytest.mark.slow] * (one in ("many links", "large")))
+        pytest.param(
+            one, marks=[pytest.mark.slow] * (one in ("many links", "large", "weak", "stillborn"))
+        )
         for one in SETTINGS
     ],
 )

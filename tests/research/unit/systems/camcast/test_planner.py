@@ -102,8 +102,10 @@ def test_nothing_can_be_lowered_by_one(name: str, plans: dict[str, Plan]) -> Non
     [
         ((5, 3), 0.85, 0.0, 0.9),
         ((6, 4), 0.8, 0.1, 0.8),
-        ((8, 5), 1.0, 0.0, 0.95),
-        ((10, 6), 0.85, 0.1, 0.9),
+        *(
+            pytest.param(*one, marks=pytest.mark.slow)
+            for one in (((8, 5), 1.0, 0.0, 0.95), ((10, 6), 0.85, 0.1, 0.9))
+        ),
     ],
 )
 def test_no_other_choice_is_much_cheaper(

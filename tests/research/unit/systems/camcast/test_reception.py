@@ -23,7 +23,7 @@ def _climb(has: set[int], below: Level, super_size: int, rng: Random) -> list[in
     return list(dict.fromkeys(reached))
 
 
-@pytest.mark.parametrize("p_sel", [1.0, 0.1])
+@pytest.mark.parametrize("p_sel", [pytest.param(1.0, marks=pytest.mark.slow), 0.1])
 def test_the_paper_s_chain_with_random_tables(p_sel: float) -> None:
     parameters = Parameters(c=0, a=2, z=4, p_sel=p_sel)
     sizes = (84, 27, 7)

@@ -60,7 +60,10 @@ SETTINGS = {
 @pytest.mark.parametrize("twin", [figure6, gossip_network], ids=lambda twin: twin.__name__)
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(one, marks=[pytest.mark.slow] * (one == "measured")) for one in SETTINGS],
+    [
+        pytest.param(one, marks=[pytest.mark.slow] * (one in ("measured", "expected")))
+        for one in SETTINGS
+    ],
 )
 def test_the_kernel_is_figure_6(name: str, twin: Twin) -> None:
     """And so is `LevelGossip`, which live processes use."""
@@ -177,11 +180,16 @@ def test_a_setting_out_of_range(wrong: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("processes", "interested", "fan_out", "rounds", "filters", "loss"),
     [
-        (30, 30, 3, 4, False, 0.0),
-        (30, 12, 3, 9, True, 0.1),
-        (22, 5, 2, 6, True, 0.0),
         (30, 12, 3, 3, False, 0.2),
         (6, 3, 9, 1, True, 0.4),
+        *(
+            pytest.param(*one, marks=pytest.mark.slow)
+            for one in (
+                (30, 30, 3, 4, False, 0.0),
+                (30, 12, 3, 9, True, 0.1),
+                (22, 5, 2, 6, True, 0.0),
+            )
+        ),
     ],
 )
 def test_flat_gossip_is_the_exact_chain(

@@ -138,7 +138,7 @@ def test_a_line_s_delegates_are_the_smallest_and_in_order() -> None:
     assert only.processes == 2
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(st.data())
 def test_updates_of_anything_leave_tables_that_can_be_read(data: st.DataObject) -> None:
     """Whatever lines come, in whatever order: no error, and sane tables."""
