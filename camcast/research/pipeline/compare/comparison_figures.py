@@ -1,7 +1,7 @@
 """How the figures of a comparison are drawn: Vega-Lite, which `drawing` renders.
 
 They are small multiples in groups: quality, cost, tables, benchmarks. A mean is a point, its 95 %
-interval a line through it, a point without an interval is hollow; a colour is who is compared.
+interval a line through it, a point without an interval is hollow; colour and shape say of whom.
 Against p_sel where runs differ in it, else side by side by community; benchmarks' numbers by
 benchmark. An axis begins and ends where the means do: the differences are what there is to see.
 """
@@ -30,7 +30,11 @@ _REACH: Final = 1.5  # chosen: an interval is shown as far as so many ranges of 
 _MARGIN: Final = 0.06  # chosen: of the axis, on both sides
 _APART: Final = 20.0  # chosen: largest to smallest; from there on an axis is logarithmic
 _THOUSANDS: Final = 10_000  # chosen: written as 10k on an axis
-_DASHES: Final = ([1, 0], [7, 4], [2, 3], [9, 3, 2, 3], [4, 2], [1, 2])
+_SHAPES: Final = (
+    *("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right"),
+)
+"""One more than the colours: 42 series are told apart by the two together."""
+_DASHES: Final = ([1, 0], [7, 4], [2, 3], [9, 3, 2, 3], [4, 2])  # likewise, of 30
 GROUPS: Final = {
     "quality": "Quality",
     "cost": "Cost",
@@ -221,6 +225,15 @@ def _by_who(
     return by_series("who", list(shown), list(shown.values()), columns=3, labelLimit=160)
 
 
+def _told_apart(names: Mapping[Variant, str], points: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the colour and the shape of each who is compared; the legend shows both."""
+    channels = {"color": _COLOURS, "shape": _SHAPES}
+    shown = {channel: _by_who(names, points, values) for channel, values in channels.items()}
+    for channel in shown.values():
+        del channel["legend"]["symbolType"]  # it is the shape
+    return shown
+
+
 def _intervals(
     shared: dict[str, Any], measure: Measure, channel: str, points: Sequence[dict[str, Any]]
 ) -> list[dict[str, Any]]:
@@ -233,8 +246,9 @@ def _intervals(
     ]
     low = {channel: _axis(measure, "low", points), f"{channel}2": {"field": "high"}}
     mean = {channel: _axis(measure, "mean", points), "tooltip": told}
+    rule = {channel: how for channel, how in shared.items() if channel != "shape"}
     return [
-        layer("rule", shared | low, strokeWidth=1.8, clip=True),
+        layer("rule", rule | low, strokeWidth=1.8, clip=True),
         layer("point", shared | mean, "!datum.hollow", filled=True, size=34, opacity=1),
         layer("point", shared | mean, "datum.hollow", filled=False, size=34, opacity=1),
     ]
@@ -252,9 +266,10 @@ def _panels(
         scale={"type": "log" if logarithmic else "linear", "nice": False, "padding": 8},
         axis={"values": values, "format": "~g", "grid": False, "labelOverlap": "greedy"},
     )
-    shared = {"x": x, "color": _by_who(names, points, _COLOURS)}
+    shared = {"x": x} | _told_apart(names, points)
     dash = {"strokeDash": _by_who(names, points, _DASHES)}
-    line = layer("line", shared | dash | {"y": _axis(measure, "mean", points)}, strokeWidth=2)
+    colour = {"x": x, "color": shared["color"]}
+    line = layer("line", colour | dash | {"y": _axis(measure, "mean", points)}, strokeWidth=2)
     places = list(dict.fromkeys(point["place"] for point in points))
     return {
         "facet": nominal("place", title=None, sort=places, header=_HEADER),
@@ -281,8 +296,7 @@ def _dots(
             scale={"paddingInner": 0.35},
         ),
         "yOffset": nominal("who", sort=list(names.values())),
-        "color": _by_who(names, points, _COLOURS),
-    }
+    } | _told_apart(names, points)
     return {
         "width": _WIDTH,
         "height": {"step": _STEP, "for": "offset"},

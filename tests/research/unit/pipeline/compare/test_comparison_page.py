@@ -143,6 +143,20 @@ def test_curves_where_p_sel_differs_and_lines_where_not() -> None:
     assert set(colours("reception")) == {"dht", "a"}
 
 
+@pytest.mark.parametrize("p_sels", [(None,), (0.1, 1.0)])
+def test_twenty_series_are_told_apart(p_sels: tuple[float | None, ...]) -> None:
+    rows = [row("reception", [0.5, 0.6], f"b{n:02}", ".d", p) for n in range(20) for p in p_sels]
+    (figure,) = figures_of(findings(rows))
+    *lines, hollow = figure.spec.get("spec", figure.spec)["layer"]
+    ways = (
+        [("color", "shape"), ("color", "strokeDash")] if len(p_sels) > 1 else [("color", "shape")]
+    )
+    for channels, drawn in zip(ways, (hollow, lines[0]), strict=False):
+        ranges = [drawn["encoding"][channel]["scale"]["range"] for channel in channels]
+        assert len({str(pair) for pair in zip(*ranges, strict=True)}) == 20
+        assert "symbolType" not in drawn["encoding"]["color"]["legend"]
+
+
 def test_distributions_of_table_sizes_are_drawn() -> None:
     names = {"view_p5": 2.0, "view_p50": 5.0, "view_p95": 9.0}
     rows = [row(metric, [value], "dht", ".d") for metric, value in names.items()]
