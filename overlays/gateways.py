@@ -257,7 +257,7 @@ class GatewayDiscovery(Discovery):
         self._certain = False
         """Whether the last seek of any community was answered by members or all registers."""
         self._unknown: dict[GroupId, None] = {}
-        """The groups whose last seek was not answered by members or all registers."""
+        """The announced groups whose last seek was not answered by members or all registers."""
         self._announced: dict[GroupId, Topic] = {}
         self._announced_at = -inf  # when any of them was announced last
         self._renewing = False
@@ -317,6 +317,8 @@ class GatewayDiscovery(Discovery):
 
     @override
     def withdraw(self, topic: Topic, now: float) -> None:
+        self._unknown.pop(topic.group, None)
+        self._silent.pop(topic.group, None)
         if self._announced.pop(topic.group, None) is not None:
             self._send(self.gateways(topic), topic.group, Withdraw())
 
@@ -582,7 +584,7 @@ class GatewayDiscovery(Discovery):
         if self._certain:
             self._unknown.pop(topic.group, None)
             self._silent.pop(topic.group, None)
-        else:
+        elif topic.group in self._announced:
             self._unknown[topic.group] = None
         if contacts:
             outlet.found(topic, contacts)

@@ -91,7 +91,7 @@ async def kept_by(
     return first, last
 
 
-def assert_nothing_stayed(first: Kept, last: Kept, rounds: int) -> None:
+def assert_nothing_stayed(first: Kept, last: Kept, rounds: int, bytes_a_round: int) -> None:
     """Assert that of what so many rounds have made, nothing is left."""
     grown = {
         name: more
@@ -99,7 +99,7 @@ def assert_nothing_stayed(first: Kept, last: Kept, rounds: int) -> None:
         if more >= rounds // 4 and name not in LATER
     }
     assert not grown, grown
-    assert last.bytes - first.bytes < BYTES_A_ROUND * rounds
+    assert last.bytes - first.bytes < bytes_a_round * rounds
     assert last.descriptors <= first.descriptors
     assert last.tasks <= first.tasks
     assert last.threads <= first.threads

@@ -198,6 +198,24 @@ def test_who_finds_no_gateway_joins_through_one_that_asks_it_for_another_communi
     assert joining.membership.peers()
 
 
+def test_nothing_is_kept_of_topics_that_were_left_answered_or_not() -> None:
+    world = World(5)
+    gateway = world.add()
+    node = add(world, {ROOT: (gateway.me.address,)})
+    join(world, node, A)
+    world.kill(gateway)
+    for topic in (B, NEW):
+        assert not join(world, node, topic).joined
+    for topic in (A, B, NEW):
+        world.leave(node, topic)
+    world.run(60.0)
+    kept = {name: one for name, one in vars(plug_of(node.discovery)).items() if one}
+    assert [name for name, one in kept.items() if isinstance(one, dict)] == [
+        "_first_contacts",
+        "_registers",
+    ]
+
+
 def test_gateways_that_answer_make_remembered_contacts_unnecessary(tmp_path: Path) -> None:
     path = tmp_path / "contacts"
     world = World(4)
