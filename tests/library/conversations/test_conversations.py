@@ -195,7 +195,7 @@ def gateway_half(story: Story) -> None:
         f" do not know: {' '.join(map(name_of, ignorant))}"
     )
     gateway = story.network.restart(gateway)
-    story.say("n1 is back, and knows n2, who has sought others; n3 still does not know")
+    story.say("n1 is back, and knows n2, who has sought others; n3 asks n4, which has asked it")
     story.network.run(4.6)
     story.only(newcomer)
     story.run(0.0, *HEARTBEATS, *SEARCH)
