@@ -153,6 +153,12 @@ class PressedMembership:
         for node in world.alive.values():
             assert node is world.nodes[3] or not gone & node.liveness.entries.keys()
 
+    def test_only_neighbours_are_watched(self) -> None:
+        """A peer that has left the table costs no heartbeats, also if it is alive."""
+        for node in self.crowd(30.0).nodes:
+            neighbours = {contact.peer for contact in membership_of(node).neighbours()}
+            assert node.liveness.entries.keys() <= neighbours
+
     # -- strangers -----------------------------------------------------------------------------
 
     def test_an_answer_is_not_larger_than_it_must_be(self) -> None:

@@ -67,7 +67,6 @@ MISSED: Final[Mapping[str, Mapping[str, str]]] = {
     },
 }
 MISSED_MISTAKES: Final[Mapping[str, str]] = {
-    "watched for ever": "peers that left the table for fresher ones still get heartbeats",
     "no answer after leaving": "an answer is allowed and not asked for; what is not renewed ages",
 }
 
