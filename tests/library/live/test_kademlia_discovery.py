@@ -102,10 +102,11 @@ async def test_closing_while_it_joins_leaves_nothing() -> None:
         manager = CommunityManager(membership, gateways=[address])
         await manager.start()
         community = manager.community(".soccer")
-        community.subscribe()  # starts to join
+        subscription = community.subscribe()  # starts to join
         await asyncio.sleep(0)
         assert community.state == "joining"
         await manager.close()
+        assert subscription.closed
 
     with socket.socket(type=socket.SOCK_DGRAM) as silent:
         silent.bind(("127.0.0.1", 0))
