@@ -171,8 +171,9 @@ async def test_what_subscribers_want_of_attributes_is_known_to_others_as_it_chan
             assert await got(weak, 1) == [1]
             assert sorted(await got(some, 2)) == [3, 6]
             assert (second.counters.events, third.counters.events) == (2, 4)
-            second.community(NEWS).subscribe()
+            everything = second.community(NEWS).subscribe()
             await known(here, NEWS, NEWS, ".news and mag >= 2")
+            everything.close()
 
 
 def test_a_wrong_option_is_named() -> None:
