@@ -22,7 +22,7 @@ from attrs import frozen
 
 from camcast.app.community import Community
 from camcast.app.manager import CommunityManager
-from camcast.inbox.callbacks import check_plain
+from camcast.inbox.feed import check_plain
 from camcast.inbox.received import Received
 from camcast.inbox.subscription import Subscription
 from camcast.live.wire.reading_time import reading_time

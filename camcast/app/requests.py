@@ -28,7 +28,7 @@ from attrs import frozen
 
 from camcast.app.community import Community
 from camcast.app.manager import CommunityManager
-from camcast.inbox.callbacks import is_coroutine_function
+from camcast.inbox.feed import is_coroutine_function
 from camcast.inbox.received import Received
 from camcast.inbox.subscription import Subscription
 from camcast.live.wire.reading_time import patience

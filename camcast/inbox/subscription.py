@@ -15,8 +15,7 @@ from typing import Any, ClassVar, Final, Generic
 
 from typing_extensions import override
 
-from camcast.inbox.callbacks import check_plain
-from camcast.inbox.feed import Feed, Reader, running_loop
+from camcast.inbox.feed import Feed, Reader, check_plain, running_loop
 from camcast.inbox.received import (
     DeliveryQueue,
     Gap,

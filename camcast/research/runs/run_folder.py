@@ -14,6 +14,7 @@ import codecs
 import os
 import platform
 import time
+import zlib
 from datetime import datetime
 from itertools import count
 from pathlib import Path
@@ -25,14 +26,25 @@ from camcast import __version__
 from camcast.live.wire.zmq_pipes import library_versions
 from camcast.observe.trace import SCHEMA_VERSION
 from camcast.ops.output_place import OutputError
-from camcast.research.runs.trace_files import TraceFile, trace_files
 from camcast.research.scenarios.base import BaseScenario
 from camcast.research.scenarios.workload import digest
 
 SCENARIO_FILE: Final = "scenario.json"
 SUMMARY_FILE: Final = "summary.json"
 
+_PIECE_BYTES: Final = 2**20  # chosen: few calls, and little memory
+
 World = Literal["live", "virtual"]
+
+
+class TraceFile(msgspec.Struct, frozen=True):
+    """The content of one trace."""
+
+    records: int | None
+    """The lines of JSON; None for Parquet, which counts its records itself."""
+    crc32: str
+    """CRC-32 of the content, in hexadecimal; of JSON lines with a line feed alone at their ends,
+    since Windows writes two characters there."""
 
 
 class OutputFolder:
@@ -143,3 +155,29 @@ def dated_folder(name: str) -> Path:
             raise OutputError(f"cannot make {path} for the output: {error.strerror}") from None
         return path
     raise AssertionError("unreachable")
+
+
+def trace_files(folder: Path) -> dict[str, TraceFile]:
+    """Return the content of every trace in a run's folder, by the file's name.
+
+    A summary lists them, so that a trace that is cut, doubled or changed later is found.
+    """
+    return {path.name: _content(path) for path in sorted(folder.glob("trace-*.*"))}
+
+
+def _content(path: Path) -> TraceFile:
+    is_text = path.suffix == ".jsonl"
+    checksum = lines = 0
+    last = held = b""
+    with path.open("rb", buffering=0) as file:
+        while piece := file.read(_PIECE_BYTES):
+            if is_text:
+                piece = held + piece
+                held = piece[-1:] if piece.endswith(b"\r") else b""
+                piece = piece.removesuffix(held).replace(b"\r\n", b"\n")
+                lines += piece.count(b"\n")
+            checksum = zlib.crc32(piece, checksum)
+            last = piece[-1:] or last
+    checksum = zlib.crc32(held, checksum)
+    unended = bool(held) or last not in (b"", b"\n")
+    return TraceFile(lines + unended if is_text else None, f"{checksum:08x}")

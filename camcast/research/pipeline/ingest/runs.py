@@ -20,7 +20,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from camcast.research.pipeline.ingest.condensed import CONDENSED, condensed
 from camcast.research.pipeline.ingest.described_runs import ReadRun, described, problems_of
 from camcast.research.pipeline.ingest.line_scan import objects_in
 from camcast.research.pipeline.ingest.quarantine import numbered, wrong_line, wrong_record
@@ -31,12 +30,17 @@ from camcast.research.pipeline.ingest.trace_schema import (
     DEFAULTS,
     QUARANTINE,
     SCHEMA,
+    STORY,
     TEXT_CHARACTERS,
 )
 
 _JSON_OPTIONS: Final = {"columnNameOfCorruptRecord": "malformed", "allowNonNumericNumbers": "false"}
 # Spark takes a path for a pattern.
 _PATTERN: Final = str.maketrans({sign: f"\\{sign}" for sign in "\\*?[]{}"})
+_DETAILS: Final = ("when", "sequence", "node", "peer", "topic", "hops")
+CONDENSED: Final = ("run", "kind", "community", "event", *_DETAILS, "n", "bytes")
+"""`n` records that were alike, and their `bytes`. In a row of `STORY` `n` is 1; in one of another
+kind all is null that comes between the event and `n`."""
 
 
 @frozen
@@ -323,3 +327,25 @@ def local_table(spark: SparkSession, rows: Iterable[Sequence[object]], schema: s
         for column, type_ in zip(columns, fields.types, strict=False)  # no rows, no columns
     ]
     return spark.createDataFrame(pa.table(arrays, fields) if arrays else fields.empty_table())
+
+
+def condensed(records: DataFrame, *more: str) -> DataFrame:
+    """Condense records, which have the `run` they are of; what has other `more` stays apart.
+
+    Nine records in ten are copies of events, of which only the number matters. All that is computed
+    of a run is computed from this table, a tenth of its trace: the records themselves are gone
+    through once, and never kept.
+    """
+    is_story = F.col("kind").isin(*STORY)
+    details = [F.when(is_story, F.col(name)).alias(name) for name in _DETAILS]
+    keys = ("run", "kind", "community", "event", *more)
+    alike = records.select(*keys, *details, "size").groupBy(*keys, *_DETAILS)
+    summed = alike.agg(F.count("*").alias("n"), F.sum("size").alias("bytes"))
+    return summed.withColumn("n", F.explode(_numbers(is_story)))
+
+
+def _numbers(is_story: Column) -> Column:
+    """Return the `n` of the rows that a group becomes: a file may be there twice, word for word."""
+    n = F.col("n")
+    ones = F.array_repeat(F.lit(1).cast("bigint"), n.cast("int"))
+    return F.when(is_story, ones).otherwise(F.array(n))

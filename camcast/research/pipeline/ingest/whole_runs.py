@@ -15,8 +15,13 @@ from typing import Any, Final
 import msgspec
 from attrs import define, field
 
-from camcast.research.runs.run_folder import SCENARIO_FILE, SUMMARY_FILE, read_json
-from camcast.research.runs.trace_files import TraceFile, trace_files
+from camcast.research.runs.run_folder import (
+    SCENARIO_FILE,
+    SUMMARY_FILE,
+    TraceFile,
+    read_json,
+    trace_files,
+)
 
 OUTSIDE_MAX: Final = 0.02  # chosen: of the processes; differences of reception are of this order
 

@@ -12,9 +12,8 @@ import attrs
 import msgspec
 
 from camcast.observe.trace import SCHEMA_VERSION, JsonLinesSink, TraceRecord
-from camcast.research.runs.run_folder import OutputFolder
+from camcast.research.runs.run_folder import OutputFolder, trace_files
 from camcast.research.runs.summary import Summary
-from camcast.research.runs.trace_files import trace_files
 from camcast.research.scenarios.base import Processes
 from camcast.research.scenarios.super_topics import DeclaredTopic
 from camcast.research.scenarios.virtual import Crashes, Links, Partition, VirtualScenario

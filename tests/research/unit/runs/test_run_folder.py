@@ -2,6 +2,7 @@
 
 import os
 import stat
+import zlib
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from camcast.observe.trace import JsonLinesSink
 from camcast.observe.trace_reading import RunEntryError, check_entries
 from camcast.ops.output_place import OutputError
-from camcast.research.runs.run_folder import OutputFolder, dated_folder
+from camcast.research.runs import run_folder
+from camcast.research.runs.run_folder import OutputFolder, dated_folder, trace_files
 from tests.camcast_command import Capture, refusal
 
 
@@ -78,3 +80,23 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "summary.json").symlink_to("/dev/full")  # Linux's: as on a full disk
     with pytest.raises(OutputError, match=r"cannot write .*/summary\.json: No space left"):
         folder.write_summary({"events": 1})
+
+
+@pytest.mark.parametrize("piece", [1, 2, 3, 5, 2**20])
+@pytest.mark.parametrize("last", [b"", b"\n"])
+def test_lines_are_counted_and_their_ends_are_alike(
+    piece: int, last: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a summary says of the traces is their content, whatever system wrote it."""
+    monkeypatch.setattr(run_folder, "_PIECE_BYTES", piece)
+    plain = b"{}\n" + b'{"a":"\r"}\n' + b"{}" + last
+    (tmp_path / "trace-0.jsonl").write_bytes(plain)
+    (tmp_path / "trace-1.jsonl").write_bytes(plain.replace(b"\n", b"\r\n"))
+    (tmp_path / "trace-2.jsonl").write_bytes(b"")
+    (tmp_path / "trace-3.parquet").write_bytes(b"PAR1\r\n")
+    found = trace_files(tmp_path)
+    assert found["trace-0.jsonl"] == found["trace-1.jsonl"]
+    assert found["trace-0.jsonl"].records == 3
+    assert found["trace-0.jsonl"].crc32 == f"{zlib.crc32(plain):08x}"
+    assert (found["trace-2.jsonl"].records, found["trace-3.parquet"].records) == (0, None)
+    assert found["trace-3.parquet"].crc32 == f"{zlib.crc32(b'PAR1' + bytes((13, 10))):08x}"
