@@ -5,6 +5,7 @@ to date, and tests of the commands hold that what is printed follows them.
 """
 
 import json
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any, Final, NotRequired, TypedDict
 
@@ -248,7 +249,8 @@ def schema_of(name: str) -> dict[str, Any]:
             whole["properties"] |= found["properties"]
             required = found.get("required", [])
             whole["required"] += [key for key in required if key not in whole["required"]]
-            said = found.get("description", "").partition("\n\n    Example:")[0]  # of Python
+            said = cleandoc(found.get("description", ""))  # as it is from Python 3.13 on
+            said = said.partition("\n\nExample:")[0]  # of Python
             whole.setdefault("description", said)
         if name in MORE:
             whole["additionalProperties"] = of[MORE[name]]

@@ -284,4 +284,4 @@ def _steps_of_communities(count: int) -> float:
 
 @pytest.mark.parametrize("work", [_steps_of_lost_ranges, _steps_of_communities])
 def test_a_summary_of_n_ranges_or_communities_costs_n(work: Callable[[int], float]) -> None:
-    assert exponent(map(work, (20, 80)), 4) <= 1.2
+    assert exponent(map(work, (80, 320)), 4) <= 1.2
