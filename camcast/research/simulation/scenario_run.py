@@ -126,6 +126,8 @@ class _Run:
             self._authority = StubAuthority(self._lying.randbytes(32))
         self._last_change = inf
         """When the last process may join or depart; what is later could not settle."""
+        self.start = inf
+        """When 0 s of the scenario is in virtual time; known once it runs."""
         self._changes: tuple[Change, ...] = ()
         self._topics_of: dict[str, Topics] = {}
         """The communities of each node of a churn trace."""
@@ -164,7 +166,7 @@ class _Run:
         joins = list(self._first_joins())
         for number, join in enumerate(joins):
             network.queue.at(number * scenario.join_gap_seconds, join)
-        start = len(joins) * scenario.join_gap_seconds + scenario.settle_seconds
+        self.start = start = len(joins) * scenario.join_gap_seconds + scenario.settle_seconds
         self._schedule(start, publications)
         lasting = scenario.end_seconds(publications)
         end = start + lasting

@@ -212,10 +212,10 @@ def judge(case: Case) -> Verdict:
     run = FaultyRun(case)
     acquaintances, made = _Acquaintances(run), _Made(run)
     with collector_off():
-        outcome = run.run(None)
+        run.run(None)
     reading, islands = run._record.reading, acquaintances.islands(without=run._joining)
     with_all = acquaintances.islands()
-    start = outcome.virtual_seconds - case.scenario.duration_seconds
+    start = run.start
     verdict = Verdict(case)
     for event, published in reading.published.items():
         when = published.when - start

@@ -174,8 +174,7 @@ def sent_in(scenario: VirtualScenario) -> tuple[VirtualOutcome, list[tuple[float
 
     run._network.on_send = on_send
     outcome = run.run(None)
-    start = outcome.virtual_seconds - scenario.duration_seconds
-    return outcome, [(when - start, repairs, size) for when, repairs, size in sent]
+    return outcome, [(when - run.start, repairs, size) for when, repairs, size in sent]
 
 
 @pytest.mark.slow  # 5 s; the silence of three levels is looked at in every run
