@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-import pathlib
+import fractions
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from camcast.vocabulary.typed import TypedEventError, check_travels
 
 @dataclass
 class Inner:
-    where: pathlib.Path
+    where: fractions.Fraction
     again: Inner | None = None
 
 
@@ -32,7 +32,7 @@ class Mixed:
 def test_each_field_is_named_by_its_path_with_its_type() -> None:
     assert untravelling(Mixed) == [
         "counts: collections.Counter",
-        "parts.where: pathlib.Path",
+        "parts.where: fractions.Fraction",
         "maybe: complex",
     ]
     with pytest.raises(TypedEventError, match=r"Mixed cannot travel.*counts: collections.Counter"):
