@@ -187,7 +187,9 @@ class Deliveries(Generic[E]):
 
     def deliver(self, batch: Batch, *, history: bool) -> None:
         """Hand a batch to all subscriptions; with `history`, to those that asked for the past."""
-        subscriptions = [one for one in self.subscriptions if one.wants_history or not history]
+        subscriptions = list(self.subscriptions)
+        if history:
+            subscriptions = [one for one in subscriptions if one.wants_history]
         if subscriptions:
             self.delivered += batch.count
             if self.latencies is not None and not history:
