@@ -9,7 +9,7 @@ configuration names no gateway for the topic, or names the process itself: ``cam
 and so does a founder whose address other processes are configured with. Every process announces
 itself to all the gateways that it knows, so a register lacks only members whose announcements were
 lost. An announcement is a lease, renewed until withdrawn. A process renews the leases of all its
-communities at once, with one message to a gateway (`Renew`).
+communities at once, with one message to a gateway (`AnnounceAgain`).
 
 *Seeking.* A seek asks all gateways of the topic at once, and the silent ones again after
 `AGAIN_SECONDS`. The first answer with members ends the seek. The community is empty only if all
@@ -128,7 +128,7 @@ class Check(Message, tag=7, frozen=True):
     topic: str
 
 
-class Renew(Message, tag=9, frozen=True):
+class AnnounceAgain(Message, tag=9, frozen=True):
     """Announcements that were made before, of all these groups: the leases begin anew."""
 
     right: ClassVar[Right] = Right.JOIN
@@ -241,7 +241,7 @@ class GatewayDiscovery(Discovery):
     """Discovery through the gateways of the configuration; see the module's text."""
 
     decoder: ClassVar[Decoder[Message] | None] = Decoder(
-        Announce | Renew | Withdraw | Ask | Members | Nobody | Unknown | Check | AskAgain
+        Announce | AnnounceAgain | Withdraw | Ask | Members | Nobody | Unknown | Check | AskAgain
     )
 
     def __init__(self, context: DiscoveryContext) -> None:
@@ -431,7 +431,7 @@ class GatewayDiscovery(Discovery):
                 if read_topic(name).group != group:
                     raise MalformedError(f"an announcement for {name} in another topic's group")
                 self._on_announced(group, source, now)
-            case Renew(topics=names):
+            case AnnounceAgain(topics=names):
                 for topic in map(read_topic, names[:TOPICS_MAX]):
                     self._on_announced(topic.group, source, now)
             case Withdraw():
@@ -470,7 +470,7 @@ class GatewayDiscovery(Discovery):
                 self._send(gateways, same[0].group, Announce(same[0].name))
                 continue
             for names in _pages([topic.name for topic in same]):
-                self._send(gateways, NO_GROUP, Renew(names))
+                self._send(gateways, NO_GROUP, AnnounceAgain(names))
 
     def _send(self, addresses: tuple[str, ...], group: GroupId, message: Message) -> None:
         contacts = [Contact(UNKNOWN_PEER, address) for address in addresses]

@@ -536,9 +536,7 @@ class Node:
         for local_group in self.local_groups:
             if local_group.repair is not None:
                 local_group.repair.clock_set(now)
-        for (
-            local_group
-        ) in self._joining.values():  # which nobody may have answered for the wrong time
+        for local_group in self._joining.values():  # unanswered, it may be, for the wrong time
             local_group.retry_seconds = RETRY_SECONDS
             self.discovery.seek(local_group.topic, CONTACTS_WANTED, now)
         self._settle(now)

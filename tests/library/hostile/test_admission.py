@@ -102,7 +102,7 @@ ATTACKS: dict[str, Attack] = {
     ),
     "announces me for .soccer": said(Kind.DISCOVERY, lambda _s, _m: gateways.Announce(SOCCER.name)),
     "renews my membership of .soccer": said(
-        Kind.DISCOVERY, lambda _s, _m: gateways.Renew((SOCCER.name,))
+        Kind.DISCOVERY, lambda _s, _m: gateways.AnnounceAgain((SOCCER.name,))
     ),
     "find me": said(
         Kind.LIVENESS, lambda s, m: liveness.Probe(Contact(key(99).public.peer_id, ELSEWHERE), 1.0)
@@ -174,7 +174,7 @@ def test_nothing_of_it_changes_a_table_or_is_answered(by: SecretKey) -> None:
 def test_of_several_topics_those_remain_in_which_the_sender_has_a_right() -> None:
     """Eve, who is certified for .chess alone, renews herself in two topics."""
     world, played = scene(signed=True)
-    renewed = said(Kind.DISCOVERY, lambda _s, _m: gateways.Renew((SOCCER.name, CHESS.name)))
+    renewed = said(Kind.DISCOVERY, lambda _s, _m: gateways.AnnounceAgain((SOCCER.name, CHESS.name)))
     me = EVE.public.peer_id
     frame = wire.FRAME_HEADER + introduced(EVE) + renewed(played, me)
     played.victim.receive(frame, world.now, me)

@@ -84,7 +84,10 @@ def _both(community: str) -> tuple[str, ...]:
 
 
 def _names_above(topic: str) -> tuple[str, ...]:
-    """Return a topic and its super-topics by their names, the root last."""
+    """Return a topic and its super-topics by their names, the root last.
+
+    As Spark does it, by text alone: a trace of others may name what is no `Topic`.
+    """
     names = []
     while topic not in ("", "."):
         names.append(topic)

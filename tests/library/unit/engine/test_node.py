@@ -457,7 +457,7 @@ FLOODS: dict[str, Flood] = {
         *(("probe", Kind.MEMBERSHIP, said.Probe(b"", True)),),
         *(("renew", Kind.MEMBERSHIP, some(said.Renew, copies=3)),),
         *(("announce", Kind.DISCOVERY, gateways.Announce(A.name)),),
-        *(("renewal", Kind.DISCOVERY, gateways.Renew((A.name,))),),
+        *(("renewal", Kind.DISCOVERY, gateways.AnnounceAgain((A.name,))),),
         *(("ask", Kind.DISCOVERY, gateways.Ask(1, 64, A.name)),),
         *(("push", Kind.LINKS, links.SuperProcesses(".", SIXTY_FOUR, pushed=True)),),
         *(("pong", Kind.LINKS, links.Pong(".")),),

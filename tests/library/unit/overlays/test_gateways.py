@@ -285,7 +285,7 @@ def test_a_process_renews_all_its_communities_with_one_message() -> None:
     take = plug.receive
 
     def receive(source: Contact, group: GroupId, message: Message, now: float) -> None:
-        if isinstance(message, gateways.Renew):
+        if isinstance(message, gateways.AnnounceAgain):
             sent.append(len(message.topics))
         take(source, group, message, now)
 

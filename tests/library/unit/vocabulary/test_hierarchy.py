@@ -9,6 +9,7 @@ import pytest
 
 from camcast.vocabulary.hierarchy import (
     ANCESTORS_MAX,
+    LOOKUPS_REMEMBERED,
     SUPER_TOPICS_MAX,
     TOLD_SECONDS,
     Hierarchy,
@@ -54,6 +55,14 @@ def test_a_topic_that_would_include_itself_is_refused(
     with pytest.raises(HierarchyError, match="its own super-topic"):
         hierarchy.declare(steps)
     assert hierarchy.is_plain
+
+
+def test_topics_that_peers_name_fill_no_memory() -> None:
+    hierarchy = Hierarchy()
+    hierarchy.declare({X: [R]})
+    for number in range(2 * LOOKUPS_REMEMBERED + 2):
+        assert hierarchy.ancestors(Topic.parse(f".l.x.y{number}")) == (X, R, ROOT)
+        assert len(hierarchy._ancestors) <= LOOKUPS_REMEMBERED
 
 
 def test_what_members_tell_adds_up_until_they_are_silent_of_it() -> None:
