@@ -204,7 +204,7 @@ def expected(
     chain = Setting(communities=communities, success=1 - loss, crash=crash)
     if protocol == CAMCAST:
         predicted = predict(chain)
-        return {topic: one.reception for topic, one in zip(CHAIN, predicted, strict=False)}
+        return {topic: one.reception or 0.0 for topic, one in zip(CHAIN, predicted, strict=False)}
     if protocol == "percolation":
         reception = fmean(percolated(world, effort, loss, crash))
     else:

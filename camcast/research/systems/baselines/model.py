@@ -67,6 +67,8 @@ def predict_baseline(setting: Baseline) -> BaselinePrediction:
     n, n_1 = setting.processes, setting.interested
     k, k_between = _fan_out(setting), float(setting.fan_out_between) * setting.between
     group = _group(setting)
+    assert group.reception is not None
+    assert group.reliability is not None, "the publisher is alive"
     alive = 1 + (n - 1) * (1 - setting.stillborn)
     if setting.clusters == 1:  # others: the share of the living that receive, not the publisher
         others = 1.0 if alive <= 1 else max(0.0, (group.reception * alive - 1) / (alive - 1))

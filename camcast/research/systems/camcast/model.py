@@ -68,10 +68,11 @@ class Prediction:
     size: int
     arrival: float
     """The probability that the event gets to any living member."""
-    reception: float
-    """The share of living members that have the event, the publisher included."""
-    reliability: float
-    """The probability that all living members have it."""
+    reception: float | None
+    """The share of living members that have the event, the publisher included; None if nobody lives
+    for certain. As in the simulators, outcomes in which nobody lives do not count."""
+    reliability: float | None
+    """The probability that all living members have it; None as of `reception`."""
     messages: float
     """Copies sent within the community."""
     upward_messages: float
@@ -96,7 +97,8 @@ class Outcome:
 def predict(setting: Setting) -> list[Prediction]:
     """Predict the measures of one publication in the first community, community by community.
 
-    A community that the event cannot reach has zeros, and None for its rounds. Deterministic.
+    A community that the event cannot reach has zeros, and None for its rounds; one in which all are
+    certainly dead has no reception and no reliability. Deterministic.
     Raises `SettingError` for processes in several communities.
     """
     setting.refuse_overlaps("the closed form")
@@ -120,11 +122,12 @@ def summarise(
         community.p_sel * community.p_a(size) * entries
         for size, entries in zip(supers, links, strict=True)
     )
+    peopled = index == 0 or setting.stillborn < 1  # the publisher is alive
     return Prediction(
         size=community.size,
         arrival=outcome.arrival,
-        reception=outcome.reception,
-        reliability=outcome.reliability,
+        reception=outcome.reception if peopled else None,
+        reliability=outcome.reliability if peopled else None,
         messages=infected * community.fan_out,
         upward_messages=infected * upward,
         rounds=rounds,

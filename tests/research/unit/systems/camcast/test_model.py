@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import sqrt
 
 import numpy as np
 import pytest
 
 from camcast.research.population.outcome import Outcome
+from camcast.research.systems.camcast import count_chain
 from camcast.research.systems.camcast.model import EXACT_SIZE, predict
 from camcast.research.systems.camcast.population import simulate
 from camcast.research.systems.camcast.setting import Community, Setting, chain
@@ -34,6 +36,7 @@ def assert_predicted(setting: Setting, spread: Outcome, allowed: dict[str, float
         }
         for name, values in measured.items():
             wanted = getattr(predicted, name)
+            assert wanted is not None
             miss = allowed.get(name, allowed["copies"] * wanted)
             error = 4 * float(np.std(values)) / sqrt(len(values)) + miss
             assert abs(float(np.mean(values)) - wanted) <= error, f"{name} of community {index}"
@@ -110,8 +113,28 @@ def test_nothing_arrives_if_all_are_dead_or_everything_is_lost(
         )
         alone = weak or success == 0  # the others live, and have not got it
         assert first.reception == pytest.approx(1 / first.size if alone else 1)
-        assert all(p.reception == p.reliability == p.arrival == p.messages == 0 for p in above)
+        nothing = 0 if alone else None  # of nobody alive there is no share
+        assert all(p.reception == p.reliability == nothing for p in above)
+        assert all(p.arrival == p.messages == 0 for p in above)
         assert all(p.rounds is None for p in above)
+
+
+@pytest.mark.parametrize("simulator", [simulate, count_chain.simulate])
+def test_a_community_all_of_whom_are_dead_counts_alike_in_model_and_simulators(
+    simulator: Callable[[Setting, int, int], Outcome],
+) -> None:
+    """Of two processes all are dead in 64 %; 99.99 %, at a fixed seed.
+
+    Counted as having received the event, their reception would be .95, and as not, .31.
+    """
+    setting = Setting(communities=chain((20, 2), Parameters(p_sel=1.0)), crash=0.8)
+    allowed = {"reception": 0.01, "reliability": 0.015, "rounds": 0.7, "copies": 0.02}
+    assert_predicted(setting, simulator(setting, 4000, 3), allowed)
+    certain = Setting(communities=chain((20, 2)), crash=1.0)
+    for found in (predict(certain)[1].reception, predict(certain)[1].reliability):
+        assert found is None
+    (_, above) = simulator(certain, 2, 3).communities
+    assert above.reception.mean is above.reliability.mean is None
 
 
 def test_certain_links_and_whole_tables_reach_everybody() -> None:
@@ -132,7 +155,7 @@ def test_memory_is_what_the_tables_hold() -> None:
 def test_more_of_anything_never_hurts() -> None:
     def root(c: float = 0.0, g: float = 3.0, a: float = 1.0, z: int = 3) -> float:
         parameters = Parameters(c=c, g=g, a=a, z=z)
-        return predict(Setting(communities=chain((200, 50, 20), parameters)))[2].reliability
+        return predict(Setting(communities=chain((200, 50, 20), parameters)))[2].reliability or 0.0
 
     assert root() < root(c=1) < root(c=2)
     assert root() < root(g=4) < root(g=50)
