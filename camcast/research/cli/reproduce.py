@@ -100,9 +100,9 @@ def reproduce(
         list[str] | None,
         typer.Option(
             "--membership",
-            metavar="NAME",
-            help="memberships: a membership to compare; may be repeated. Default: all that are"
-            " installed and that CAMCAST runs on.",
+            metavar="NAME[,NAME...]",
+            help="memberships: those to compare, in both worlds; may be repeated. Default: all that"
+            " are installed and that CAMCAST runs on, live those of the paper.",
         ),
     ] = None,
     json: options.Json = False,
@@ -127,8 +127,9 @@ def reproduce(
                 context.fail("Missing argument 'PAPER', or option '--protocol'.")
             find_protocol(names[0])
             what = _paper_of(names[0])
+        compared = memberships and [name.strip() for one in memberships for name in one.split(",")]
         given = options.given(
-            runs=runs, events=events, engine=engine, preset=preset, memberships=memberships
+            runs=runs, events=events, engine=engine, preset=preset, memberships=compared
         )
         if what == ALL:
             for name in options.given(**given, protocol=names):
@@ -209,7 +210,7 @@ def _with_bar(folder: PlanFolder[Any, Any], workers: int | None) -> Any:
 
 
 def _print_memberships(found: Memberships) -> None:
-    from camcast.research.papers.memberships_paper import COLUMNS, UPKEEP
+    from camcast.research.papers.memberships_measured import COLUMNS, UPKEEP
 
     print_verdicts(found.verdicts)
     _print_measures(

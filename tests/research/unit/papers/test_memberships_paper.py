@@ -19,15 +19,8 @@ from camcast.doors.plugs import UnknownPlugError
 from camcast.research.cli.reproduce import PRINTERS
 from camcast.research.papers import memberships_paper, memberships_runs
 from camcast.research.papers.all_papers import MEMBERSHIPS
-from camcast.research.papers.memberships_paper import (
-    COLUMNS,
-    DRAWN,
-    KINDS,
-    MEASURES,
-    UPKEEP,
-    Memberships,
-    ranked_so,
-)
+from camcast.research.papers.memberships_measured import COLUMNS, MEASURES, UPKEEP
+from camcast.research.papers.memberships_paper import DRAWN, KINDS, Memberships, ranked_so
 from camcast.research.papers.memberships_runs import (
     COMMUNITIES,
     VARIANTS,
@@ -297,6 +290,43 @@ def test_a_ranking_is_recognised(reception: dict[str, float], expected: tuple[st
     assert verdict(found, "Figure 25") == "consistent"
 
 
+def compared(*backends: str) -> Memberships:
+    """Return what is made of memberships of which each later one receives .2 less."""
+    plan = MembershipsPlan(memberships=backends, runs=3, p_sel=(0.01, 1.0), virtual_p_sel=(1.0,))
+    of = {backend: 0.9 - 0.2 * at for at, backend in enumerate(backends)}
+    runs = results_of(plan, ("live", "virtual"), lambda cell: of[cell["backend"]])
+    return together(plan, runs)
+
+
+def test_another_membership_has_the_page_of_the_papers_beside_one_of_them() -> None:
+    made = compared("dht", "cyclon")
+    names = {point.series for figure in made.figures for point in figure.points}
+    assert names == {"V3 dht", "cyclon"}
+    assert [figure.name for figure in made.figures] == [*LIVE, *VIRTUAL]
+    rows = {row.item: row for row in made.evidence}
+    assert len(rows) == len(made.evidence)
+    for item in ("Figure 19", "Figure 21", "Figure 23", "Figure 25", "Figure 27"):
+        assert rows[item].verdict != "cannot be judged" or item == "Figure 27"
+        assert "cyclon" not in rows[item].found
+        assert "cyclon" in rows[f"{item}, cyclon"].found
+    assert rows["6.2"].verdict == rows["6.2, cyclon"].verdict == "cannot be judged"
+    assert rows["6.2"].found.endswith("it takes two of them, and compared is dht (V3).")
+    assert "reception: cyclon - V3 = -0.200 (less)" in rows["6.2, cyclon"].found
+
+
+def test_statements_on_pairs_are_judged_of_the_pairs_that_are_compared() -> None:
+    """Of one, two or none of the paper's."""
+    two = {row.item: row for row in compared("dht", "scamp").evidence}
+    assert two["6.2"].verdict == "consistent"
+    assert two["6.2"].found == "V3 - V1 = +0.200 (more)."
+    assert two["6.2.2, p_sel < 0.5"].verdict == "cannot be judged"
+    for backends in (("dht",), ("cyclon",), ("cyclon", "hyparview")):
+        rows = {row.item: row for row in compared(*backends).evidence}
+        assert "it takes two of them" in rows["6.2"].found
+        for backend in backends:
+            assert f"Figure 19{'' if backend == 'dht' else f', {backend}'}" in rows
+
+
 # -- the verdict, and what chance makes of few events ---------------------------------------------
 
 
@@ -394,6 +424,8 @@ def test_any_installed_membership_may_be_compared_and_each_once() -> None:
     assert "hpmcast" not in plan.memberships  # of a protocol of its own
     assert {cell["backend"] for cell in plan.cells("virtual")} == set(plan.memberships)
     assert {cell["backend"] for cell in plan.cells("live")} == set(VARIANTS)
+    chosen = MembershipsPlan(memberships=["dht", "cyclon"])
+    assert {cell["backend"] for cell in chosen.cells("live")} == {"dht", "cyclon"}
     with pytest.raises(ValueError, match="'hpmcast' is of a protocol of its own"):
         MembershipsPlan(memberships=["hpmcast"])
     with pytest.raises(ValueError, match="give each membership that is to be compared once"):

@@ -12,7 +12,7 @@ import attrs
 import pytest
 
 from camcast.research.cli.run_outcome import COLUMNS as SUMMARY
-from camcast.research.papers.memberships_paper import COLUMNS, UPKEEP
+from camcast.research.papers.memberships_measured import COLUMNS, UPKEEP
 from camcast.research.papers.protocol_comparison import Cost
 from camcast.research.report.measures import MEASURES, measure_of
 from camcast.research.runs.summary import CommunitySummary, Summary
