@@ -244,7 +244,7 @@ class Dissemination(ABC):
 
         The decoder has checked its types and nothing else: clamp every number, bound every list.
         Raise `MalformedError` for a message that no honest process sends: the node then counts
-        the message and drops the rest of its frame.
+        and drops the message.
         """
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:  # noqa: B027  # not called without timers

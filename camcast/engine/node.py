@@ -93,7 +93,7 @@ from camcast.vocabulary.messages import Arrival, Decoder, MessageT
 from camcast.vocabulary.outbox import ControlOutlet, Finding, Outbox, Token, Wake
 from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import GroupId, Topic
-from camcast.vocabulary.wire import Kind
+from camcast.vocabulary.wire import Kind, UnknownRecordError
 
 CONTACTS_WANTED: Final = 5  # chosen: enough to survive 30 % dead contacts at 99.8 %
 # chosen: as often as a process announces itself to a gateway, be that silent or not. With 30, a
@@ -670,7 +670,10 @@ class Node:
         if body and kind in (Kind.MEMBERSHIP, Kind.PROTOCOL):
             # Heartbeats are not passed on: their sender is at the other end of the link.
             arrival = Arrival(source.peer, source, Kind(kind), group, b"", now)
-            self._handlers[arrival.kind](arrival, body)
+            try:
+                self._handlers[arrival.kind](arrival, body)
+            except UnknownRecordError:  # the rest of the heartbeat is this release's
+                self.recorder.counters.records_unknown += 1
         return True
 
     def _wake(

@@ -23,9 +23,9 @@ class Metric:
     """Whether it only grows."""
 
 
-def count(name: str, meaning: str, default: Any = 0) -> Any:
-    """Return a field that is a metric and only grows."""
-    return field(default=default, metadata={METRIC: Metric(name, meaning)})
+def count(name: str, meaning: str, default: Any = 0, *, repr: bool = True) -> Any:
+    """Return a field that is a metric and only grows; with `repr` it is in the digests of runs."""
+    return field(default=default, repr=repr, metadata={METRIC: Metric(name, meaning)})
 
 
 def total(name: str, meaning: str) -> Any:
@@ -73,10 +73,13 @@ class NodeCounters:
         "controls_stray", "Control records that no part of the process takes"
     )
     """Control records that no part of this node takes."""
-    malformed: int = count(
-        "frames_malformed", "Frames with a record that does not follow the format"
+    malformed: int = count("frames_malformed", "Records that do not follow the format")
+    """Records that did not follow the format, each dropped alone; where a record's length was
+    wrong, the rest of its frame was dropped with it and counts as one record."""
+    records_unknown: int = count(  # 0 in the digest of every run
+        "records_unknown", "Records skipped, which a later release may know", repr=False
     )
-    """Frames of which a record did not follow the format."""
+    """Records of a kind, with a flag of the head or with a tag that this release does not know."""
     other_versions: int = count(
         "frames_other_version", "Frames of another version of the wire format"
     )
@@ -112,16 +115,12 @@ class NodeCounters:
     """First copies of events that this process had asked for in their group."""
     told_missed: int = count("events_missed", "Events that can no longer be had")
     """Events of which a subscriber was told that they can no longer be had."""
-    plug_errors: int = field(
-        default=0,
-        repr=False,  # 0 in the digest of every run
-        metadata={METRIC: Metric("plug_errors", "How often plugs raised, or answered wrongly")},
+    plug_errors: int = count(  # 0 in the digest of every run
+        "plug_errors", "How often plugs raised, or answered wrongly", repr=False
     )
     """How often plugs raised, or answered what they may not (`camcast.doors.contained`)."""
-    trace_failures: int = field(
-        default=0,
-        repr=False,  # a trace changes no digest of a run
-        metadata={METRIC: Metric("trace_failures", "How often the trace could not be written")},
+    trace_failures: int = count(  # a trace changes no digest of a run
+        "trace_failures", "How often the trace could not be written", repr=False
     )
     """How often the sink of the trace has failed, and dropped the records that it held."""
 

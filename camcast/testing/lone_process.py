@@ -19,7 +19,7 @@ from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder
 from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.topics import GroupId
-from camcast.vocabulary.wire import ControlRecord, Kind, control_end, decode_control
+from camcast.vocabulary.wire import ControlRecord, Kind, decode_control, record_end
 
 NO_GROUP = GroupId(bytes(8))
 
@@ -73,7 +73,7 @@ class LoneProcess:
         sends, self.outbox.sends = self.outbox.sends, []
         assert all(one.control for one in sends)
         return [
-            (one.contacts, decode_control(one.record, 0, control_end(one.record, 0)))
+            (one.contacts, decode_control(one.record, 0, record_end(one.record, 0)))
             for one in sends
         ]
 

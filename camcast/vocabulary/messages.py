@@ -2,20 +2,21 @@
 
 A part (a membership, the links, a discovery) declares its messages as subclasses of
 `Message`, each with a tag of its own, and a `Decoder` for their union. Decoding validates
-types; what the numbers mean is clamped by the part that reads them.
+types; what the numbers mean is clamped by the part that reads them. Fields after the known ones
+are ignored: a later release may have them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Any, ClassVar, Final, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeVar, get_args
 
 import msgspec
 
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import GroupId, Topic, TopicError
-from camcast.vocabulary.wire import Kind, MalformedError
+from camcast.vocabulary.wire import Kind, MalformedError, UnknownRecordError
 
 MessageT = TypeVar("MessageT", bound="Message")
 
@@ -89,13 +90,33 @@ class Decoder(Generic[MessageT]):
 
     def __init__(self, union: Any) -> None:  # a union of classes has no type of its own
         self._decoder: msgspec.msgpack.Decoder[MessageT] = msgspec.msgpack.Decoder(union)
+        self._tags = [one.__struct_config__.tag for one in get_args(union) or (union,)]
 
     def decode(self, body: bytes) -> MessageT:
-        """Return the message; raises `MalformedError` for bytes that are no message of the part."""
+        """Return the message.
+
+        Raises `UnknownRecordError` for a message of a tag that is none of the part's, and
+        `MalformedError` for other bytes that are no message of the part.
+        """
         try:
             return self._decoder.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise MalformedError(f"a control message does not decode: {error}") from error
+            tag = _tag_in(body)
+            known = tag is None or tag in self._tags
+            wrong = MalformedError if known else UnknownRecordError
+            raise wrong(f"a control message does not decode: {error}") from error
+
+
+_read_fields: Final = msgspec.msgpack.Decoder(list[msgspec.Raw]).decode
+_read_tag: Final[Callable[[msgspec.Raw], int | str]] = msgspec.msgpack.Decoder(int | str).decode
+
+
+def _tag_in(body: bytes) -> int | str | None:
+    """Return the tag of a message of whatever part; None if the body is no message at all."""
+    try:
+        return _read_tag(_read_fields(body)[0])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, IndexError):
+        return None
 
 
 def read_topic(name: str) -> Topic:

@@ -32,10 +32,14 @@ record: 1 a mandate follows the address, by which others may pass the message on
 (`camcast.security.mandates`).
 
 A duplicate is recognised by group, stream, first and count alone, and nothing after them is looked
-at before that; payloads are opaque and are copied as they are. A record of an unknown kind or with
-a reserved flag is malformed for this version: it is counted and dropped, and so is the rest of its
-frame, since nothing after a malformed record can be trusted. A frame of another version is refused
-as a whole. docs/wire-format.md has vectors.
+at before that; payloads are opaque and are copied as they are. A record of an unknown kind, with
+an unknown flag in its head, or with a message of an unknown tag comes from a later release: it
+alone is skipped and counted (`UnknownRecordError`). A record that is malformed otherwise is dropped
+alone, too. Only where a length does not fit, nothing that follows can be found, and the rest of the
+frame is dropped (`WrongLengthError`). Every record, of whatever kind, is at least as long as the
+head of a control record, so that a frame of 32 KiB has at most 1,023 records to be looked at. A
+frame of another version is refused as a whole. docs/wire-format.md has vectors, and says what a
+later release may add.
 """
 
 from __future__ import annotations
@@ -112,6 +116,14 @@ class MalformedError(CamcastError, ValueError):
     """Bytes that do not follow the format; the message says what was wrong."""
 
 
+class WrongLengthError(MalformedError):
+    """A record's length does not fit its frame: where the next record begins is not known."""
+
+
+class UnknownRecordError(MalformedError):
+    """A record of a kind, with a flag in its head or with a tag that a later release may know."""
+
+
 class ControlRecord(NamedTuple):
     """A decoded control record; `body` is the message, still in MessagePack."""
 
@@ -166,10 +178,10 @@ def event_head(
 
 
 def read_event_head(frame: bytes, start: int) -> tuple[int, int, float]:
-    """Return the flags, hops, and age in seconds; raises `MalformedError` for reserved flags."""
+    """Return the flags, hops, and age in seconds; `UnknownRecordError` for unknown flags."""
     flags, hops, age = _read_changing(frame, start)
     if flags & ~_KNOWN_FLAGS:
-        raise MalformedError(f"the head of an event record has the reserved flags {flags:#x}")
+        raise UnknownRecordError(f"the head of an event record has the unknown flags {flags:#x}")
     return flags, hops, age / _AGES_A_SECOND
 
 
@@ -202,11 +214,11 @@ def version_of(frame: bytes) -> int | None:
     return version if frame.startswith(FRAME_HEADER[:2]) and version != VERSION else None
 
 
-def control_end(frame: bytes, start: int) -> int:
-    """Return where the control record at `start` ends; `MalformedError` if it does not fit."""
+def record_end(frame: bytes, start: int) -> int:
+    """Return where the record at `start` ends; `WrongLengthError` if it does not fit."""
     end = start + 4 + int.from_bytes(frame[start : start + 4])
     if end > len(frame) or end - start < CONTROL_HEADER_BYTES:
-        raise MalformedError("a record's length does not fit its frame")
+        raise WrongLengthError("a record's length does not fit its frame")
     return end
 
 
@@ -225,13 +237,16 @@ def encode_control(head: bytes, body: bytes) -> bytes:
 
 
 def decode_control(frame: bytes, start: int, end: int) -> ControlRecord:
-    """Decode the control record at `start`; the body stays encoded."""
+    """Decode the control record at `start`; the body stays encoded.
+
+    Raises `MalformedError`, for a kind or flags that are not known `UnknownRecordError`.
+    """
     head_start = start + _LENGTH.size
     head_end = start + CONTROL_HEADER_BYTES + frame[head_start + 2]
     body_start = head_end + MANDATE_BYTES if frame[head_start + 1] & MANDATED else head_end
+    head = _read_head(frame[head_start:head_end])  # first, as an unknown kind may have no address
     if body_start > end:
         raise MalformedError("a control record is shorter than its address and its mandate")
-    head = _read_head(frame[head_start:head_end])
     # A plain call to make a NamedTuple takes as long as all the rest.
     return tuple.__new__(ControlRecord, (*head, frame[head_end:body_start], frame[body_start:end]))
 
@@ -243,8 +258,10 @@ def _read_head(head: bytes) -> tuple[Kind, GroupId, PeerId, str]:
     """Read a control record's head, which all records share that one process sends for one part."""
     kind, flags, _, group, sender = _CONTROL_HEAD.unpack_from(head)
     control_kind = _CONTROL_KINDS.get(kind)
+    if kind == _EVENT:
+        raise MalformedError("an event record is shorter than its fixed part")
     if flags & ~MANDATED or control_kind is None:
-        raise MalformedError(f"a record has the unknown kind {kind} or flags {flags:#x}")
+        raise UnknownRecordError(f"a record has the unknown kind {kind} or flags {flags:#x}")
     try:
         address = head[_CONTROL_HEAD.size :].decode("ascii")
     except UnicodeDecodeError as error:

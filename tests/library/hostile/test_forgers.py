@@ -110,6 +110,8 @@ HONEST: dict[str, Callable[[Node], bytes]] = {
     "another root": lambda _: FRAME_HEADER + control(
         Certificates((grant(EVE, ADA, ".soccer", MEMBER, 0, FAR),))
     ),
+    "a record of a later release": lambda _: FRAME_HEADER
+    + wire.encode_control(b"\x2a" + bytes(3) + SOCCER.group + ADA.public.peer_id, b"new"),
     "of a community that has several super-topics": lambda _: frame(
         event(ADA, certificate(ADA, ".soccer.italy"), ITALY),
         certificate(ADA, ".soccer.italy"),

@@ -10,18 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from camcast.engine.known_streams import RANGES_MAX, KnownRanges
+from camcast.engine.link_messages import Ping
 from camcast.engine.node import Node
 from camcast.engine.security_messages import Certificates
 from camcast.observe.counters import NodeCounters
 from camcast.observe.trace import ListSink
 from camcast.testing.world import World
+from camcast.vocabulary import wire
 from camcast.vocabulary.batches import Batch, make_batch
 from camcast.vocabulary.events import EventId, StreamId, stream_id
 from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.messages import Message, encode
 from camcast.vocabulary.outbox import Send
 from camcast.vocabulary.parameters import CommunitySettings, Parameters
 from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.wire import FRAME_HEADER, event_head
+from camcast.vocabulary.wire import FLAGS, FRAME_HEADER, Kind, control_head, event_head
 from tests.admitted_world import AdmittedWorld
 from tests.authority import ADA
 from tests.event_frames import batch_of, frame_of
@@ -113,6 +116,83 @@ def test_what_is_delivered_and_counted_is_what_the_twin_says(
     counted = NodeCounters(**twin.counters)
     counted.upward_sent = counted.event_copies_sent = 0
     assert node.counters == counted
+
+
+# -- what other releases send ------------------------------------------------------------------
+
+
+class Later(Message, tag=99, frozen=True):
+    """A message of a tag that no release has."""
+
+    field: int
+
+
+def said(body: bytes, kind: int = Kind.LINKS, flags: int = 0) -> bytes:
+    """Return a control record of a stranger, of any kind and flags."""
+    head = bytearray(control_head(Kind.LINKS, A.group, SENDERS[1], "tcp://127.0.0.1:7001"))
+    head[0], head[1] = kind, flags
+    return wire.encode_control(bytes(head), body)
+
+
+def flagged(number: int, at: int, flags: int) -> bytes:
+    """Return an event record with other flags at a place."""
+    whole = bytearray(record(batch_of(PUBLISHERS[1], number, A), A, SENDERS[1], ""))
+    whole[at] = flags
+    return bytes(whole)
+
+
+PING = encode(Ping(".a"))
+BODY_FLAGS = wire.EVENT_HEAD_BYTES + 30
+UNKNOWN = st.one_of(
+    st.builds(said, st.binary(max_size=40), st.integers(max(Kind) + 1, 255)),
+    st.builds(said, st.just(PING), st.just(Kind.LINKS), st.integers(2, 255)),
+    st.builds(said, st.just(encode(Later(1)))),
+    st.builds(flagged, st.integers(1, 9), st.just(FLAGS), st.integers(4, 255)),
+)
+"""One record that a later release may know."""
+MALFORMED = st.one_of(
+    st.builds(said, st.sampled_from([b"", b"\x91\x05", b"\x92\x05\x01", encode(Ping("x"))])),
+    st.builds(said, st.just(b""), st.just(int(Kind.EVENT))),
+    st.builds(flagged, st.integers(1, 9), st.just(BODY_FLAGS), st.integers(16, 127)),
+)
+"""One record of a known kind that does not follow the format."""
+WITH_LATER_FIELDS = said(bytes([PING[0] + 2]) + PING[1:] + b"\x01\x80")
+
+
+@given(
+    st.lists(
+        st.tuples(st.just("unknown"), UNKNOWN)
+        | st.tuples(st.just("malformed"), MALFORMED)
+        | st.tuples(st.just("later fields"), st.just(WITH_LATER_FIELDS))
+        | st.tuples(st.just("event"), st.just(b"")),
+        max_size=8,
+    ),
+    st.sampled_from([b"", b"\0", b"\xff" * 9, bytes(80), said(PING)[:-1]]),
+)
+@settings(max_examples=100)
+def test_what_is_unknown_or_malformed_costs_nothing_else_of_its_frame(
+    records: list[tuple[str, bytes]], rest: bytes
+) -> None:
+    """Until a length is wrong, which ends the frame and counts as one malformed record."""
+    world, node = member()
+    frame, kinds = FRAME_HEADER, Counter(kind for kind, _ in records)
+    for number, (kind, one) in enumerate(records, 1):
+        event = batch_of(PUBLISHERS[0], number, A, b"%d" % number)
+        frame += record(event, A, SENDERS[0], "") if kind == "event" else one
+    world.inject(node.me.address, frame + rest)
+    got = [delivery.event.payload for _, delivery in world.delivered]
+    assert got == [b"%d" % n for n, (kind, _) in enumerate(records, 1) if kind == "event"]
+    assert node.counters.records_unknown == kinds["unknown"]
+    assert node.counters.malformed == kinds["malformed"] + bool(rest)
+
+
+def test_what_follows_a_wrong_length_is_dropped() -> None:
+    world, node = member()
+    first, second = (record(batch_of(PUBLISHERS[0], n, A), A, SENDERS[0], "") for n in (1, 2))
+    short = (wire.CONTROL_HEADER_BYTES - 5).to_bytes(4) + first[4:]
+    for wrong in (short, b"\xff" * 4 + first[4:]):
+        world.inject(node.me.address, FRAME_HEADER + wrong + second)
+    assert (node.counters.malformed, world.delivered) == (2, [])
 
 
 def pieces(node: Node, group: Topic) -> list[Send]:

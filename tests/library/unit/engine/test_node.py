@@ -231,7 +231,7 @@ def test_a_malformed_copy_does_not_poison_the_event() -> None:
     network, [one] = network_of(A)
     good = event_frame(A, A.group)
     bad = bytearray(good)
-    bad[len(FRAME_HEADER) + 5] = 0x80  # a reserved flag
+    bad[-5] = 2  # the length of its payload
     network.inject(one.me.address, bytes(bad))
     assert one.counters.malformed == 1
     network.inject(one.me.address, good)
@@ -287,37 +287,50 @@ def test_a_peer_of_another_version_is_counted_and_told_of_once_a_minute(
     assert (one.counters.other_versions, one.counters.malformed) == (5, 0)
 
 
-def test_records_before_a_malformed_one_count_and_those_after_do_not() -> None:
-    network, [one] = network_of(A)
-    first, second, third = (event_frame(A, A.group, number)[4:] for number in (1, 2, 3))
-    broken = bytearray(second)
-    broken[5] = 0x40
-    network.inject(one.me.address, FRAME_HEADER + first + bytes(broken) + third)
-    assert len(deliveries(network, one)) == 1
-    assert one.counters.malformed == 1
-
-
 class _Unknown(messages.Message, tag=99, frozen=True):
     field: int
+
+
+def with_body(kind: Kind, body: bytes) -> bytes:
+    sender = stranger(1)
+    head = wire.control_head(kind, A.group, sender.peer, sender.address)
+    return FRAME_HEADER + wire.encode_control(head, body)
 
 
 @pytest.mark.parametrize("kind", [Kind.MEMBERSHIP, Kind.LINKS, Kind.DISCOVERY])
 @pytest.mark.parametrize(
     "body",
     [
-        *(b"", b"\xc1", b"\x00", b"\x90", b"\x91\x63", b"\x92\x01", b"\x80", b"\xa1."),
-        *(messages.encode(_Unknown(1)), b"\x91" * 5_000),
+        *(b"", b"\xc1", b"\x00", b"\x90", b"\x92\x01", b"\x80", b"\xa1.", b"\x92\x63\x91"),
+        b"\x91" * 5_000,
         pytest.param(b"\xdd\xff\xff\xff\xff", id="an array of 2^32"),
     ],
 )
 def test_a_control_message_of_a_wrong_shape_is_malformed(kind: Kind, body: bytes) -> None:
     network, [one] = network_of(A)
-    sender = stranger(1)
-    record = wire.encode_control(
-        wire.control_head(kind, A.group, sender.peer, sender.address), body
-    )
-    network.inject(one.me.address, FRAME_HEADER + record)
-    assert one.counters.malformed == 1
+    network.inject(one.me.address, with_body(kind, body))
+    assert (one.counters.malformed, one.counters.records_unknown) == (1, 0)
+
+
+@pytest.mark.parametrize("kind", [Kind.MEMBERSHIP, Kind.LINKS, Kind.DISCOVERY])
+@pytest.mark.parametrize("body", [b"\x91\x63", b"\x92\xa3new\x80", messages.encode(_Unknown(1))])
+def test_a_control_message_of_another_tag_is_unknown(kind: Kind, body: bytes) -> None:
+    network, [one] = network_of(A)
+    network.inject(one.me.address, with_body(kind, body))
+    assert (one.counters.malformed, one.counters.records_unknown) == (0, 1)
+
+
+def test_of_a_heartbeat_only_the_piece_of_an_unknown_tag_is_skipped() -> None:
+    """The heartbeat is answered, and so is the other piece that it brings."""
+    network, [one, other] = network_of(A, A)
+    pieces = tuple((Kind.MEMBERSHIP, A.group, body) for body in (messages.encode(_Unknown(1)), b""))
+    sent = liveness.Heartbeat(pieces)
+    one.outbox.sends.clear()
+    one.receive(control(Kind.LIVENESS, A, other.me, sent), network.now)
+    assert (one.counters.malformed, one.counters.records_unknown) == (0, 1)
+    (answer,) = (send for send in one.outbox.sends if other.me in send.contacts)
+    body = wire.decode_control(answer.record, 0, len(answer.record)).body
+    assert isinstance(liveness.DECODER.decode(body), liveness.Answer)
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def test_frames_are_those_of_the_wire() -> None:
             assert (batch.id, batch.payloads()) == (event, [b"goal"])
             crossed.append((address, wire.event_sender(frame, start), hops))
         else:
-            assert wire.control_end(frame, start) == len(frame)
+            assert wire.record_end(frame, start) == len(frame)
             record = wire.decode_control(frame, start, len(frame))
             assert record.address in (one.me.address, other.me.address)
             assert DECODERS[record.kind].decode(record.body) is not None

@@ -13,7 +13,7 @@ from camcast.vocabulary.batches import Batch, decode_body, make_batch
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import GroupId, Topic
-from camcast.vocabulary.wire import ControlRecord, Kind, MalformedError
+from camcast.vocabulary.wire import ControlRecord, Kind, MalformedError, UnknownRecordError
 
 PEERS = st.binary(min_size=16, max_size=16).map(PeerId)
 GROUPS = st.binary(min_size=8, max_size=8).map(GroupId)
@@ -38,7 +38,7 @@ def event_record(body: bytes = BODY, hops: int = 3, age: float = 0.5, address: s
 def decode(record: bytes) -> Batch | ControlRecord:
     """Decode a record that is long enough for its fixed part, which the intake checks."""
     if record[4] != Kind.EVENT:
-        return wire.decode_control(record, 0, wire.control_end(record, 0))
+        return wire.decode_control(record, 0, wire.record_end(record, 0))
     flags, hops, age = wire.read_event_head(record, 0)
     start = wire.EVENT_HEAD_BYTES + record[10]
     return decode_body(record, start, len(record), hops, age, head_flags=flags)
@@ -80,7 +80,7 @@ def test_a_control_record_comes_back(
 ) -> None:
     record = wire.encode_control(wire.control_head(kind, group, sender, address, mandate), body)
     frame = before + record + b"next"
-    end = wire.control_end(frame, len(before))
+    end = wire.record_end(frame, len(before))
     assert end == len(before) + len(record)
     back = wire.decode_control(frame, len(before), end)
     assert back == (kind, group, sender, address, mandate, body)
@@ -124,7 +124,7 @@ def test_golden_bytes_of_version_2() -> None:
 def test_a_control_record_cut_at_any_byte_is_malformed() -> None:
     for length in range(len(CONTROL_RECORD)):
         with pytest.raises(MalformedError):
-            wire.control_end(CONTROL_RECORD[:length], 0)
+            wire.record_end(CONTROL_RECORD[:length], 0)
 
 
 def test_a_control_record_whose_length_denies_its_parts_is_malformed() -> None:
@@ -155,8 +155,8 @@ def test_random_bytes_are_a_record_or_malformed(garbage: bytes) -> None:
 
 
 @pytest.mark.parametrize("flags", [bit for bit in range(256) if bit & ~3])
-def test_reserved_flags_of_a_head_are_refused(flags: int) -> None:
-    with pytest.raises(MalformedError, match="reserved flags"):
+def test_other_flags_of_a_head_are_unknown(flags: int) -> None:
+    with pytest.raises(UnknownRecordError, match="unknown flags"):
         decode(EVENT_RECORD[:5] + bytes([flags]) + EVENT_RECORD[6:])
 
 
