@@ -20,6 +20,8 @@ class Reason(Enum):
 
     MALFORMED = "malformed"
     """The bytes do not follow the format, or are longer than it allows."""
+    TOPIC = "topic"
+    """A certificate is for a name that is no topic here: other releases may have other letters."""
     FORGED = "forged"
     """A signature does not verify with the key that is named."""
     UNTRUSTED = "untrusted"

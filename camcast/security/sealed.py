@@ -13,6 +13,7 @@ import msgspec
 
 from camcast.security.keys import KEY_BYTES, SIGNATURE_BYTES, Domain, PublicKey, SecretKey
 from camcast.security.refusals import Reason, RefusedError
+from camcast.vocabulary.topics import TopicError
 
 ValueT = TypeVar("ValueT", bound="SealedValue")
 
@@ -61,7 +62,10 @@ class Seal(Generic[ValueT]):
         try:
             value = self._decoder.decode(body)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            raise RefusedError(Reason.MALFORMED, f"it does not decode: {error}") from error
+            # The grammar of topics may have grown where an honest process passed this on.
+            of_topic = isinstance(error.__cause__, TopicError)
+            reason = Reason.TOPIC if of_topic else Reason.MALFORMED
+            raise RefusedError(reason, f"it does not decode: {error}") from error
         if _ENCODER.encode(value) != body:
             raise RefusedError(Reason.MALFORMED, "it is not written in its one form")
         return value

@@ -4,12 +4,19 @@ A topic is written like a path that starts at the root: ``.`` is the root topic,
 ``.soccer`` a topic below it, ``.soccer.italy`` one below that (paper 000, section 2.1).
 The *super-topic* of ``.soccer.italy`` is ``.soccer``; a topic *includes* itself and
 every topic below it.
+
+The grammar is frozen, since every process on an event's way has to read its topic: the characters
+of a level are in a table of this package (`camcast.vocabulary.topic_letters`), and not those of the
+Unicode that a Python happens to have; and a name is in Unicode's form NFC, in which equal names
+have equal bytes. Characters of the table have one NFC for ever [Unicode, Normalization Stability].
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterator
 from functools import lru_cache, total_ordering
 from typing import Final, NewType
@@ -19,6 +26,7 @@ from typing_extensions import override
 
 from camcast.vocabulary.arguments import check_type
 from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.topic_letters import BOUNDS
 
 GroupId = NewType("GroupId", bytes)
 """Eight bytes that stand for a topic on the wire: the head of the SHA-1 of its name."""
@@ -28,8 +36,7 @@ LEVEL_LENGTH_MAX: Final = 64  # chosen: characters in one level; the DNS allows 
 LEVELS_MAX: Final = 32  # chosen: the work for one topic from a peer has a bound
 NAME_BYTES_MAX: Final = 255  # chosen: fits one length byte; as a name in the DNS [RFC 1035, 2.3.4]
 
-# Letters, digits, '_', '-', '+'. `\w` is Unicode's letters, digits and '_'.
-_LEVEL = re.compile(r"[\w+-]+")
+_ASCII_LEVEL: Final = re.compile(r"[A-Za-z0-9_+-]+")  # most levels: spares a look at the table
 _WILDCARDS: Final = ("*", "**", "#", ">")  # of MQTT, NATS and zenoh
 
 
@@ -41,6 +48,10 @@ def _join(levels: tuple[str, ...]) -> str:
     return "." + ".".join(levels)
 
 
+def _is_of_level(character: str) -> bool:
+    return bisect_right(BOUNDS, ord(character)) % 2 == 1
+
+
 def _check_levels(instance: Topic, _attribute: object, levels: tuple[str, ...]) -> None:
     if not isinstance(levels, tuple):
         raise TypeError(f"a Topic is made of a tuple of levels; Topic.parse reads {levels!r}")
@@ -49,6 +60,9 @@ def _check_levels(instance: Topic, _attribute: object, levels: tuple[str, ...]) 
         raise TopicError(f"topic {name!r} has {len(levels)} levels; at most {LEVELS_MAX} fit")
     if len(name.encode("utf-8", "surrogatepass")) > NAME_BYTES_MAX:
         raise TopicError(f"topic {name[:40]!r}… is longer than {NAME_BYTES_MAX} bytes in UTF-8")
+    if not name.isascii() and not unicodedata.is_normalized("NFC", name):
+        form = unicodedata.normalize("NFC", name)
+        raise TopicError(f"topic {name!a} is not in Unicode's form NFC; write {form!a} instead")
     for level in levels:
         if not level:
             raise TopicError(
@@ -60,16 +74,16 @@ def _check_levels(instance: Topic, _attribute: object, levels: tuple[str, ...]) 
                 f"level {level[:20]!r}… of topic {name[:40]!r} is longer than"
                 f" {LEVEL_LENGTH_MAX} characters"
             )
-        if not _LEVEL.fullmatch(level):
+        if not _ASCII_LEVEL.fullmatch(level) and not all(map(_is_of_level, level)):
             if level in _WILDCARDS:
                 raise TopicError(
                     f"topic {name!r} has the wildcard {level!r}; a topic covers all topics below"
                     " it, so leave the level out"
                 )
-            wrong = next(c for c in level if not _LEVEL.fullmatch(c))
+            wrong = next(c for c in level if not _is_of_level(c))
             raise TopicError(
                 f"topic {name!r} has the character {wrong!r} in level {level!r};"
-                " a level is made of letters, digits, '_', '-' and '+'"
+                " a level is made of letters and digits of Unicode 14.0, '_', '-' and '+'"
             )
 
 
@@ -78,8 +92,9 @@ def _check_levels(instance: Topic, _attribute: object, levels: tuple[str, ...]) 
 class Topic:
     """One topic, as the tuple of its levels; the root is the empty tuple.
 
-    Raises `TopicError` when a level is empty, too long or has a character outside
-    letters, digits, ``_ - +``, or when there are too many levels or bytes.
+    Raises `TopicError` when a level is empty, too long or has a character outside the letters and
+    digits of Unicode 14.0 and ``_ - +``, when the name is not in Unicode's form NFC, or when there
+    are too many levels or bytes.
 
     A topic equals the text that names it, and hashes as this text does: a topic that was received
     is found in a dict of handlers by name. Topics are in the order of their levels.

@@ -18,7 +18,7 @@ from camcast.live.profiles.key_file import write_key_pair
 from camcast.live.profiles.signed_links import SignedLinks
 from camcast.live.transports import TRANSPORTS, find_transport
 from camcast.security.certificates import Rights
-from camcast.security.keys import SecretKey
+from camcast.security.keys import SIGNATURE_BYTES, Domain, SecretKey
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import Batch, make_batch
 from camcast.vocabulary.clock import Clock
@@ -98,6 +98,9 @@ def revoked(node: Node) -> bytes:
     return frame(event(ADA, OWN))
 
 
+STRANGE = ".soc\N{ANGSTROM SIGN}".encode()  # not in NFC, which a later grammar may allow
+STRANGE_BODY = OWN[:-SIGNATURE_BYTES].replace(SOCCER.encoded, STRANGE)
+
 HONEST: dict[str, Callable[[Node], bytes]] = {
     "revoked": revoked,
     "a slow clock": lambda _: frame(event(ADA, OWN, at=5.0 + 301)),
@@ -109,6 +112,12 @@ HONEST: dict[str, Callable[[Node], bytes]] = {
     "an unknown certificate": lambda _: frame(event(ADA, certificate(ADA, serial=8))),
     "another root": lambda _: FRAME_HEADER + control(
         Certificates((grant(EVE, ADA, ".soccer", MEMBER, 0, FAR),))
+    ),
+    "a certificate for a topic of other letters": lambda _: FRAME_HEADER + control(
+        Certificates((STRANGE_BODY + ROOT.sign(Domain.CERTIFICATE, STRANGE_BODY),))
+    ),
+    "an event of a topic of other letters": lambda _: frame(event(ADA, OWN)).replace(
+        SOCCER.encoded, STRANGE
     ),
     "a record of a later release": lambda _: FRAME_HEADER
     + wire.encode_control(b"\x2a" + bytes(3) + SOCCER.group + ADA.public.peer_id, b"new"),
@@ -126,6 +135,10 @@ def test_what_an_honest_process_may_have_believed_does_not(name: str) -> None:
     now = 800.0 if name == "a fast clock" else 5.0
     assert node.receive(HONEST[name](node), now) == 0
     assert node.outbox.deliveries == []
+    if "other letters" in name:
+        assert node.signing is not None
+        refused = node.signing.refused["chain_topic"]
+        assert (refused, node.counters.malformed) in [(1, 0), (0, 1)]
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
