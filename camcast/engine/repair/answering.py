@@ -65,7 +65,7 @@ class Answering:
             asked = {StreamId(stream): bounds for stream, bounds in wanted}
             known = self._haves.held(asked, after, now, upward=above is not None)
             held = (_as_far_as(asked[StreamId(one[0])], one) for one in known)
-        self._haves.send(source, held, now, above=above)
+        self._haves.send(source, held, now, after=after, above=above)
 
     def _answer(
         self,

@@ -54,6 +54,8 @@ AGAIN_SECONDS_MAX: Final = 2.0
 HOLDERS_MAX: Final = 3  # chosen: who told first; a round of asking tries them all
 PASSED_BY: Final = 3  # chosen: one may have joined late, two may have been cut off together
 RANGES_MAX: Final = 64  # chosen: ranges of one stream in a message, as many as a process keeps
+# chosen: for questions and answers that take two seconds each, as with `REORDER_SECONDS_MAX`
+OLDER_SECONDS_MAX: Final = 4.0
 GIVE_UP_SECONDS: Final = 10.0  # chosen: by then what a partition held back is there
 
 
@@ -72,6 +74,9 @@ class Holder:
     """When it told so; its nonce is as old."""
     since: float = inf
     """From when on it may be asked for everything, whoever was a member then."""
+    younger: float = 0.0
+    """By how many seconds, at most, it takes this process for younger than it is: what it keeps of
+    these it does not offer."""
     asked: float = -inf
     """When it was asked last with this nonce, or another that was good."""
 
@@ -81,6 +86,8 @@ class Passed(NamedTuple):
 
     below: int
     """It misses and offers nothing below this number."""
+    keeps_none_below: int
+    """Below this number it keeps nothing from this process's time; 0 while it has not said so."""
     begun: float
     """When the stream's first event was published; infinitely long ago if it does not know."""
     kept: float
@@ -121,6 +128,8 @@ class MissingRanges:
     """Below this number, a stream of which nothing is known is from before this process's time."""
     asked: int = 0
     """How often it was asked for since something came last."""
+    older_seconds: float = OLDER_SECONDS
+    """By how much longer than its membership this process asks for it."""
     lowest: int = 0
     """The lowest number that was missing when that was last looked at; 0 before."""
     hole: int = 0
@@ -143,12 +152,18 @@ class MissingRanges:
         if not holder.below:
             _, offered, begun, bounds = holder.held
             below = min(bounds[0], offered) if offered else bounds[0]
+            earlier = self.passed.get(peer)
+            none_below = below
+            if holder.younger > 0:  # then it may keep what it does not offer
+                none_below = earlier.keeps_none_below if earlier else 0
+                older = self.older_seconds + holder.younger + OLDER_SECONDS
+                self.older_seconds = min(older, OLDER_SECONDS_MAX)
             # Kept as a time, for an age would be too small when it is looked at.
             begun_at = -inf if begun == UNKNOWN else holder.heard - begun / 10
-            if peer in self.passed and (earlier := self.passed[peer].begun) > -inf:
+            if earlier is not None and earlier.begun > -inf:
                 # An age that lay in a queue makes it younger than it is.
-                begun_at = earlier if begun == UNKNOWN else min(begun_at, earlier)
-            self.passed[peer] = Passed(below, begun_at, holder.heard - holder.kept)
+                begun_at = earlier.begun if begun == UNKNOWN else min(begun_at, earlier.begun)
+            self.passed[peer] = Passed(below, none_below, begun_at, holder.heard - holder.kept)
         return offers and self.asked > 0 and holder.asked == -inf
 
     def look(self, known: KnownRanges | None, now: float) -> None:
@@ -193,10 +208,15 @@ class MissingRanges:
                 holes = whole if known is None else known.missing(start, passed - start)
         return holes
 
+    def is_answered_by(self, peer: PeerId) -> bool:
+        """Say whether a neighbour has offered all that it keeps from this process's time."""
+        passed = self.passed.get(peer)
+        return passed is not None and passed.keeps_none_below > 0
+
     def out_of_reach(self, neighbours: int) -> int:
         """Return the number below which nobody offers anything; there are so many neighbours."""
         needed = max(1, min(PASSED_BY, neighbours))
-        passed = sorted((one.below for one in self.passed.values()), reverse=True)
+        passed = sorted((one.keeps_none_below for one in self.passed.values()), reverse=True)
         return passed[needed - 1] if len(passed) >= needed else 0
 
 
@@ -304,10 +324,11 @@ class GivingUp:
         """
         if known is not None and (known.low > 1 or not known.bounds):
             return
-        # A neighbour that keeps all from before this process's time would have offered what is not
-        # older. But one that has taken this process for younger does not, and another may offer it.
+        # A neighbour that keeps all from before this process's time offers what is not older. If it
+        # lacks that, another may offer it.
         member = self._context.member_since
-        before = max((p.below for p in missing.passed.values() if p.kept <= member), default=1)
+        longer = [one for one in missing.passed.values() if one.kept <= member]
+        before = max((one.keeps_none_below for one in longer), default=1)
         offers = (missing_of(one.held, known) for one in missing.holders)
         before = min([before, *(offered[0][0] for offered in offers if offered)])
         if known is None:
@@ -429,6 +450,7 @@ class Asking:
         asked_for = max(self._context.retention, GIVE_UP_SECONDS)
         asked: dict[tuple[Contact, bytes, str], list[Wanted]] = {}
         since: dict[tuple[Contact, bytes, str], float] = {}
+        older: dict[tuple[Contact, bytes, str], float] = {}
         for stream, missing in list(self.missing.items()):
             if missing.due > now:
                 continue
@@ -452,7 +474,7 @@ class Asking:
             elif neighbours:
                 contact = missing.sender
                 if missing.asked or contact is None:
-                    silent = [one for one in neighbours if one.peer not in missing.passed]
+                    silent = [one for one in neighbours if not missing.is_answered_by(one.peer)]
                     contact = self._context.community.rng.choice(silent or neighbours)
                 ranges = self._refused.without(stream, ranges, contact.peer)
                 key = contact, b"", ""
@@ -462,9 +484,13 @@ class Asking:
                 missing.due = now + AGAIN_SECONDS_MAX  # it was refused, and is given up in time
                 continue
             asked.setdefault(key, []).append((stream, flat(ranges)))
+            older[key] = max(missing.older_seconds, older.get(key, 0.0))
             missing.add_question(now)
         for key, wanted in asked.items():
-            self._send_want(*key, wanted, since.get(key, inf), now)
+            seconds = max(
+                self._context.seconds_a_member(now) + older[key], now - since.get(key, inf)
+            )
+            self._send_want(*key, wanted, seconds, now)
         if self.missing:
             self._ask_after(ASK_SECONDS)
 
@@ -474,11 +500,10 @@ class Asking:
         nonce: bytes,
         below: str,
         wanted: Sequence[Wanted],
-        since: float,
+        seconds: float,
         now: float,
     ) -> None:
         self.wants_sent += 1
-        seconds = max(self._context.seconds_a_member(now) + OLDER_SECONDS, now - since)
         if not below:
             seconds += self._history.asked(now)
         into, group = (

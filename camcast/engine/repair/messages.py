@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from math import inf
 from typing import Final
 
 from camcast.vocabulary.identity import Contact
@@ -32,6 +33,9 @@ class Have(Message, tag=1, frozen=True):
     `Have` in return, or, in a super-community, for a `Heard` with this number. What is younger than
     `history` seconds, if that is not 0, matters whoever was a member then: a community is asked for
     it, and a super-community told that perhaps nobody there has had it.
+
+    What was published in the last `reach` seconds is offered: in the time for which the receiver is
+    taken for a member. A message that was delayed makes a process seem younger than it is.
     """
 
     nonce: bytes
@@ -41,6 +45,7 @@ class Have(Message, tag=1, frozen=True):
     reply: int
     history: float
     streams: tuple[Held, ...]
+    reach: float = inf
 
 
 class Want(Message, tag=2, frozen=True):

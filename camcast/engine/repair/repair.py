@@ -299,13 +299,15 @@ class Repair(Repairs):
         return self._history.fetch(seconds, now)
 
     def _on_have(self, source: Contact, have: Have, now: float) -> None:
-        if not (have.member >= 0 and have.history >= 0 and have.kept >= 0):  # NaN is refused
+        times = have.member, have.history, have.kept, have.reach
+        if not all(seconds >= 0 for seconds in times):  # NaN is refused
             raise MalformedError("a Have tells of a negative time")
         below = read_topic(have.below).group if have.below else None  # raises before it is kept
         context, haves = self._context, self._haves
         neighbour = context.neighbour(source.peer)
         if below is None:
             neighbour.add_membership(have.member, now)
+        younger = max(0.0, min(have.kept, context.seconds_a_member(now)) - have.reach)
         since = now - have.history if below is not None and have.history > 0 else inf
         for held in have.streams[:STREAMS_A_MESSAGE_MAX]:
             if not check_held(held):
@@ -314,7 +316,7 @@ class Repair(Repairs):
             known = context.streams.known.get(stream)
             if known is not None and bounds[-1] <= known.low and stream not in self._asking.missing:
                 continue  # settled here, as nearly all is of a stream that flows
-            one = Holder(source, have.nonce, have.below, held, have.kept, now, since)
+            one = Holder(source, have.nonce, have.below, held, have.kept, now, since, younger)
             self._asking.add_holder(one, now)
         if below is not None:
             self._referring.on_have_from_below(source, below, have, now)

@@ -462,6 +462,7 @@ class Haves:
         held: Iterable[Held],
         now: float,
         *,
+        after: float = -inf,
         above: Topic | None = None,
         reply: bool = False,
         history: float = 0.0,
@@ -469,6 +470,7 @@ class Haves:
     ) -> None:
         """Send a `Have` in pages, to a member of the super-community `above` or of this one.
 
+        What is `held` offers only what was published after a time, infinitely long ago if all.
         Without streams nothing is sent, unless it asks for something. Of many streams those come
         first that fit, and one page in any case. Each page asks for a `Heard` if it is to be noted
         as `unheard`.
@@ -486,7 +488,7 @@ class Haves:
                 self._pages_told = number = self._pages_told + 1
                 streams = [StreamId(held[0]) for held in page]
                 unheard[number] = Unheard(contact.peer, now, now - history, streams)
-            message = Have(nonce, member, kept, below, number, history, page)
+            message = Have(nonce, member, kept, below, number, history, page, now - after)
             self._context.outlet.send([contact], message, group=group)
             reply = False
 
@@ -502,7 +504,7 @@ class Haves:
         after = max(neighbour.member_since, now - REMEMBERED_SECONDS)
         streams = self._context.heard_after(max(after, agreement.news_since()))
         agreement.told_at = now
-        self.send(contact, self.held(streams, after, now), now, reply=reply)
+        self.send(contact, self.held(streams, after, now), now, after=after, reply=reply)
         return True
 
     def room(self, now: float) -> float:
