@@ -32,11 +32,13 @@ it answers once it has joined.
 carry what climbs, and a crash of these would cut communities off. A neighbour's answer comes first,
 and names what the neighbour knows; a table that came *by hearsay* is drawn again from the
 first answer of the discovery, which names members at random. Other members that are named fill the
-cold list. After it has linked, and after a failure, a process draws its table from the cold list
-at pauses that double; later, with one check in ten (001, 4.2: "even if available"). Each time
-it asks a super-process for others first, so that the cold list follows those that join above, and
-a cold one replaces an entry only if it answers. A search, too, is answered by a sample of the
-table and of those on the cold list that lived lately, never by the table itself.
+cold list. After it has linked, after a failure, and whenever a super-process names a member that is
+new to it, a process draws its table from the cold list at pauses that double; later, with one check
+in ten (001, 4.2: "even if available"). Each time it asks super-processes for others first, so that
+the cold list follows those that join above: each is to be known as widely as older members, also
+where an answer names few. A full cold list, in a community of more, is no such news. A cold one
+replaces an entry only if it answers. A search, too, is answered by a sample of the table and of
+those on the cold list that lived lately, never by the table itself.
 
 *Farther up.* A super-process also names one contact of each ancestor farther up that it knows. So
 the cold list has some of each, and a process whose whole super-community dies together with the
@@ -113,8 +115,8 @@ SEARCH_DUE: Final = 0.9
 SERVES_SECONDS: Final = 10.0
 # chosen: a process that is named while it is joining is a member some seconds later
 STARTED_SECONDS: Final = 3.0
-# chosen: draws at pauses that double, of 5 to 80 s by default: communities that gather or change
-# for two minutes are drawn from as a whole. Five times a dozen messages a process.
+# chosen: the first at once, then after pauses that double, of 5 to 40 s by default: a community
+# that changes for a minute is drawn from as a whole. Five times a dozen messages a process.
 EARLY_DRAWS: Final = 5
 ANCESTOR_MAX: Final = 4  # chosen: contacts of each ancestor farther up; one of four may be alive
 # chosen: who lived so lately may be named; the checks of its community find a death in this time
@@ -410,7 +412,8 @@ class SuperTopicTable(Watcher):
                     if not pushed:
                         self._push(topic)
                 if not pushed:
-                    self._remember(topic, named, now, living=True)
+                    if self._remember(topic, named, now, living=True):
+                        self._draw_soon()
                 elif topic == self._nearest[0]:
                     self._draw_at_next_check()
             case Pong():
@@ -757,21 +760,23 @@ class SuperTopicTable(Watcher):
 
     def _remember(
         self, topic: Topic, contacts: Iterable[Contact], now: float, *, living: bool
-    ) -> None:
+    ) -> bool:
         """Put those that are named and are not in the table on the cold list.
 
-        With `living`, whoever names them knows that they live. What is known for certain, or of a
-        nearer topic, stays.
+        Returns whether more members of the nearest community are known now. With `living`, whoever
+        names them knows that they live. What is known for certain, or of a nearer topic, stays.
         """
         nearest, known = self._nearest
         most = ANCESTOR_MAX if known and topic.level < nearest.level else COLD_MAX
         self._process.remembers(self, topic)
+        remembered = len(self._cold)
         for contact in self._shuffled(contacts):
             if contact.peer in self._table or self._failed.get(contact.peer, now) > now:
                 continue
             cold = self._cold.get(contact.address)
             if cold is None or (living and cold.topic.level <= topic.level):
                 self._cold.put(contact, topic, now, living=living, most=most)
+        return topic == nearest and len(self._cold) > remembered
 
     def _enter(self, contact: Contact, topic: Topic, now: float) -> None:
         self._cold.pop(contact.address)

@@ -39,6 +39,7 @@ from camcast.engine.super_topic_table import (
 from camcast.testing.lone_process import LoneProcess, contact
 from camcast.testing.world import World
 from camcast.vocabulary import messages, wire
+from camcast.vocabulary.cold_list import COLD_MAX
 from camcast.vocabulary.hierarchy import Hierarchy
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message
@@ -891,6 +892,35 @@ def test_draws_follow_a_change_at_pauses_that_double() -> None:
     assert len(pauses) == EARLY_DRAWS
     for pause, least in zip(pauses, (0, 5, 10, 20, 40), strict=True):
         assert least <= pause <= least + 7.5
+
+
+def test_draws_follow_as_long_as_super_processes_name_members_that_are_new() -> None:
+    """Each joined a second after the other: of those that came last half as many tables knew as of
+    the first, where an answer names six of 28."""
+    bench = linked(1, 2, 3, size=1e9)
+    drawn = 0
+
+    def draws(*named: int) -> int:
+        """Return how many draws follow an answer."""
+        nonlocal drawn
+        bench.tell(SuperProcesses(".a.b.c", contacts(*named), pushed=False), contact(1))
+        before, until = drawn, bench.now + 400.0
+        while bench.now < until:
+            bench.fire("check")
+            if bench.said_of(NewProcess):
+                drawn += 1
+                for number in (1, 2, 3):
+                    bench.tell(Pong(".a.b.c"), contact(number))
+                bench.fire("verdict")
+        return drawn - before
+
+    assert draws(4, 5) == EARLY_DRAWS
+    assert draws(4, 5) == 0
+    assert draws(5, 6) == EARLY_DRAWS
+    for number in range(7, 7 + COLD_MAX):
+        bench.tell(SuperProcesses(".a.b.c", contacts(number), pushed=False), contact(1))
+    assert draws(200) == EARLY_DRAWS  # by those before, with which the list became full
+    assert draws(201) == 0
 
 
 def test_an_answer_of_one_who_was_not_asked_changes_nothing() -> None:
