@@ -258,6 +258,8 @@ def _print_evidence(found: Reproduction[Any]) -> None:
         if not row.found.startswith(NO_DATA):
             grid.add_row(Text(row.item), "paper:", Text(row.quote))
             grid.add_row(Text(row.verdict, "bold"), "found:", Text(row.found))
+            if row.whose is not None:
+                grid.add_row("", "whose:", Text(f"{row.whose}. {row.shown}"))
     _print_titled("What the paper says, and what was found", grid)
     wide_console(TERMINAL_WIDTH).print(in_words(found.evidence), highlight=False)
 

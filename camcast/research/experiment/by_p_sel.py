@@ -17,7 +17,8 @@ def read_apart(scenario: Scenario, folder: OutputFolder) -> dict[float, Reading]
     """Read the traces of a run without kills, by the scenario's `upward_probabilities`.
 
     Memberships and tables, which belong to no event, are in every reading. A trace does not name
-    the p_sel of an event, but a worker publishes its events in the order of the plan.
+    the p_sel of an event, but a worker publishes its events in the order of the plan. Raises
+    `ValueError` if the run ended before all were published.
     """
     plan = Plan.of(scenario)
     includes = scenario.super_topics.includes
@@ -29,6 +30,11 @@ def read_apart(scenario: Scenario, folder: OutputFolder) -> dict[float, Reading]
     for worker, its_records in records.items():
         published = [record.event for record in its_records if record.kind == "publish"]
         planned = [event for event in due(plan) if plan.worker(event.node) == worker]
+        if len(published) < len(planned):
+            raise ValueError(
+                f"worker {worker} had published {len(published)} of {len(planned)} events when the"
+                " run ended, as on a machine that is too busy; try again"
+            )
         for event, due_event in zip(published, planned, strict=True):
             assert due_event.upward_probability is not None
             p_sel[event] = due_event.upward_probability

@@ -78,7 +78,7 @@ def _together(results: Found) -> CamcastReproduction:
         figures=figures,
         agreement=(),
         runs_compared={},
-        evidence=(*table_rows("001", both), *evidence),
+        evidence=(*table_rows("001", both, results), *evidence),
     )
 
 

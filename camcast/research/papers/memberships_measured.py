@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 from attrs import frozen
+from numpy.typing import NDArray
 
 from camcast.research.papers.figure import Figure, Point
 from camcast.research.papers.memberships_runs import (
@@ -21,11 +22,12 @@ from camcast.research.papers.memberships_runs import (
 )
 from camcast.research.papers.paper import Results
 from camcast.research.pipeline.compare.verdict import Verdict, verdict_on
-from camcast.research.population.outcome import Interval, mean_interval
+from camcast.research.population.outcome import Interval, clustered_interval, mean_interval
 from camcast.research.report.measures import measure_of
 
 MEASURES: Final = ("reception", "reliability", "efficiency", "hops_mean", "upward")
 """The measures of the figures, in the paper's order."""
+_OF_EVENTS: Final = ("reception", "reliability")
 _OF_RUNS: Final = ("table_to_law", "unlisted", "start_seconds", "settle_seconds", "controls")
 COLUMNS: Final = (
     *("reception", "reception_low", "reliability", "efficiency", "hops_mean", "upward"),
@@ -129,7 +131,14 @@ class Measured:
         p_sel: Sequence[float] | None = None,
         communities: Sequence[str] | None = None,
     ) -> Interval:
-        """Return the mean of `means` over the runs, with its interval."""
+        """Return the mean of `means` over the runs, with its interval.
+
+        Reception and reliability have one over runs and events; others over runs alone.
+        """
+        if measure in _OF_EVENTS:
+            places = p_sel or self.p_sel, communities or "da"
+            runs = [list(_events(run["rows"], measure, *places)) for run in self._runs[who]]
+            return clustered_interval([groups for groups in runs if groups])
         return _interval(self.means(who, measure, p_sel, communities), measure)
 
     def _of_runs(self, who: Contender, name: str) -> list[float]:
@@ -173,7 +182,7 @@ class Measured:
             x=p_sel,
             model=predicted[0] if measure == "reception" and predicted else None,
             runs=len(values),
-            **_interval(values, measure).as_json(),
+            **self.interval(who, measure, (p_sel,), (community,)).as_json(),
         )
 
     # -- tables and verdicts --------------------------------------------------------------------
@@ -214,6 +223,23 @@ class Measured:
             found = {name: of_runs for name, of_runs in values.items() if of_runs}
             if len(found) > 1:
                 yield verdict_on(metric, question, found)
+
+
+def _events(
+    rows: Mapping[tuple[str, float], Mapping[str, Any]],
+    measure: str,
+    p_sel: Sequence[float],
+    communities: Sequence[str],
+) -> Iterator[NDArray[np.float64]]:
+    """Yield, by p_sel, a measure of each event of a run in the mean over communities.
+
+    The communities of an event have it by the same climb, so that they are drawn together.
+    """
+    for value in p_sel:
+        found = [rows[at]["by_event"] for at in product(communities, (value,)) if at in rows]
+        if found:
+            shares = np.array(found)
+            yield (shares == 1.0 if measure == "reliability" else shares).mean(axis=0)
 
 
 def _interval(values: Sequence[float], measure: str) -> Interval:

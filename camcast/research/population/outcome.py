@@ -23,6 +23,9 @@ from camcast.research.models.student import CONFIDENCE, quantile
 
 Counts = NDArray[np.int64]
 
+_BOOTSTRAP: Final = 1000  # chosen: the ends of an interval to 5 % of its length
+_BOOTSTRAP_SEED: Final = 1  # chosen: an interval is the same each time that it is computed
+
 _Z: Final = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
 
 
@@ -71,6 +74,37 @@ def share_interval(hits: int, runs: int) -> Interval:
     error = _Z / (1 + z2 / runs) * sqrt(share * (1 - share) / runs + z2 / (4 * runs**2))
     low, high = max(0.0, centre - error), min(1.0, centre + error)  # but for rounding
     return Interval(share, min(share, low), max(share, high))
+
+
+def clustered_interval(runs: Sequence[Sequence[NDArray[Any]]]) -> Interval:
+    """Return the mean of shares of events that are alike within a run, with a bootstrap's interval.
+
+    A run has groups of events, each with a weight alike, and the mean is over groups and runs. Runs
+    are drawn again, and in each drawn run its events, group by group; the deviations are scaled by
+    the root of k/(k-1) for k runs, as a sample's variance is. Of three runs of 60 events the
+    interval has the mean in 93 to 99 %, with and without a difference between runs (measured; the
+    test has two cases). Where all events have the same share, 0 or 1, it is Wilson's of the events.
+    """
+    if not runs:
+        return Interval(None, None, None)
+    mean = float(np.mean([np.mean([group.mean() for group in run]) for run in runs]))
+    if len(runs) < 2:
+        return Interval(mean, None, None)
+    if mean in (0.0, 1.0):
+        events = sum(group.size for run in runs for group in run)
+        return share_interval(round(mean) * events, events)
+    rng = np.random.default_rng(_BOOTSTRAP_SEED)
+    drawn = np.array(
+        [
+            np.mean([rng.choice(group, (_BOOTSTRAP, group.size)).mean(axis=1) for group in run], 0)
+            for run in runs
+        ]
+    )
+    picked = (_BOOTSTRAP, len(runs))
+    means = drawn[rng.integers(len(runs), size=picked), rng.integers(_BOOTSTRAP, size=picked)]
+    deviations = (means.mean(axis=1) - mean) * sqrt(len(runs) / (len(runs) - 1))
+    low, high = np.quantile(deviations, ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)).tolist()
+    return Interval(mean, max(0.0, mean + min(0.0, low)), min(1.0, mean + max(0.0, high)))
 
 
 def _not_counted() -> NDArray[Any]:

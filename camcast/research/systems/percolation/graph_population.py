@@ -65,6 +65,9 @@ class Gossip:
     """Probability that an event is sent to a neighbour that does not subscribe (paper: gamma)."""
     ttl: int = field(default=TTL_MAX, validator=[validators.ge(0), validators.le(TTL_MAX)])
     """How many hops an event gets from its publisher at most."""
+    publisher_floods: bool = False
+    """Whether the publisher sends to all its neighbours. Algorithm 2 has no such rule, but the
+    numbers that the paper prints for Figure 8 come out with it."""
 
 
 @frozen(eq=False)
@@ -152,7 +155,9 @@ class Percolation:
 
     def __init__(self, graph: Graph, subscribes: NDArray[np.bool_], gossip: Gossip) -> None:
         self._network = graph.first, graph.neighbours, subscribes
-        self._chances = np.uint64(round(gossip.gamma * _STEPS)), gossip.ttl
+        below = np.uint64(round(gossip.gamma * _STEPS))
+        at_first = np.uint64(_STEPS) if gossip.publisher_floods else below
+        self._chances = below, at_first, gossip.ttl
         self._events = 0
         # one place more than nodes: the kernel writes each neighbour here, and counts new ones
         order, senders = (np.zeros(graph.nodes + 1, np.int32) for _ in range(2))
@@ -175,6 +180,7 @@ def _spread(
     neighbours: NDArray[np.int32],
     subscribes: NDArray[np.bool_],
     below: np.uint64,
+    at_first: np.uint64,
     ttl: int,
     publisher: int,
     state: State,
@@ -186,7 +192,8 @@ def _spread(
 ) -> None:
     """Publish one event, and count its copies and receivers.
 
-    A copy goes to a node that does not subscribe if 53 random bits are less than `below`. `heard`
+    A copy goes to a node that does not subscribe if 53 random bits are less than `below`, and than
+    `at_first` if the publisher sends it. `heard`
     has the number of the last event that each node got; `order` and `senders` are scratch arrays of
     the receivers and of the nodes that they got the event from, in the order of first copies. The
     innermost loop has no branch, as no processor could predict it: that saves a quarter of the
@@ -200,10 +207,11 @@ def _spread(
         end = reached
         for at in range(begin, end):
             node, sender = order[at], senders[at]
+            chance = below if at else at_first
             for place in range(first[node], first[node + 1]):
                 neighbour = neighbours[place]
                 bits, state = next_bits(state)
-                sent = (subscribes[neighbour] | (bits >> _11 < below)) & (neighbour != sender)
+                sent = (subscribes[neighbour] | (bits >> _11 < chance)) & (neighbour != sender)
                 new = sent & (heard[neighbour] != event)
                 messages += sent
                 subscribers += new & subscribes[neighbour]

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 from xml.etree import ElementTree
 
 import pytest
@@ -17,7 +17,7 @@ import vl_convert
 
 from camcast.research.papers.paper import Paper
 from camcast.research.papers.plan_folder import PlanFolder
-from camcast.research.report.evidence import VERDICTS
+from camcast.research.report.evidence import VERDICTS, Whose
 from tests.python_process import python
 from tests.research.unit.papers.page import Page
 
@@ -25,7 +25,7 @@ TIMEOUT_SECONDS = 900.0  # until what must come counts as never
 FIGURE_ENDS = (".csv", ".json", ".svg", ".png", ".vl.json")
 EVIDENCE = [
     *("paper", "item", "quote", "published", "ours", "low", "high", "z", "verdict", "found"),
-    "command",
+    *("whose", "shown", "command"),
 ]
 POINT = [*("series", "x", "mean", "low", "high", "model", "formula", "runs", "panel", "sample")]
 _SVG = "{http://www.w3.org/2000/svg}"
@@ -105,6 +105,9 @@ class FolderContract:
             assert row["command"].startswith(f"camcast reproduce {self.PAPER.name} ")
             if row["verdict"] in ("agrees", "differs") and row["published"] is not None:
                 assert row["ours"] is not None
+            if row["verdict"] == "differs":
+                assert row["whose"] in get_args(Whose)
+                assert row["shown"]
         assert len({(row["paper"], row["item"]) for row in listed}) == len(listed)
 
     def test_pictures_are_pictures(self, folder: Path) -> None:

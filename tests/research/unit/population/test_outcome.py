@@ -8,6 +8,7 @@ import pytest
 from camcast.research.population.outcome import (
     Interval,
     Outcome,
+    clustered_interval,
     joined,
     mean_interval,
     share_interval,
@@ -80,3 +81,29 @@ def test_joined_runs_are_as_if_done_at_once() -> None:
     together = joined([part.counts() for part in (spread([[4, 2]]), spread([[4, 2], [2, 0]]))])
     assert together.runs == 3
     assert together.delivered[1:].tolist() == whole.delivered.tolist()
+
+
+@pytest.mark.parametrize("between_runs", [0.0, 0.1])
+def test_a_bootstrap_over_runs_and_events_holds_the_mean(between_runs: float) -> None:
+    """Of three runs of 60 events, seed fixed; the bounds are four deviations below 95 and 93 %.
+
+    Student's interval of the runs' means, which forgets the events, is mostly wider.
+    """
+    rng, share, held, narrower = np.random.default_rng(3), 0.5, 0, 0
+    for _ in range(200):
+        shares = rng.normal(share, between_runs, 3).clip(0, 1)
+        runs = [[(rng.random(60) < of_run).astype(float)] for of_run in shares]
+        found = clustered_interval(runs)
+        student = mean_interval(np.array([run[0].mean() for run in runs]), 0.0, 1.0)
+        assert None not in (found.low, found.high, student.low, student.high)
+        held += (found.low or 0) <= share <= (found.high or 0)
+        narrower += (found.high or 0) - (found.low or 0) < (student.high or 0) - (student.low or 0)
+    assert held >= (178 if between_runs == 0 else 168)
+    assert narrower > 100
+
+
+def test_events_that_are_all_alike_have_the_interval_of_their_number() -> None:
+    runs = [[np.ones(60)] for _ in range(3)]
+    assert clustered_interval(runs) == share_interval(180, 180)
+    assert clustered_interval(runs[:1]) == Interval(1.0, None, None)
+    assert clustered_interval([]) == Interval(None, None, None)

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from camcast.research.population.outcome import Interval
 from camcast.research.report.evidence import (
     VERDICTS,
+    Cause,
     Evidence,
     between,
+    bounded,
+    chi_square_tail,
     counts,
     exact,
     exceeds,
     in_words,
+    jointly,
     statement,
     told_apart,
+    unpublished,
     value,
 )
 
@@ -26,13 +33,13 @@ def judged(published: float, ours: Interval, **given: object) -> Evidence:
 @pytest.mark.parametrize(
     ("published", "ours", "given", "expected"),
     [
-        (1.0, Interval(1.1, 0.9, 1.3), {}, "agrees"),
+        (1.0, Interval(1.01, 0.98, 1.04), {}, "agrees"),
+        (1.0, Interval(1.1, 0.9, 1.3), {}, "cannot be judged"),  # nor is it known to be the same
         (1.0, Interval(1.1, 1.05, 1.15), {}, "differs"),
-        (1.0, Interval(1.1, 1.05, 1.15), {"rounded": 0.06}, "agrees"),
-        (1.0, Interval(1.1, 1.05, 1.15), {"error": 0.1}, "agrees"),
-        (1.0, Interval(1.1, 1.05, 1.15), {"bound": "least"}, "agrees"),
-        (1.0, Interval(1.1, 1.05, 1.15), {"bound": "most"}, "differs"),
-        (1.0, Interval(0.9, 0.85, 0.95), {"bound": "least"}, "differs"),
+        (100.0, Interval(101.0, 98.0, 104.0), {}, "agrees"),
+        (1.0, Interval(1.03, 1.01, 1.05), {"rounded": 0.02}, "agrees"),
+        (1.0, Interval(1.02, 1.01, 1.03), {"error": 0.01}, "agrees"),
+        (1.0, Interval(1.1, 1.05, 1.15), {"error": 0.1}, "cannot be judged"),
         (1.0, Interval(1.1, None, None), {}, "cannot be judged"),
         (1.0, Interval(None, None, None), {}, "cannot be judged"),
         (0.0, Interval(0.0, None, None), {}, "agrees"),
@@ -53,13 +60,61 @@ def test_z_is_two_at_the_edge_of_the_interval() -> None:
 
 
 @pytest.mark.parametrize(
+    ("ours", "side", "expected"),
+    [
+        (Interval(1.1, 1.05, 1.15), "least", "consistent"),
+        (Interval(1.1, 1.05, 1.15), "most", "differs"),
+        (Interval(0.9, 0.85, 0.95), "least", "differs"),
+        (Interval(1.1, 0.9, 1.3), "least", "cannot be judged"),
+        (exact(0.1), "most", "consistent"),
+    ],
+)
+def test_a_bound_is_judged_as_a_bound(
+    ours: Interval, side: Literal["least", "most"], expected: str
+) -> None:
+    row = bounded("000", "Equation 3", "at most", 1.0, ours, "Found.", side=side)
+    assert row.verdict == expected
+    assert row.z is None
+    assert (ours.mean or 0.0) != 0.1 or row.found.startswith("Found. 0.9 below what is said")
+
+
+def test_numbers_that_are_each_within_chance_may_differ_together() -> None:
+    rows = [judged(1.015, Interval(1.0, 0.98, 1.02)) for _ in range(9)]
+    assert {row.verdict for row in rows} == {"agrees"}
+    assert jointly("000", "Table 1", "rounds", rows).verdict == "differs"
+    assert jointly("000", "Table 1", "rounds", rows[:1]).verdict == "consistent"
+    assert jointly("000", "Table 1", "rounds", []).verdict == "cannot be judged"
+
+
+@pytest.mark.parametrize(
+    ("square", "freedom", "tail"),
+    # chosen: critical values of any table of chi-square
+    [(3.841, 1, 0.05), (5.991, 2, 0.05), (7.815, 3, 0.05), (11.345, 3, 0.01), (18.307, 10, 0.05)],
+)
+def test_the_tail_of_chi_square_is_the_tables(square: float, freedom: int, tail: float) -> None:
+    assert chi_square_tail(square, freedom) == pytest.approx(tail, rel=1e-3)
+
+
+def test_a_difference_has_a_cause_and_nothing_else_does() -> None:
+    cause = Cause("the paper's", "With 2 in the place of 1 ours agrees.")
+    differs = statement("000", "6.1", "better", [False], "found", cause)
+    assert (differs.whose, differs.shown) == (cause.whose, cause.shown)
+    assert statement("000", "6.1", "better", [False], "found").whose == "open"
+    assert statement("000", "6.1", "better", [True, False], "found", cause).whose == cause.whose
+    for held in ([True], [None], [True, None]):
+        assert statement("000", "6.1", "better", held, "found").whose is None
+    judged_not = unpublished("000", "Table 1", "rounds", 1.0, exact(2.0), "Found.")
+    assert (judged_not.verdict, judged_not.whose, judged_not.z) == ("cannot be judged", None, None)
+
+
+@pytest.mark.parametrize(
     ("held", "expected"),
     [
         ([True, True], "consistent"),
         ([True, None], "in part"),
         ([True, False], "in part"),
         ([False, False], "differs"),
-        ([False, None], "differs"),
+        ([False, None], "in part"),
         ([None, None], "cannot be judged"),
         ([], "cannot be judged"),
     ],

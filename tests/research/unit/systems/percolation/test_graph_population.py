@@ -167,6 +167,15 @@ def test_a_star_from_its_hub_is_a_binomial() -> None:
     assert abs(receivers.var() - 210) < 4 * 210 * sqrt(2 / events)
 
 
+def test_a_publisher_that_floods_sends_to_all_its_neighbours_and_nobody_else_does() -> None:
+    """In a star whose leaves have a leaf each: from the hub, and from a leaf of a leaf."""
+    links = [(0, leaf) for leaf in range(1, 11)] + [(leaf, leaf + 10) for leaf in range(1, 11)]
+    star = GivenLinks(links).graph(1, 0)
+    flooding = Gossip(sigma=0, gamma=0, publisher_floods=True)
+    percolation = Percolation(star, np.zeros(21, bool), flooding)
+    assert [percolation.spread(publisher, Random(4))[0] for publisher in (0, 1, 11)] == [11, 3, 2]
+
+
 def test_only_subscribers_get_what_nobody_gossips() -> None:
     corpus = simulate(Poisson(5, 1_000), Gossip(sigma=0.3, gamma=0), 3, 50, seed=1)
     assert not corpus.parasites.any()
