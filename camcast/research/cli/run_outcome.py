@@ -15,6 +15,7 @@ from camcast.research.runs.summary import Summary
 
 COLUMNS: Final = (
     *("processes", "view_mean", "view_law", "reception", "predicted", "reliability"),
+    *("reach_p5",),
     *("efficiency", "hops_mean", "latency_ms_p50", "latency_ms_p99", "upward_messages"),
     *("duplicates", "parasites"),
 )

@@ -15,13 +15,14 @@ from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json
 from camcast.research.cli.simulated import compute, print_measures
 from camcast.research.cli.system_options import Workers, probability_option
+from camcast.research.models.distributions import REACH
 from camcast.research.sweeps import JSON, Cell
 from camcast.research.systems.hpmcast.tree_setting import Estimate, HpmcastSetting
 from camcast.research.systems.registry import outcome_of, runs_in_cells
 
 RUNS: Final = 100  # chosen: of Figure 7's setting, a reception to ±0.0001 in a second
 CELL_PROCESSES: Final = 5_000_000  # chosen: processes in a cell of the sweep, seconds of work
-_SHOWN: Final = ("reception", "rounds", "messages", "parasites")
+_SHOWN: Final = ("reception", "reach_p5", "reaches_90", "rounds", "messages", "parasites")
 _DEFAULT: Final = HpmcastSetting()
 
 
@@ -93,7 +94,7 @@ def hpmcast(
             {
                 "setting": described | {"runs": runs, "seed": seed},
                 "processes": setting.processes,
-                **{name: measured[name].as_json() for name in _SHOWN},
+                **{name: measured[name].as_json() for name in dict.fromkeys((*_SHOWN, *REACH))},
                 "view": setting.view,
                 "model": model,
             },

@@ -14,6 +14,7 @@ from camcast.cli.failure import clear_failures
 from camcast.cli.output import print_json
 from camcast.research.cli.simulated import compute, print_measures
 from camcast.research.cli.system_options import Workers, probability_option
+from camcast.research.models.distributions import REACH
 from camcast.research.sweeps import JSON, Cell
 from camcast.research.systems.registry import runs_in_cells
 from camcast.research.workloads.edge_list import load_edges
@@ -25,7 +26,8 @@ NETWORKS: Final = 20  # [percolation 5.2]
 EVENTS: Final = 400  # [percolation 5.2]
 CELL_NODES: Final = 4_000_000  # chosen: nodes times events of a cell, a second of work
 _SHOWN: Final = (
-    *("receivers", "subscribers", "missed", "messages", "duplicates", "parasites", "hops"),
+    *("receivers", "subscribers", "missed", "reach_p5", "reaches_90", "messages"),
+    *("duplicates", "parasites", "hops"),
 )
 
 
@@ -81,7 +83,7 @@ def percolation(
         found = compute(simulate_cell, cells, f"{networks:,} networks", workers)
         corpus = join([corpus_of(result) for result in found])
         model = _model(overlay, seed, sigma, gamma)
-        measured = {name: corpus.interval(name) for name in _SHOWN}
+        measured = {name: corpus.interval(name) for name in dict.fromkeys((*_SHOWN, *REACH))}
     if json:
         setting = shared | {"ttl": ttl, "networks": networks, "events": events, "seed": seed}
         figures = {name: interval.as_json() for name, interval in measured.items()}

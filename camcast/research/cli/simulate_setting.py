@@ -54,9 +54,10 @@ EXAMPLES: Final = {
 }
 
 OF_COMMUNITIES: Final = ("reception", "reliability", "rounds", "messages", "upward_messages")
+_SIMULATED: Final = (*OF_COMMUNITIES, "reach_p5", "reaches_90")
 SHOWN: Final = (
-    *("reception", "reliability", "rounds", "messages", "between", "parasites"),
-    *("parasite_copies", "entries"),
+    *("reception", "reliability", "reach_p5", "reaches_90", "rounds", "messages"),
+    *("between", "parasites", "parasite_copies", "entries"),
 )
 """The measures of one group, in the order of a table."""
 
@@ -224,7 +225,7 @@ def _predicted(system: System, chosen: Any) -> tuple[dict[str, Any] | None, str]
 
 
 def _print(chosen: Setting, outcome: Outcome) -> None:
-    columns = [MEASURES[name].column for name in OF_COMMUNITIES]
+    columns = [MEASURES[name].column for name in _SIMULATED]
     head = "processes"
     sizes = [
         f"{topic} {community.sizes[0]:,}".lstrip()
@@ -236,7 +237,7 @@ def _print(chosen: Setting, outcome: Outcome) -> None:
     lines = []
     for size, community in zip(sizes, outcome.communities, strict=True):
         found = community.measures()
-        lines.append((size.rjust(width), *(shown(name, found[name]) for name in OF_COMMUNITIES)))
+        lines.append((size.rjust(width), *(shown(name, found[name]) for name in _SIMULATED)))
     console = wide_console()
     console.print(WideTable([head], columns, lines))
     crashed = "no crashes"

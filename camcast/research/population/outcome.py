@@ -10,7 +10,7 @@ reliability.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import sqrt
+from math import ceil, floor, sqrt
 from statistics import NormalDist
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ import numpy as np
 from attrs import field, frozen
 from numpy.typing import NDArray
 
+from camcast.research.models.distributions import REACH_QUANTILES, REACHES
 from camcast.research.models.student import CONFIDENCE, quantile
 
 Counts = NDArray[np.int64]
@@ -107,6 +108,24 @@ def clustered_interval(runs: Sequence[Sequence[NDArray[Any]]]) -> Interval:
     return Interval(mean, max(0.0, mean + min(0.0, low)), min(1.0, mean + max(0.0, high)))
 
 
+def quantile_interval(ordered: NDArray[Any], share: float) -> Interval:
+    """Return the nearest-rank quantile of sorted shares, and its interval by order statistics.
+
+    How many of n values are below the true quantile is binomial, here approximated by the normal
+    law. An end whose rank is beyond the values is 0 or 1.
+    """
+    n = len(ordered)
+    if not n:
+        return Interval(None, None, None)
+    middle, error = share * n, _Z * sqrt(n * share * (1 - share))
+    low, high = floor(middle - error), ceil(middle + error) + 1
+    return Interval(
+        float(ordered[max(0, ceil(middle) - 1)]),
+        float(ordered[low - 1]) if low > 0 else 0.0,
+        float(ordered[high - 1]) if high <= n else 1.0,
+    )
+
+
 def _not_counted() -> NDArray[Any]:
     return np.empty(0)
 
@@ -164,6 +183,18 @@ class Outcome:
         shares = self._shares()
         return share_interval(int(np.count_nonzero(shares == 1.0)), len(shares))
 
+    @property
+    def reach(self) -> dict[str, Interval]:
+        """How the share of the living interested that an event reaches is distributed over runs."""
+        shares = np.sort(self._shares())
+        quantiles = {
+            name: quantile_interval(shares, share) for name, share in REACH_QUANTILES.items()
+        }
+        return quantiles | {
+            name: share_interval(int(np.count_nonzero(shares >= least)), len(shares))
+            for name, least in REACHES.items()
+        }
+
     def _shares(self) -> NDArray[Any]:
         peopled = self.alive > 0
         return np.asarray(self.delivered[peopled] / self.alive[peopled])
@@ -178,7 +209,8 @@ class Outcome:
         counted = {name: mean_interval(counts, 0.0) for name, counts in self._columns().items()}
         if self.sizes:  # a community: only the runs in which the event got there
             counted["rounds"] = mean_interval(self.rounds[self.rounds > 0], 1.0)
-        return {"reception": self.reception, "reliability": self.reliability} | counted
+        shares = {"reception": self.reception, "reliability": self.reliability, **self.reach}
+        return shares | counted
 
     def as_json(self) -> dict[str, Any]:
         """Return the measures as a JSON object: means with their 95 % intervals."""

@@ -6,6 +6,8 @@ kept apart, because one word stood for both before:
 * `reception` is a share of processes, `reliability` a share of events: those that *all* expected
   receivers got (000, 6.1.2). What the hpmcast paper (002, 5.2) calls its reliability is a share of
   processes, hence `reception` here, and `reception_printed` by its Equation 23.
+* `reaches_90` is a share of events, too: those that 90 % of their expected receivers got;
+  `reliability` is the end of this distribution, at 100 %.
 * `parasites` counts a process once for each event that it got and did not want (its first copy);
   `parasite_copies` counts every copy that such a process got, as Table 2 of 000 does.
 * `hops_mean` is a mean over deliveries, `last_delivery_hop` the distance of the last of them.
@@ -21,6 +23,8 @@ from math import inf
 from typing import Final, Literal
 
 from attrs import evolve, field, frozen
+
+from camcast.research.models.distributions import REACHES
 
 Better = Literal["more", "less", "neither", "unknown"]
 """Which way is better. Of "neither" it is known that no direction is: of "unknown", a number of
@@ -126,6 +130,17 @@ _ALL: Final = (
             "share of the events that everybody who wants them delivers", "000, 6.1.2",
             headline=True,
             per="events with an expected receiver"),
+    Measure("reach_p5", "reach of an event, 5 %", "more", ".1%",
+            "5 % of the events reach this share of their expected receivers, or less",
+            "002, 1.1.3", heading="reach 5 %"),
+    Measure("reach_p50", "reach of an event, median", "more", ".1%",
+            "half the events reach this share of their expected receivers, or less",
+            "002, 1.1.3", heading="reach"),
+    *(Measure(name, f"events that reach {least:.0%}", "more", ".2%",
+              f"share of the events that reach at least {least:.0%} of their expected receivers",
+              "002, 1.1.3",
+              per="events with an expected receiver")
+      for name, least in REACHES.items()),
     Measure("hops_mean", "mean latency in hops", "less", ".2f",
             "hops of a delivery, from the publisher", "000, 6.2.2", heading="hops", headline=True,
             per="deliveries at expected receivers"),

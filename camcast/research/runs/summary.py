@@ -7,6 +7,8 @@ receiver in each of them, and receives an event in each by itself. Then, for one
 
 * reception: the share of (event, expected receiver) pairs that ended in a delivery;
 * reliability: the share of events that all their expected receivers here received;
+* reach: how the share of its expected receivers that an event reaches is distributed over events,
+  as quantiles and as the share of the events that reach so many (002, 1.1.3);
 * efficiency: useful / (useful + duplicate) copies that arrived here;
 * hops and latency: of the deliveries at expected receivers, from publish to deliver;
 * upward messages: copies sent from here to super-communities, the total of the run;
@@ -29,6 +31,7 @@ from attrs import define, field, frozen
 from camcast.doors.plugs import find_protocol, membership_for
 from camcast.doors.protocol import Protocol
 from camcast.observe.trace_reading import Delivery, Member, Published, Reading
+from camcast.research.models.distributions import nearest_rank, reach_of
 from camcast.research.scenarios.base import BaseScenario
 from camcast.research.scenarios.live import Scenario
 from camcast.research.scenarios.super_topics import SuperTopics
@@ -52,6 +55,15 @@ class CommunitySummary:
     predicted: float | None
     """The reception that the model predicts (`camcast.research.systems.camcast.reception`)."""
     reliability: float | None
+    reach_p5: float | None
+    reach_p50: float | None
+    reaches_10: float | None
+    reaches_25: float | None
+    reaches_50: float | None
+    reaches_75: float | None
+    reaches_90: float | None
+    reaches_95: float | None
+    reaches_99: float | None
     efficiency: float | None
     hops_mean: float | None
     latency_ms_p50: float | None
@@ -96,8 +108,8 @@ class _Tally:
 
     expected: int = 0
     received: int = 0
-    events: int = 0
-    complete: int = 0
+    reaches: list[float] = field(factory=list)
+    """Of each event, the share of its expected receivers that it reached."""
     lost_told: int = 0
     hops: int = 0
     latencies: list[float] = field(factory=list)
@@ -122,8 +134,7 @@ class _Tally:
                 self.latencies.append(1000 * (delivery.when - published))
         self.expected += len(receivers)
         self.received += len(receivers) - lost
-        self.events += 1
-        self.complete += not lost
+        self.reaches.append((len(receivers) - lost) / len(receivers))
 
 
 def summarise(
@@ -213,11 +224,12 @@ def measured(
             "processes": len(here),
             "view_mean": _ratio(sum(len(views[node, name]) for node in here), len(here)),
             "reception": _ratio(tally.received, tally.expected),
-            "reliability": _ratio(tally.complete, tally.events),
+            "reliability": _ratio(tally.reaches.count(1.0), len(tally.reaches)),
+            **reach_of(tally.reaches),
             "efficiency": _ratio(useful, useful + duplicates),
             "hops_mean": _ratio(tally.hops, tally.received),
-            "latency_ms_p50": quantile(latencies, 0.5),
-            "latency_ms_p99": quantile(latencies, 0.99),
+            "latency_ms_p50": nearest_rank(latencies, 0.5),
+            "latency_ms_p99": nearest_rank(latencies, 0.99),
             "upward_messages": reading.upward[name],
             "duplicates": duplicates,
             "parasites": parasites[name],
@@ -348,8 +360,3 @@ def _are_a_chain(
 
 def _ratio(part: float, whole: float) -> float | None:
     return part / whole if whole else None
-
-
-def quantile(ordered: Sequence[float], share: float) -> float | None:
-    """Return the nearest-rank quantile of a sorted sequence."""
-    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else None

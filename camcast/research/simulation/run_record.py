@@ -16,7 +16,8 @@ from attrs import frozen
 
 from camcast.observe.trace import Sink, TraceRecord
 from camcast.observe.trace_reading import Delivery, Member, Published, Reading
-from camcast.research.runs.summary import Summary, quantile, summarise
+from camcast.research.models.distributions import nearest_rank
+from camcast.research.runs.summary import Summary, summarise
 from camcast.research.scenarios.virtual import VirtualScenario
 from camcast.research.simulation.liars import FORGED
 from camcast.virtual.network import Process, VirtualNetwork
@@ -239,8 +240,8 @@ class RunRecord:
             unverified=self._unverified,
             signature_seconds=signature_seconds,
             trace_failures=self._trace_failures,
-            latency_ms_p50=quantile(latencies, 0.5),
-            latency_ms_p99=quantile(latencies, 0.99),
+            latency_ms_p50=nearest_rank(latencies, 0.5),
+            latency_ms_p99=nearest_rank(latencies, 0.99),
         )
 
     def _name(self, event: EventId) -> str:

@@ -14,6 +14,7 @@ from math import ceil, inf
 from attrs import define, field
 
 from camcast.observe.trace import TraceRecord
+from camcast.research.models.distributions import reach_of
 from camcast.research.pipeline.local.read_traces import Trace
 from camcast.research.pipeline.local.stints import Members, Stint, members_of
 from camcast.research.pipeline.local.tables import sizes_of, spans_of, waits_of
@@ -178,6 +179,7 @@ def _put_spread(
             reliability=_ratio(sum(t.received == t.expected for t in of_events), len(of_events)),
             hops_mean=_ratio(hops, received),
             last_delivery_hop=_ratio(sum(reached), len(reached)),
+            **reach_of([tally.received / tally.expected for tally in of_events]),
         )
     found.put("", events=len(published))
 

@@ -9,6 +9,7 @@ from attrs import frozen
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from camcast.research.models.distributions import REACH_QUANTILES, REACHES
 from camcast.research.pipeline.ingest.runs import local_table
 from camcast.research.pipeline.measures.members import Members
 from camcast.research.scenarios.super_topics import SuperTopics
@@ -159,8 +160,10 @@ def published(spread: Spread) -> DataFrame:
 
 
 def reception(spread: Spread) -> DataFrame:
-    """Reception, reliability, hops and the last delivery hop, of the expected receivers."""
+    """Reception, reliability, reach, hops and the last delivery hop, of expected receivers."""
     expected, received = F.col("expected"), F.col("received")
+    reach = F.try_divide(received, expected)
+    ordered = F.sort_array(F.collect_list(reach))  # a number an event
     reached = F.when(F.col("received") > 0, F.col("last_hop"))
     return spread.tallies.groupBy(*_PLACE).agg(
         F.when(F.col("community") != "", F.count("*")).alias("events"),
@@ -168,6 +171,14 @@ def reception(spread: Spread) -> DataFrame:
         F.sum(expected - received).alias("lost"),
         F.try_divide(F.sum(received), F.sum(expected)).alias("reception"),
         F.try_divide(F.count_if(received == expected), F.count("*")).alias("reliability"),
+        *(
+            F.element_at(ordered, F.ceil(F.lit(share) * F.count("*")).cast("int")).alias(name)
+            for name, share in REACH_QUANTILES.items()
+        ),
+        *(
+            F.try_divide(F.count_if(reach >= least), F.count("*")).alias(name)
+            for name, least in REACHES.items()
+        ),
         F.try_divide(F.sum("hops"), F.sum(received)).alias("hops_mean"),
         F.try_divide(F.sum(reached), F.count(reached)).alias("last_delivery_hop"),
     )

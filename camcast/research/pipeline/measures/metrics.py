@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from camcast.research.models.distributions import REACH
 from camcast.research.pipeline.ingest.run_to_read import RunFolder
 from camcast.research.pipeline.measured import Measured
 
@@ -16,6 +17,7 @@ COUNTS: Final = (
 METRICS: Final = (
     *COUNTS,
     *("reception", "reliability", "efficiency", "redundancy"),
+    *REACH,
     *("hops_mean", "hops_p50", "hops_p90", "hops_p99", "last_delivery_hop"),
     *("latency_ms_p50", "latency_ms_p90", "latency_ms_p99"),
     *("view_mean", "view_p5", "view_p50", "view_p95"),

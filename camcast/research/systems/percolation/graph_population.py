@@ -36,6 +36,7 @@ from numba import njit
 from numpy.random import PCG64, Generator
 from numpy.typing import NDArray
 
+from camcast.research.models.distributions import REACH, REACH_QUANTILES, REACHES
 from camcast.research.population.outcome import Counts, Interval, mean_interval
 from camcast.research.population.xoshiro import State, next_bits, seeded
 from camcast.research.systems.percolation.graphs import Graph, Overlay
@@ -106,9 +107,19 @@ class Corpus:
         events of one network are not. With a single network it is computed from the events, and
         holds for that network and its subscribers only.
         """
-        counts: Counts = getattr(self, measure)
-        most = self.nodes if measure in OF_NODES else np.inf
+        counts: NDArray[Any] = self._reach(measure) if measure in REACH else getattr(self, measure)
+        most = self.nodes if measure in OF_NODES else 1.0 if measure in REACH else np.inf
         return mean_interval(counts[0] if len(counts) == 1 else counts.mean(axis=1), 0.0, most)
+
+    def _reach(self, measure: str) -> NDArray[Any]:
+        """Return of each event whether it reaches so many, or of each network the quantile."""
+        some = self.subscribed > 0
+        reach = self.subscribers[some] / self.subscribed[some, None]
+        if measure in REACHES:
+            return reach >= REACHES[measure]
+        share = REACH_QUANTILES[measure]
+        nearest_rank: NDArray[Any] = np.quantile(reach, share, axis=1, method="inverted_cdf")
+        return nearest_rank[:, None]
 
     def as_json(self) -> dict[str, Any]:
         """Return the counts as a JSON object, which `corpus_of` reads."""

@@ -16,7 +16,14 @@ from camcast.research.simulation.scenario_run import run_scenario
 from camcast.vocabulary.topics import Topic
 from tests.camcast_command import Capture, answer, camcast, camcast_alone, refusal
 
-MEASURES = ["size", "reception", "reliability", "rounds", "messages", "upward_messages"]
+REACH = [
+    "reach_p5",
+    "reach_p50",
+    *(f"reaches_{percent}" for percent in (10, 25, 50, 75, 90, 95, 99)),
+]
+MEASURES = [
+    *("size", "reception", "reliability", *REACH, "rounds", "messages", "upward_messages"),
+]
 
 SCENARIO = """
 seed = 3

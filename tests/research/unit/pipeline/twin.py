@@ -19,6 +19,7 @@ Values = dict[tuple[str, str], float | None]
 
 DEFAULTS = {"community": "", "peer": "", "topic": "", "event": "", "hops": 0, "size": 0}
 QUANTILES = {
+    "reach": {"p5": 0.05, "p50": 0.5},
     "hops": {"p50": 0.5, "p90": 0.9, "p99": 0.99},
     "latency_ms": {"p50": 0.5, "p90": 0.9, "p99": 0.99},
     "view": {"p5": 0.05, "p50": 0.5, "p95": 0.95},
@@ -127,6 +128,7 @@ class Twin:
             key = record["event"], record["node"], record["community"]
             delivered.setdefault(key, record)
         expected, complete, events = 0, 0, 0
+        reaches: list[Fraction] = []
         hops: list[float] = []
         latencies: list[float] = []
         last_hops: list[int] = []
@@ -146,6 +148,7 @@ class Twin:
             events += 1
             expected += len(receivers)
             complete += len(got) == len(receivers)
+            reaches.append(Fraction(len(got), len(receivers)))
             hops += [record["hops"] for record in got]
             latencies += [1000 * (record["when"] - publication["when"]) for record in got]
             if got:
@@ -157,6 +160,10 @@ class Twin:
         self.put(community, "reliability", ratio(complete, events))
         self.put(community, "hops_mean", ratio(sum(map(int, hops)), len(hops)))
         self.put(community, "last_delivery_hop", ratio(sum(last_hops), len(last_hops)))
+        for percent in (10, 25, 50, 75, 90, 95, 99):
+            enough = sum(100 * reach >= percent for reach in reaches)
+            self.put(community, f"reaches_{percent}", ratio(enough, events))
+        self.put_quantiles(community, "reach", [float(reach) for reach in reaches])
         self.put_quantiles(community, "hops", hops)
         self.put_quantiles(community, "latency_ms", latencies)
         sent: Counter[str] = Counter()

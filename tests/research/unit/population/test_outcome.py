@@ -11,6 +11,7 @@ from camcast.research.population.outcome import (
     clustered_interval,
     joined,
     mean_interval,
+    quantile_interval,
     share_interval,
 )
 from tests.intervals import bounds
@@ -49,6 +50,20 @@ def test_intervals_cover_what_they_claim() -> None:
     assert held / 4000 == pytest.approx(0.95, abs=0.01)
 
 
+def test_a_quantile_s_interval_covers_what_it_claims() -> None:
+    """Of 4,000 samples of 200 uniform numbers: at least 95 %; up to 99 %, since ranks are whole."""
+    samples = np.sort(np.random.default_rng(2).random((4000, 200)), axis=1)
+    for share in (0.05, 0.5):
+        found = [bounds(quantile_interval(sample, share)) for sample in samples]
+        assert all(low <= mean <= high for mean, low, high in found)
+        assert 0.94 < sum(low <= share <= high for _, low, high in found) / 4000 < 0.99
+
+
+def test_a_quantile_of_a_few_shares_may_be_anywhere() -> None:
+    assert quantile_interval(np.array([0.1, 0.2, 0.3]), 0.5) == Interval(0.2, 0, 1)
+    assert quantile_interval(np.array([]), 0.5) == Interval(None, None, None)
+
+
 def test_one_value_has_no_interval_and_none_no_mean() -> None:
     assert mean_interval(np.array([3.0])) == Interval(3.0, None, None)
     assert mean_interval(np.array([])) == Interval(None, None, None)
@@ -74,6 +89,16 @@ def test_a_community_that_nobody_is_alive_in_says_nothing() -> None:
 
 def test_rounds_until_nobody_has_anything_left_to_send() -> None:
     assert spread([[4, 2], [2, 0], [4, 0]]).rounds_to_reach_all.mean == pytest.approx(8 / 3)
+
+
+def test_reach_is_distributed_over_the_runs_in_which_somebody_lives() -> None:
+    reach = spread([[4, 2], [2, 0], [4, 0]]).communities[0].reach
+    shares = {name: interval.mean for name, interval in reach.items()}
+    assert shares["reaches_50"] == 1  # 100, 50 and 100 %: half of them is half of them
+    assert shares["reaches_75"] == shares["reaches_99"] == pytest.approx(2 / 3)
+    assert (shares["reach_p5"], shares["reach_p50"]) == (0.5, 1)
+    root = spread([[4, 2], [2, 0], [4, 0]]).communities[1].reach
+    assert root["reaches_10"].mean == 0.5
 
 
 def test_joined_runs_are_as_if_done_at_once() -> None:

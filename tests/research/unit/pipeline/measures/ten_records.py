@@ -13,6 +13,12 @@ Right = Mapping[tuple[str, str], float]
 """By community and metric; whatever is not there is 0 if it is a count, else null."""
 
 
+def reach(share: float) -> dict[str, float]:
+    """Return the measures of reach of a single event that reaches a share of its receivers."""
+    reaches = {f"reaches_{p}": float(100 * share >= p) for p in (10, 25, 50, 75, 90, 95, 99)}
+    return {"reach_p5": share, "reach_p50": share, **reaches}
+
+
 def half_received() -> tuple[list[TraceRecord], Right]:
     """Node 1 publishes; 2 delivers after a quarter of a second, and 3 never."""
     tale = Tale()
@@ -32,6 +38,7 @@ def half_received() -> tuple[list[TraceRecord], Right]:
         "lost": 1,
         "reception": 1 / 2,
         "reliability": 0,
+        **reach(1 / 2),
         "duplicates": 1,
         "efficiency": 1 / 2,
         **dict.fromkeys(("hops_mean", "hops_p50", "hops_p90", "hops_p99"), 1),
@@ -70,6 +77,7 @@ def crash_and_climb() -> tuple[list[TraceRecord], Right]:
         "deliveries": 1,
         "reception": 1,
         "reliability": 1,
+        **reach(1),
         **dict.fromkeys(("hops_mean", "hops_p50", "hops_p90", "hops_p99"), 1),
         "last_delivery_hop": 1,
         **dict.fromkeys(("latency_ms_p50", "latency_ms_p90", "latency_ms_p99"), 125),
@@ -108,6 +116,7 @@ def tree_and_parasite() -> tuple[list[TraceRecord], Right]:
         "deliveries": 1,
         "reception": 1,
         "reliability": 1,
+        **reach(1),
         "efficiency": 1,
         "redundancy": 0,
         **dict.fromkeys(("hops_mean", "hops_p50", "hops_p90", "hops_p99"), 1),

@@ -276,3 +276,14 @@ def test_the_interval_is_of_networks_or_of_one_network_s_events() -> None:
 def test_what_is_out_of_range_is_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Gossip(**({"sigma": 0.1, "gamma": 0.1} | wrong))  # type: ignore[arg-type]  # on purpose
+
+
+def test_reach_is_of_the_subscribers_of_networks_that_have_any() -> None:
+    corpus = simulate(Poisson(4, 400), Gossip(sigma=0.2, gamma=0.3), 5, 40, seed=1)
+    shares = corpus.subscribers / corpus.subscribed[:, None]
+    for name, least in (("reaches_50", 0.5), ("reaches_90", 0.9)):
+        assert bounds(corpus.interval(name))[0] == pytest.approx((shares >= least).mean())
+    medians = np.sort(shares, axis=1)[:, 19]  # the twentieth of forty
+    assert 0.5 < bounds(corpus.interval("reach_p50"))[0] == pytest.approx(medians.mean())
+    nobody = simulate(Poisson(4, 400), Gossip(sigma=0.0, gamma=0.3), 2, 5, seed=1)
+    assert nobody.interval("reaches_50").mean is nobody.interval("reach_p5").mean is None
