@@ -95,7 +95,10 @@ class _RangeIndex:
 
 @define
 class Reading:
-    """The happenings of a run. Counts are by community, except `parasites`, which are by node."""
+    """The happenings of a run.
+
+    Counts are by community, except `parasites`, which are by node, and those by `Place`.
+    """
 
     members: dict[Place, Member] = field(factory=dict)
     """The memberships; a node in several communities has one in each."""
@@ -108,6 +111,10 @@ class Reading:
     duplicates: Counter[str] = field(factory=Counter)
     upward: Counter[str] = field(factory=Counter)
     parasites: Counter[str] = field(factory=Counter)
+    sent: Counter[Place] = field(factory=Counter)
+    """The copies of events that a node sent in a community, and from it upward."""
+    received: Counter[Place] = field(factory=Counter)
+    """The copies of events that arrived at a node in a community, wanted or not."""
     missed: dict[tuple[str, str, str], list[range]] = field(factory=lambda: defaultdict(list))
     """The numbers of the events that a node was told it can no longer get, by node, community and
     stream."""
@@ -198,12 +205,18 @@ def take(record: TraceRecord, reading: Reading) -> None:
                 reading.parasites[node] += 1
         case "receive":
             reading.useful[community] += 1
+            reading.received[node, community] += 1
         case "duplicate":
             reading.duplicates[community] += 1
+            reading.received[node, community] += 1
         case "upward":
             reading.upward[community] += 1
+            reading.sent[node, community] += 1
+        case "send":
+            reading.sent[node, community] += 1
         case "parasite":
             reading.parasites[node] += 1
+            reading.received[node, community] += 1
         case "missed":
             stream, _, first = record.event.rpartition("-")
             numbers = range(int(first), int(first) + record.size)

@@ -30,3 +30,21 @@ def reach_of(reaches: Iterable[float]) -> dict[str, float | None]:
         return quantiles | dict.fromkeys(REACHES)
     at_least = {name: sum(one >= least for one in ordered) for name, least in REACHES.items()}
     return quantiles | {name: n / len(ordered) for name, n in at_least.items()}
+
+
+LOAD_QUANTILES: Final = {"p5": 0.05, "p50": 0.5, "p99": 0.99}
+"""The quantiles of a load over processes."""
+
+
+def load_of(load: str, of_each: Iterable[int]) -> dict[str, float | None]:
+    """Compute the measures of a load from what each process sends or receives."""
+    ordered = sorted(of_each)
+    quantiles = {f"{load}_{name}": nearest_rank(ordered, q) for name, q in LOAD_QUANTILES.items()}
+    total = sum(ordered)
+    return quantiles | {f"{load}_peak": ordered[-1] * len(ordered) / total if total else None}
+
+
+def role_load(of_role: Sequence[int], of_all: Sequence[int]) -> float | None:
+    """Return how many times the mean of all the mean of a role is."""
+    divisor = len(of_role) * sum(of_all)
+    return sum(of_role) * len(of_all) / divisor if divisor else None

@@ -33,6 +33,11 @@ somebody else's benchmark, nothing is known."""
 COUNT: Final = "count"
 """The form of counts and of their means: whole numbers, or two decimals of a small fraction."""
 _WHOLE_FROM: Final = 100  # chosen: from there on, the decimals of a mean count are noise
+_LOADS: Final = {
+    "load_sent": ("copies sent by a process", "", "copies of events that it sends"),
+    "load_received": ("copies received by a process", "", "copies of events, wanted or not"),
+    "load_bytes": ("bytes sent by a process", "bytes", "payloads of events, control messages"),
+}
 
 
 @frozen
@@ -166,6 +171,23 @@ _ALL: Final = (
             headline=True,
             per="deliveries at others than the first, of events with two or more"),
     Measure("duplicates", "duplicates", "less", COUNT, "copies that arrive again"),
+    *(measure
+      for load, (title, unit, meaning) in _LOADS.items()
+      for measure in (
+          *(Measure(f"{load}_p{percent}", f"{title}, {share}", "less", COUNT,
+                    f"{percent} % of the processes have so many or fewer: {meaning}",
+                    "000, 1.3; 002, 6.1.2", unit=unit)
+            for percent, share in ((5, "5 %"), (50, "median"), (99, "99 %"))),
+          Measure(f"{load}_peak", f"{title}, largest / mean", "less", ".2f",
+                  f"how many times the mean the busiest process has: {meaning}",
+                  "000, 1.3; 002, 6.1.2", per="mean of the members that did not crash"),
+      )),
+    Measure("load_sent_publishers", "copies sent by a publisher / mean", "neither", ".2f",
+            "how many times the mean of all a process sends that publishes", "000, 1.3",
+            per="mean of the members that did not crash"),
+    Measure("load_sent_links", "copies sent by a link / mean", "neither", ".2f",
+            "how many times the mean of all a process sends that sends upward", "000, 3.5",
+            per="mean of the members that did not crash"),
     Measure("upward_messages", "upward messages", "neither", COUNT,
             "copies sent to super-communities", "000, 6.1.2, Figure 14",
             heading="upward", headline=True),

@@ -9,6 +9,8 @@ receiver in each of them, and receives an event in each by itself. Then, for one
 * reliability: the share of events that all their expected receivers here received;
 * reach: how the share of its expected receivers that an event reaches is distributed over events,
   as quantiles and as the share of the events that reach so many (002, 1.1.3);
+* load: how many copies a member that did not crash sends, and receives, wanted or not, as quantiles
+  over members, and the largest for the mean (000, 1.3);
 * efficiency: useful / (useful + duplicate) copies that arrived here;
 * hops and latency: of the deliveries at expected receivers, from publish to deliver;
 * upward messages: copies sent from here to super-communities, the total of the run;
@@ -31,7 +33,7 @@ from attrs import define, field, frozen
 from camcast.doors.plugs import find_protocol, membership_for
 from camcast.doors.protocol import Protocol
 from camcast.observe.trace_reading import Delivery, Member, Published, Reading
-from camcast.research.models.distributions import nearest_rank, reach_of
+from camcast.research.models.distributions import load_of, nearest_rank, reach_of
 from camcast.research.scenarios.base import BaseScenario
 from camcast.research.scenarios.live import Scenario
 from camcast.research.scenarios.super_topics import SuperTopics
@@ -64,6 +66,15 @@ class CommunitySummary:
     reaches_90: float | None
     reaches_95: float | None
     reaches_99: float | None
+    load_sent_p5: float | None
+    """Of the copies of events that a member sends, or receives, that did not crash."""
+    load_sent_p50: float | None
+    load_sent_p99: float | None
+    load_sent_peak: float | None
+    load_received_p5: float | None
+    load_received_p50: float | None
+    load_received_p99: float | None
+    load_received_peak: float | None
     efficiency: float | None
     hops_mean: float | None
     latency_ms_p50: float | None
@@ -226,6 +237,8 @@ def measured(
             "reception": _ratio(tally.received, tally.expected),
             "reliability": _ratio(tally.reaches.count(1.0), len(tally.reaches)),
             **reach_of(tally.reaches),
+            **load_of("load_sent", [reading.sent[node, name] for node in here]),
+            **load_of("load_received", [reading.received[node, name] for node in here]),
             "efficiency": _ratio(useful, useful + duplicates),
             "hops_mean": _ratio(tally.hops, tally.received),
             "latency_ms_p50": nearest_rank(latencies, 0.5),

@@ -15,7 +15,7 @@ import attrs
 from attrs import frozen
 
 from camcast.observe.trace import Sink, TraceRecord
-from camcast.observe.trace_reading import Delivery, Member, Published, Reading
+from camcast.observe.trace_reading import Delivery, Member, Place, Published, Reading
 from camcast.research.models.distributions import nearest_rank
 from camcast.research.runs.summary import Summary, summarise
 from camcast.research.scenarios.virtual import VirtualScenario
@@ -43,11 +43,17 @@ class CommunityTally:
         self._sink = sink
         self.copies: dict[TraceKind, Counter[str]] = {kind: Counter() for kind in _COUNTED}
         """The copies by kind (`camcast.vocabulary.happenings`), then by community."""
+        self.sent: Counter[Place] = Counter()
+        self.received: Counter[Place] = Counter()
 
     def write(self, record: TraceRecord) -> None:
         """Count a record, and pass it to the sink."""
         if record.kind in self.copies:
             self.copies[record.kind][record.community] += 1
+        if record.kind in ("send", "upward"):
+            self.sent[record.node, record.community] += 1
+        elif record.kind in ("receive", "duplicate", "parasite"):
+            self.received[record.node, record.community] += 1
         if self._sink is not None:
             self._sink.write(record)
 
@@ -130,6 +136,9 @@ class RunRecord:
         self._unwanted: dict[EventId, Collection[str]] = {}
         self._filtered = self._forged = self._unverified = self._trace_failures = 0
         self._event_copies = 0
+        self._sent: Counter[Place] = Counter() if tally is None else tally.sent
+        self._received: Counter[Place] = Counter() if tally is None else tally.received
+        """The copies of each identity, as traces name it, in all its lives."""
         self._names: dict[EventId, str] = {}
         self._keys: dict[PeerId, str] = {}
         """The name of the last life of each identity."""
@@ -206,6 +215,9 @@ class RunRecord:
             copies = self._tally.copies
             reading.useful, reading.duplicates = copies["receive"], copies["duplicate"]
             reading.upward = copies["upward"]
+        lives = {peer.hex(): key for peer, key in self._keys.items()}
+        for of, counts in ((reading.sent, self._sent), (reading.received, self._received)):
+            of.update({(lives[node], place): n for (node, place), n in counts.items()})
         latencies = self._latencies()
         numbers = (network.checksum, network.messages, network.queue.happened, network.now)
         state.update(repr((*numbers, network.undeliverable, network.weather.lost)).encode())
@@ -259,6 +271,10 @@ class RunRecord:
             reading.useful[topic.name] += counters.events
             reading.duplicates[topic.name] += counters.duplicates
             reading.upward[topic.name] += counters.upward_sent
+            place = process.me.peer.hex(), topic.name
+            self._sent[place] += counters.event_copies_sent + counters.upward_sent
+            arrived = counters.events + counters.duplicates + counters.parasites
+            self._received[place] += arrived
         self._unverified += counters.unverified
         self._trace_failures += counters.trace_failures
         self._event_copies += counters.event_copies_sent + counters.upward_sent

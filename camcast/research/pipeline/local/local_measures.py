@@ -10,11 +10,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from math import ceil, inf
+from typing import Final
 
 from attrs import define, field
 
 from camcast.observe.trace import TraceRecord
-from camcast.research.models.distributions import reach_of
+from camcast.research.models.distributions import load_of, reach_of, role_load
 from camcast.research.pipeline.local.read_traces import Trace
 from camcast.research.pipeline.local.stints import Members, Stint, members_of
 from camcast.research.pipeline.local.tables import sizes_of, spans_of, waits_of
@@ -23,7 +24,11 @@ from camcast.research.scenarios.super_topics import SuperTopics
 
 Values = dict[tuple[str, str], float | None]
 """By community ("" for the whole run) and metric."""
-_Key = tuple[str, str]  # an event and a community
+_Key = tuple[str, str]  # an event and a community, or a community and a node
+_LOAD_OF: Final = {
+    **dict.fromkeys(("send", "upward"), "load_sent"),
+    **dict.fromkeys(("receive", "duplicate"), "load_received"),
+}
 
 
 @define
@@ -73,6 +78,7 @@ def local_measures(trace: Trace, super_topics: SuperTopics) -> Values:
     _put_spread(found, story, members, first, levels)
     _put_copies(found, trace)
     _put_redundancy(found, trace, first)
+    _put_load(found, trace, story, members)
     _put_parasites(found, story, members, levels if super_topics.declared else None)
     _put_tables(found, story, members)
     found.put_quantiles()
@@ -225,6 +231,40 @@ def _put_redundancy(
             sums[place][1] += n - 1
     for place, (copies, others) in sums.items():
         found.put(place, redundancy=_ratio(copies - others, others))
+
+
+def _put_load(found: _Found, trace: Trace, story: Iterable[TraceRecord], members: Members) -> None:
+    """Put how many copies and bytes a living member sent and received, and who sent more."""
+    loads: defaultdict[str, Counter[_Key]] = defaultdict(Counter)
+    """By load, then by community or "" and node."""
+    links: set[str] = set()
+    for (kind, community, node), n in trace.loads.items():
+        for place in _both(community):
+            if load := _LOAD_OF.get(kind):
+                loads[load][place, node] += n
+        if kind == "upward":
+            links.add(node)
+    for (community, node), size in trace.sent_bytes.items():
+        for place in _both(community):
+            loads["load_bytes"][place, node] += size
+    publishers: set[str] = set()
+    for record in story:
+        if record.kind == "parasite":
+            for place in _both(record.community):
+                loads["load_received"][place, record.node] += 1
+        elif record.kind == "publish":
+            publishers.add(record.node)
+    here: defaultdict[str, set[str]] = defaultdict(set)
+    for node, community in members.alive:
+        for place in _both(community):
+            here[place].add(node)
+    for place, nodes in here.items():
+        for load in ("load_sent", "load_received", "load_bytes"):
+            found.put(place, **load_of(load, [loads[load][place, node] for node in nodes]))
+        sent = {node: loads["load_sent"][place, node] for node in nodes}
+        for name, role in (("publishers", publishers), ("links", links)):
+            of_role = [sent[node] for node in nodes & role]
+            found.put(place, **{f"load_sent_{name}": role_load(of_role, [*sent.values()])})
 
 
 def _put_parasites(

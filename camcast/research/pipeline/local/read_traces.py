@@ -25,6 +25,7 @@ from camcast.research.pipeline.ingest.trace_schema import (
     DEFAULTS,
     IDENTITY,
     KINDS,
+    LOADS,
     OF_EVENTS,
     STORY,
     TEXT_CHARACTERS,
@@ -53,6 +54,10 @@ class Trace:
     """How many other records there are, by kind, community and event."""
     control_bytes: Counter[str] = field(factory=Counter)
     """By community."""
+    loads: Counter[tuple[str, str, str]] = field(factory=Counter)
+    """How many records of `LOADS` there are, by kind, community and node."""
+    sent_bytes: Counter[tuple[str, str]] = field(factory=Counter)
+    """The bytes that they sent, by community and node."""
 
     def add(self, record: TraceRecord) -> None:
         """Add a record."""
@@ -60,9 +65,14 @@ class Trace:
         if kind in _STORY:
             self.story.append(record)
         else:
-            self.copies[kind, record.community, record.event] += 1
+            community = record.community
+            self.copies[kind, community, record.event] += 1
+            if kind in _LOADS:
+                self.loads[kind, community, record.node] += 1
+                if kind in ("send", "upward", "control"):
+                    self.sent_bytes[community, record.node] += record.size
             if kind == "control":
-                self.control_bytes[record.community] += record.size
+                self.control_bytes[community] += record.size
 
 
 @define
@@ -75,6 +85,7 @@ class LocalRuns:
 
 
 _STORY: Final = frozenset(STORY)
+_LOADS: Final = frozenset(LOADS)
 _NAMING: Final = frozenset(OF_EVENTS)
 _Wrong = tuple[int | None, str, str | None]  # line, reason, text
 

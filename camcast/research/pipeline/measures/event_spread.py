@@ -163,7 +163,6 @@ def reception(spread: Spread) -> DataFrame:
     """Reception, reliability, reach, hops and the last delivery hop, of expected receivers."""
     expected, received = F.col("expected"), F.col("received")
     reach = F.try_divide(received, expected)
-    ordered = F.sort_array(F.collect_list(reach))  # a number an event
     reached = F.when(F.col("received") > 0, F.col("last_hop"))
     return spread.tallies.groupBy(*_PLACE).agg(
         F.when(F.col("community") != "", F.count("*")).alias("events"),
@@ -171,10 +170,7 @@ def reception(spread: Spread) -> DataFrame:
         F.sum(expected - received).alias("lost"),
         F.try_divide(F.sum(received), F.sum(expected)).alias("reception"),
         F.try_divide(F.count_if(received == expected), F.count("*")).alias("reliability"),
-        *(
-            F.element_at(ordered, F.ceil(F.lit(share) * F.count("*")).cast("int")).alias(name)
-            for name, share in REACH_QUANTILES.items()
-        ),
+        *(nearest_rank(reach, share).alias(name) for name, share in REACH_QUANTILES.items()),
         *(
             F.try_divide(F.count_if(reach >= least), F.count("*")).alias(name)
             for name, least in REACHES.items()
@@ -182,6 +178,12 @@ def reception(spread: Spread) -> DataFrame:
         F.try_divide(F.sum("hops"), F.sum(received)).alias("hops_mean"),
         F.try_divide(F.sum(reached), F.count(reached)).alias("last_delivery_hop"),
     )
+
+
+def nearest_rank(value: Column, share: float) -> Column:
+    """Return a quantile of a group that memory can hold, such as its processes or its events."""
+    rank = F.greatest(F.lit(1), F.ceil(F.lit(share) * F.count(value)))
+    return F.get(F.sort_array(F.collect_list(value)), rank.cast("int") - 1)
 
 
 def samples(spread: Spread) -> DataFrame:

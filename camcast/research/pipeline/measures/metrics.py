@@ -18,6 +18,10 @@ METRICS: Final = (
     *COUNTS,
     *("reception", "reliability", "efficiency", "redundancy"),
     *REACH,
+    *("load_sent_p5", "load_sent_p50", "load_sent_p99", "load_sent_peak"),
+    *("load_received_p5", "load_received_p50", "load_received_p99", "load_received_peak"),
+    *("load_bytes_p5", "load_bytes_p50", "load_bytes_p99", "load_bytes_peak"),
+    *("load_sent_publishers", "load_sent_links"),
     *("hops_mean", "hops_p50", "hops_p90", "hops_p99", "last_delivery_hop"),
     *("latency_ms_p50", "latency_ms_p90", "latency_ms_p99"),
     *("view_mean", "view_p5", "view_p50", "view_p95"),
@@ -31,6 +35,7 @@ SHARES: Final = {"p5": 0.05, "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "
 IN_VAIN: Final = {"heal_seconds": "unhealed", "join_visible_seconds": "joins_invisible"}
 """The metrics that count the samples without a value."""
 
+_OF_CONTROL: Final = ("control_bytes", *(name for name in METRICS if "load_bytes" in name))
 _CONTROL_SINCE: Final = 2  # the schema version from which `control` is recorded
 
 
@@ -46,7 +51,7 @@ def measured_of(
         for community in ("", *sorted(run.communities)):
             for metric in METRICS:
                 value = values.get((run.run, community, metric), 0.0 if metric in COUNTS else None)
-                if metric == "control_bytes" and run.trace_version < _CONTROL_SINCE:
+                if metric in _OF_CONTROL and run.trace_version < _CONTROL_SINCE:
                     value = None
                 measured.append(
                     Measured(

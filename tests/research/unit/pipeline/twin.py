@@ -19,6 +19,9 @@ Values = dict[tuple[str, str], float | None]
 
 DEFAULTS = {"community": "", "peer": "", "topic": "", "event": "", "hops": 0, "size": 0}
 QUANTILES = {
+    "load_sent": {"p5": 0.05, "p50": 0.5, "p99": 0.99},
+    "load_received": {"p5": 0.05, "p50": 0.5, "p99": 0.99},
+    "load_bytes": {"p5": 0.05, "p50": 0.5, "p99": 0.99},
     "reach": {"p5": 0.05, "p50": 0.5},
     "hops": {"p50": 0.5, "p90": 0.9, "p99": 0.99},
     "latency_ms": {"p50": 0.5, "p90": 0.9, "p99": 0.99},
@@ -187,6 +190,7 @@ class Twin:
         self.put(community, "efficiency", ratio(kinds["receive"], arrived))
         control = sum(record["size"] for record in here if record["kind"] == "control")
         self.put(community, "control_bytes", control if self.has_control else None)
+        self.measure_load(community, here)
         parasites = 0
         for record in self.of("parasite", "deliver"):
             levels = self.levels_of(record["topic"])
@@ -195,6 +199,39 @@ class Twin:
             joins = [(s.joined, s.community) for s in self.stints if s.node == record["node"]]
             parasites += community in ("", max(joins)[1] if joins else "")
         self.put(community, "parasites", parasites)
+
+    def measure_load(self, community: str, here: Sequence[Record]) -> None:
+        members = {node for node, place in self.alive() if community in ("", place)}
+        loads = {
+            "load_sent": ("send", "upward"),
+            "load_received": ("receive", "duplicate", "parasite"),
+            "load_bytes": ("send", "upward", "control"),
+        }
+        of_each: dict[str, dict[str, int]] = {}
+        for load, kinds in loads.items():
+            mine = [record for record in here if record["kind"] in kinds]
+            of_each[load] = {
+                node: sum(
+                    record["size"] if load == "load_bytes" else 1
+                    for record in mine
+                    if record["node"] == node
+                )
+                for node in members
+            }
+            values = [*of_each[load].values()]
+            if load == "load_bytes" and not self.has_control:
+                values = []
+            self.put_quantiles(community, load, values)
+            mean = Fraction(sum(values), len(values)) if values else Fraction(0)
+            self.put(community, f"{load}_peak", float(max(values) / mean) if mean else None)
+        sent = of_each["load_sent"]
+        mean = Fraction(sum(sent.values()), len(sent)) if sent else Fraction(0)
+        for role, kind in (("publishers", "publish"), ("links", "upward")):
+            nodes = members & {record["node"] for record in self.of(kind)}
+            share = Fraction(sum(sent[node] for node in nodes), len(nodes) or 1)
+            self.put(
+                community, f"load_sent_{role}", float(share / mean) if nodes and mean else None
+            )
 
     def levels_of(self, topic: str) -> list[str]:
         """Return the topic and all above; one may be there twice."""

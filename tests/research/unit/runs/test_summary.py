@@ -94,7 +94,7 @@ def as_the_twin_has_it(summary: Summary, folder: Path) -> None:
                 compared += 1
     for name in ("events", "deliveries", "lost", "parasites"):
         assert getattr(summary, name) == twin["", name], name
-    assert compared == 22 * len(summary.communities)
+    assert compared == 30 * len(summary.communities)
 
 
 def test_processes_in_several_communities_count_in_each(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from camcast.observe.trace import TraceRecord
@@ -17,6 +18,19 @@ def reach(share: float) -> dict[str, float]:
     """Return the measures of reach of a single event that reaches a share of its receivers."""
     reaches = {f"reaches_{p}": float(100 * share >= p) for p in (10, 25, 50, 75, 90, 95, 99)}
     return {"reach_p5": share, "reach_p50": share, **reaches}
+
+
+def load(of: str, p5: float, p50: float, p99: float, peak: float | None = None) -> dict[str, float]:
+    """Return the measures of a load; nobody has a peak where nobody has a load."""
+    found = {f"{of}_p5": p5, f"{of}_p50": p50, f"{of}_p99": p99}
+    return found if peak is None else found | {f"{of}_peak": peak}
+
+
+NO_LOAD: Final = {
+    **load("load_sent", 0, 0, 0),
+    **load("load_received", 0, 0, 0),
+    **load("load_bytes", 0, 0, 0),
+}
 
 
 def half_received() -> tuple[list[TraceRecord], Right]:
@@ -41,6 +55,10 @@ def half_received() -> tuple[list[TraceRecord], Right]:
         **reach(1 / 2),
         "duplicates": 1,
         "efficiency": 1 / 2,
+        **NO_LOAD,
+        **load("load_sent", 0, 0, 1, 3),  # 1, 0 and 0: three times the mean
+        **load("load_received", 0, 0, 2, 3),  # 0, 2 and 0
+        "load_sent_publishers": 3,
         **dict.fromkeys(("hops_mean", "hops_p50", "hops_p90", "hops_p99"), 1),
         "last_delivery_hop": 1,
         **dict.fromkeys(("latency_ms_p50", "latency_ms_p90", "latency_ms_p99"), 250),
@@ -95,6 +113,24 @@ def crash_and_climb() -> tuple[list[TraceRecord], Right]:
     for place in ("", ".a"):
         right[place, "upward_messages"] = 1
         right[place, "control_bytes"] = 100
+    loads = {
+        ".": NO_LOAD,
+        ".a": {
+            **NO_LOAD,
+            **load("load_sent", 1, 1, 1, 1),  # of 2 alone
+            **load("load_bytes", 100, 100, 100, 1),
+            "load_sent_publishers": 1,
+            "load_sent_links": 1,
+        },
+        "": {
+            **NO_LOAD,
+            **load("load_sent", 0, 0, 1, 2),
+            **load("load_bytes", 0, 0, 100, 2),
+            "load_sent_publishers": 2,
+            "load_sent_links": 2,
+        },
+    }
+    right |= {(place, m): value for place, of in loads.items() for m, value in of.items()}
     return tale.records, right
 
 
@@ -125,11 +161,15 @@ def tree_and_parasite() -> tuple[list[TraceRecord], Right]:
     }
     tables = dict.fromkeys(("view_mean", "view_p5", "view_p50", "view_p95"), 0)
     tables |= dict.fromkeys(("in_degree_mean", "in_degree_variance"), 0)
-    of_places: dict[str, Mapping[str, float]] = {
-        ".a": {**spread, **tables, "processes": 2, "joins_invisible": 2},
-        ".c": {**tables, "processes": 1, "joins_invisible": 1, "parasites": 1},
-        "": {**spread, **tables, "processes": 3, "joins_invisible": 3, "parasites": 1},
+    of_places: dict[str, dict[str, float]] = {
+        ".a": {**spread, **tables, **NO_LOAD, "processes": 2, "joins_invisible": 2},
+        ".c": {**tables, **NO_LOAD, "processes": 1, "joins_invisible": 1, "parasites": 1},
+        "": {**spread, **tables, **NO_LOAD, "processes": 3, "joins_invisible": 3, "parasites": 1},
     }
+    sent, received = partial(load, "load_sent"), partial(load, "load_received")
+    of_places[".a"] |= {**sent(0, 0, 1, 2), **received(0, 0, 1, 2), "load_sent_publishers": 2}
+    of_places[""] |= {**sent(0, 0, 1, 3), "load_sent_publishers": 3}
+    of_places[""] |= received(0, 1, 1, 3 / 2)  # the parasite of 3, too
     right = {(place, m): value for place, of in of_places.items() for m, value in of.items()}
     return tale.records, right
 
