@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from attrs import frozen
 
+from camcast.research.models.distributions import REACHES
 from camcast.research.pipeline.compare.comparison import Row, Variant
 from camcast.research.pipeline.compare.findings import Findings, community_name, place_name
 from camcast.research.report.chart import PALETTE, by_series, layer, nominal, quantity, tooltip
@@ -42,9 +43,30 @@ GROUPS: Final = {
     "benchmarks": "Benchmarks",
 }
 """The groups of figures: anchors and titles."""
-_COST: Final = ("efficiency", "redundancy", "duplicates", "upward", "control")
+_COST: Final = ("efficiency", "redundancy", "duplicates", "upward", "control", "load")
 _TABLES: Final = ("view", "in_degree", "heal", "join")
 _HEADER: Final = {"labelColor": "currentColor", "labelFontSize": 11}
+_MEANS: Final = "Mean over runs, with its 95 % interval."
+_REACHES: Final = {**REACHES, "reliability": 1.0}
+_DISTRIBUTIONS: Final = {
+    "load_sent": (
+        ("Copies sent, 5 % to 99 %", "of events, by a process"),
+        ("load_sent_p5", "load_sent_p50", "load_sent_p99"),
+    ),
+    "load_received": (
+        ("Copies received, 5 % to 99 %", "of events, by a process, wanted or not"),
+        ("load_received_p5", "load_received_p50", "load_received_p99"),
+    ),
+    "load_bytes": (
+        ("Bytes sent, 5 % to 99 %", "by a process, control messages too"),
+        ("load_bytes_p5", "load_bytes_p50", "load_bytes_p99"),
+    ),
+    "view_sizes": (
+        ("Table sizes, 5 % to 95 %", "peers, at the end"),
+        ("view_p5", "view_p50", "view_p95"),
+    ),
+}
+"""Of each figure of a distribution the titles, and the measures of its two ends and its middle."""
 _BETTER: Final = {
     "more": "more is better",
     "less": "less is better",
@@ -85,15 +107,15 @@ def figures_of(findings: Findings) -> list[Figure]:
         for rows in by_measure.values()
         if any(row.sample.largest for row in rows)  # else there is nothing to see: all are 0
     ]
-    sizes = _table_sizes(findings, names)
-    return figures if sizes is None else [*figures, sizes]
+    distributions = (_distribution(name, findings, names) for name in _DISTRIBUTIONS)
+    return [*figures, *filter(None, (_reach(findings, names), *distributions))]
 
 
 def _figure(rows: Sequence[Row], names: Mapping[Variant, str]) -> Figure:
     measure = rows[0].measure
     curves = _curves(rows)
     drawn, left_out = _first_places(rows, _PANELS_MAX if curves else _PLACES_MAX)
-    notes = "Mean over runs, with its 95 % interval."
+    notes = _MEANS
     if any(row.interval == (None, None) for row in drawn):
         notes += " Hollow: a single run, or equal ones."
     points = [_point(row, names) for row in drawn]
@@ -103,10 +125,13 @@ def _figure(rows: Sequence[Row], names: Mapping[Variant, str]) -> Figure:
     return _titled(name, (title, _BETTER[measure.better]), notes + left_out, drawn, points, chart)
 
 
-def _table_sizes(findings: Findings, names: Mapping[Variant, str]) -> Figure | None:
-    """Draw how the sizes of the topic tables are distributed; None if there is nothing of it."""
-    wanted = {"view_p5": "low", "view_p50": "mean", "view_p95": "high"}
+def _distribution(name: str, findings: Findings, names: Mapping[Variant, str]) -> Figure | None:
+    """Draw how a number is distributed over processes; None if there is nothing of it."""
+    titles, metrics = _DISTRIBUTIONS[name]
+    wanted = dict(zip(metrics, ("low", "mean", "high"), strict=True))
     rows = [row for row in findings.rows if row.metric in wanted and row.community]
+    if not any(row.sample.largest for row in rows):
+        return None
     drawn, left_out = _first_places(rows, _PLACES_MAX)
     points: dict[tuple[Variant, str, float | None], dict[str, Any]] = {}
     for row in drawn:
@@ -120,10 +145,27 @@ def _table_sizes(findings: Findings, names: Mapping[Variant, str]) -> Figure | N
     )
     if not whole:
         return None
-    titles = "Table sizes, 5 % to 95 %", "peers, at the end"
-    notes = "Point: the median process; line: nine in ten. Means over runs."
-    chart = _dots(measure_of("view_p50"), whole, names)
-    return _titled("view_sizes", titles, notes + left_out, drawn, whole, chart)
+    notes = "Point: the median process; line: the processes in between. Means over runs."
+    chart = _dots(measure_of(metrics[1]), whole, names)
+    return _titled(name, titles, notes + left_out, drawn, whole, chart)
+
+
+def _reach(findings: Findings, names: Mapping[Variant, str]) -> Figure | None:
+    """Draw what share of the events reaches so many; None if nobody was to receive any."""
+    rows = [row for row in findings.rows if row.metric in _REACHES and row.community]
+    places = list(dict.fromkeys(map(place_name, rows)))
+    drawn = [row for row in rows if place_name(row) in places[:_PANELS_MAX]]
+    if not drawn:
+        return None
+    points = [
+        _point(row, names) | {"place": place_name(row), "reach": _REACHES[row.metric]}
+        for row in drawn
+    ]
+    notes = "Share of the events that reach so many of their expected receivers, or more. " + _MEANS
+    if len(places) > _PANELS_MAX:
+        notes += f" {len(places) - _PANELS_MAX} more are in comparison.csv."
+    chart = _panels(measure_of("reliability"), points, names, "reach", "~%")
+    return _titled("reach", ("Reach of events", "more is better"), notes, drawn, points, chart)
 
 
 def _titled(
@@ -207,7 +249,8 @@ def _domain(measure: Measure, points: Sequence[dict[str, Any]]) -> tuple[float, 
     least, most = (pick(point["mean"] for point in points) for pick in (min, max))
     low, high = min(point["low"] for point in points), max(point["high"] for point in points)
     span = (most - least) or min(high - low, abs(most)) or abs(most) or 1.0
-    low, high = max(low, least - _REACH * span), min(high, most + _REACH * span)
+    if "hollow" in points[0]:  # they are means with their intervals
+        low, high = max(low, least - _REACH * span), min(high, most + _REACH * span)
     margin = _MARGIN * ((high - low) or span)
     # an axis about one value ends so near the bounds that no tick says 105 %
     beyond = margin if low < high else margin / 4
@@ -255,16 +298,20 @@ def _intervals(
 
 
 def _panels(
-    measure: Measure, points: Sequence[dict[str, Any]], names: Mapping[Variant, str]
+    measure: Measure,
+    points: Sequence[dict[str, Any]],
+    names: Mapping[Variant, str],
+    along: str = "p_sel",
+    form: str = "~g",
 ) -> dict[str, Any]:
-    """Draw against p_sel, a panel a community."""
-    values = sorted({point["p_sel"] for point in points if point["p_sel"] is not None})
+    """Draw against p_sel, or a further number `along` of the points, a panel a community."""
+    values = sorted({point[along] for point in points if point[along] is not None})
     logarithmic = values[0] > 0 and values[-1] / values[0] >= _APART
     x = quantity(
-        "p_sel",
-        title="p_sel",
+        along,
+        title=along,
         scale={"type": "log" if logarithmic else "linear", "nice": False, "padding": 8},
-        axis={"values": values, "format": "~g", "grid": False, "labelOverlap": "greedy"},
+        axis={"values": values, "format": form, "grid": False, "labelOverlap": "greedy"},
     )
     shared = {"x": x} | _told_apart(names, points)
     dash = {"strokeDash": _by_who(names, points, _DASHES)}
