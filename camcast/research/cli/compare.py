@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from itertools import islice
 from pathlib import Path
@@ -229,15 +229,28 @@ def _carry_out(
     return compared.findings, place
 
 
-def print_verdicts(verdicts: Sequence[Verdict]) -> None:
-    """Print what to choose, and a sentence for each thing that it may be chosen for."""
-    from camcast.research.pipeline.compare.words import choice, sentence
+def print_verdicts(verdicts: Sequence[Verdict], legend: Mapping[str, str]) -> None:
+    """Print what to choose, and of each question a sentence; or a line, where these are many."""
+    from camcast.research.pipeline.compare.verdict_words import table, told
 
-    grid = Grid(box=None, pad_edge=False, show_header=False)
-    for verdict in verdicts:
-        grid.add_row("-", Text(sentence(verdict)))
     console = wide_console(TERMINAL_WIDTH)
-    console.print(Text(choice(verdicts), "bold"), grid, "", highlight=False)
+    chosen, sentences = told(verdicts)
+    console.print(Text(chosen, "bold"), highlight=False)
+    if sentences:
+        listed = Grid(box=None, pad_edge=False, show_header=False)
+        for text in sentences:
+            listed.add_row("-", Text(text))
+    else:
+        heads, lines = table(verdicts)
+        listed = Grid(*heads, box=None, pad_edge=False)
+        for line in lines:
+            listed.add_row(*map(Text, line))
+    console.print(listed, "", highlight=False)
+    if legend:
+        meanings = Grid(box=None, pad_edge=False, show_header=False)
+        for short, meaning in legend.items():
+            meanings.add_row(Text(short, "bold"), Text(meaning))
+        console.print(meanings, "", highlight=False)
 
 
 def _print(findings: Findings) -> None:
@@ -258,10 +271,11 @@ def _print(findings: Findings) -> None:
         return f"{amount(row.sample.mean, row.measure)}\n{reach(row)}"
 
     console = wide_console(TERMINAL_WIDTH)
-    if findings.verdicts:
-        print_verdicts(findings.verdicts)
+    labels = findings.labels
+    if verdicts := findings.verdicts:
+        print_verdicts(verdicts, labels.legend)
     for rows in at_a_glance(findings.rows):
-        columns, lines = pivot(rows, findings.names, line_of_measure)
+        columns, lines = pivot(rows, labels.names, line_of_measure)
         room = max(1, (console.width - _LABEL) // _COLUMN)
         for first in range(0, len(columns), room):
             grid = Grid(box=None, pad_edge=False)

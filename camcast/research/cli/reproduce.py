@@ -212,7 +212,7 @@ def _with_bar(folder: PlanFolder[Any, Any], workers: int | None) -> Any:
 def _print_memberships(found: Memberships) -> None:
     from camcast.research.papers.memberships_measured import COLUMNS, UPKEEP
 
-    print_verdicts(found.verdicts)
+    print_verdicts(found.verdicts, {})
     _print_measures(
         "The memberships side by side",
         (*COLUMNS, "parasites"),

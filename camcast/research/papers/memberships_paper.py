@@ -44,7 +44,7 @@ from camcast.research.papers.paper import (
     carry_out,
 )
 from camcast.research.pipeline.compare.verdict import Verdict
-from camcast.research.pipeline.compare.words import choice, sentence
+from camcast.research.pipeline.compare.verdict_words import table, told
 from camcast.research.population.outcome import Interval
 from camcast.research.report.measures import measure_of
 from camcast.research.report.page import grid, interval_cell, notes_list
@@ -222,10 +222,14 @@ def _introduction(found: Memberships) -> str:
             " The command at the end continues. "
         )
     )
-    lines = [*map(sentence, found.verdicts), *map(_chance, found.by_chance)]
+    chosen, sentences = told(found.verdicts)
+    lines = [*sentences, *map(_chance, found.by_chance)]
     listed = "".join(f"<li>{escape(line)}</li>" for line in lines)
+    heads, rows = table(() if sentences else found.verdicts)
+    cells = ("".join(f'<td class="how">{escape(text)}</td>' for text in row) for row in rows)
+    questions = grid(heads, (f"<tr>{row}</tr>" for row in cells)) if rows else ""
     return (
-        f"{stopped}<strong>{escape(choice(found.verdicts))}</strong></p><ul>{listed}</ul><p>"
+        f"{stopped}<strong>{escape(chosen)}</strong></p>{questions}<ul>{listed}</ul><p>"
         "Figures 19 to 28 of S. Baehni, P. Th. Eugster, R. Guerraoui, <cite>CAMCAST</cite>,"
         " measured again: V1 (unstructured, scamp), V2 (semi-structured, hybrid) and V3"
         " (structured, dht), with an event published in g that climbs to d and to the root a."

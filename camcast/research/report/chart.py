@@ -1,8 +1,9 @@
-"""Vega-Lite specifications of figures: channels, layers, and series with their legend below."""
+"""Vega-Lite specifications of figures: channels, layers, series and their names."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Any, Final
 
 # Okabe and Ito's palette, told apart by the colour-blind, and on black as on white.
@@ -58,3 +59,24 @@ def by_series(
         "symbolOpacity": 1,  # not the area's
     }
     return nominal(field, scale=scale, legend=shown | legend)
+
+
+def spread(wanted: Sequence[float], step: float, most: float) -> list[float]:
+    """Return where labels of `step` pixels stand from 0 to `most`, as near as can be to `wanted`.
+
+    Labels that are too near to each other move together, around the mean of where each would be
+    (least squares, by pooling adjacent violators). Raises `ValueError`: there is no room for them.
+    """
+    room = most - (len(wanted) - 1) * step
+    if room < 0:
+        raise ValueError(f"{len(wanted)} labels of {step:g} pixels do not fit into {most:g}")
+    order = sorted(range(len(wanted)), key=lambda at: wanted[at])
+    pools: list[list[float]] = []  # of what is wanted, less the steps of the labels before it
+    for before, at in enumerate(order):
+        pools.append([wanted[at] - before * step])
+        while len(pools) > 1 and fmean(pools[-2]) >= fmean(pools[-1]):
+            last = pools.pop()
+            pools[-1] += last
+    levels = [min(max(fmean(pool), 0.0), room) for pool in pools for _ in pool]
+    found = dict(zip(order, (level + at * step for at, level in enumerate(levels)), strict=True))
+    return [found[at] for at in range(len(wanted))]

@@ -167,10 +167,10 @@ def _values(one: Measured, names: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 def _reading_order(row: Row) -> tuple[Any, ...]:
     p_sel = (row.p_sel is not None, row.p_sel or 0.0)
-    return row.measure.order, _natural(row.metric), row.community, p_sel, row.variant
+    return row.measure.order, natural(row.metric), row.community, p_sel, row.variant
 
 
-def _natural(text: str) -> tuple[tuple[str, int], ...]:
+def natural(text: str) -> tuple[tuple[str, int], ...]:
     """Return what puts nodes=50 before nodes=100."""
     parts = re.findall(r"(\D*)(\d*)", text)
     return tuple((words, int(digits or 0)) for words, digits in parts)

@@ -25,7 +25,7 @@ from camcast.research.pipeline.compare.comparison_figures import figures_of
 from camcast.research.pipeline.compare.comparison_page import html
 from camcast.research.pipeline.compare.engine import Engine
 from camcast.research.pipeline.compare.findings import Findings
-from camcast.research.pipeline.compare.words import choice, sentence
+from camcast.research.pipeline.compare.verdict_words import choice, sentence
 from camcast.research.pipeline.ingest.trace_schema import quarantine_schema
 from camcast.research.pipeline.measured import Measured
 from camcast.research.pipeline.parquet_columns import metadata_of, spread_out
@@ -114,8 +114,9 @@ class ReportFolder(ResultsFolder):
         self._write_table(_MAIN, {"command": findings.command}, rows, of)
         self._write_table("pairs", {}, [_flat(pair) for pair in findings.pairs], of)
         about = {"baseline": findings.baseline, "threshold": findings.threshold}
-        verdicts = [each.as_json() | {"sentence": sentence(each)} for each in findings.verdicts]
-        self._write_table("verdict", {"choice": choice(findings.verdicts)}, verdicts, of)
+        in_full = findings.verdicts_in_full
+        verdicts = [each.as_json() | {"sentence": sentence(each)} for each in in_full]
+        self._write_table("verdict", {"choice": choice(in_full)}, verdicts, of)
         changes = [change.as_json() for change in findings.changes or ()]
         of = [change.now.measure for change in findings.changes or ()]
         self._write_table("regressions", about, changes, of)

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from camcast.research.pipeline.compare import words
+from camcast.research.pipeline.compare import verdict_words, words
 from camcast.research.pipeline.compare.comparison import Pair, Place, Row, Variant
 from camcast.research.pipeline.compare.comparison_figures import GROUPS, Figure
 from camcast.research.pipeline.compare.differences import SIGNIFICANT, effect_in_words
@@ -49,7 +49,9 @@ td.best { font-weight: 600; }
 
 def html(findings: Findings, figures: Sequence[Figure], drawings: Mapping[str, Drawing]) -> str:
     """Return the page; `drawings` by the figures' names."""
-    names, verdicts = findings.names, findings.verdicts
+    labels, verdicts = findings.labels, findings.verdicts
+    names = labels.names
+    choice, sentences = verdict_words.told(verdicts)
     runs = [row for row in findings.rows if not row.measure.benchmark]
     benches = [row for row in findings.rows if row.measure.benchmark]
     whole, measures = words.at_a_glance(findings.rows)
@@ -62,8 +64,10 @@ def html(findings: Findings, figures: Sequence[Figure], drawings: Mapping[str, D
         findings=findings,
         kinds=Counter(source.kind for source in findings.sources if not source.baseline),
         who=[name for variant, name in names.items() if variant.backend] or ["no backend"],
-        choice=words.choice(verdicts),
-        sentences=list(map(words.sentence, verdicts)),
+        choice=choice,
+        sentences=sentences,
+        questions=None if sentences else verdict_words.table(verdicts),
+        legend=labels.legend,
         worse=list(map(words.change_in_words, findings.regressions)),
         changed=_changed(findings),
         groups=[

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 from attrs import frozen
 
-from camcast.research.pipeline.compare.comparison import Pair, Row, Variant, differing
+from camcast.research.pipeline.compare.comparison import Pair, Row, Variant
+from camcast.research.pipeline.compare.labels import Labels, labels_of, whole_names
 from camcast.research.pipeline.compare.regressions import Change
 from camcast.research.pipeline.compare.verdict import Verdict, verdicts_of
 
@@ -73,15 +73,23 @@ class Findings:
         return sorted({row.variant for row in self.rows}, key=lambda v: (not v.backend, v))
 
     @property
-    def names(self) -> dict[Variant, str]:
-        """The short names of the variants."""
-        return names_of(self.variants)
+    def labels(self) -> Labels:
+        """The short names of the variants, and what stands for what in them."""
+        return labels_of(self.variants)
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """The verdicts, question by question."""
-        rows = [row for row in self.rows if self.judged or row.measure.benchmark]
-        return verdicts_of(rows, self.names)
+        """The verdicts, question by question, in labels."""
+        return verdicts_of(self._judged_rows, self.labels)
+
+    @property
+    def verdicts_in_full(self) -> list[Verdict]:
+        """The verdicts in whole names, for who has no legend."""
+        return verdicts_of(self._judged_rows, Labels(whole_names(self.variants)))
+
+    @property
+    def _judged_rows(self) -> list[Row]:
+        return [row for row in self.rows if self.judged or row.measure.benchmark]
 
     @property
     def regressions(self) -> list[Change]:
@@ -104,15 +112,3 @@ def place_name(row: Row) -> str:
     """Say where a measure was taken."""
     p_sel = "" if row.p_sel is None else f", p_sel = {row.p_sel:g}"
     return community_name(row.community) + p_sel
-
-
-def names_of(variants: Sequence[Variant]) -> dict[Variant, str]:
-    """Return short names, made of what differs: a protocol that all have in common is left out."""
-    factors = differing(*(variant for variant in variants if variant.backend))
-    names = {}
-    for variant in variants:
-        who = [variant.factors[name] for name in ("backend", "protocol") if name in factors]
-        named = " ".join(filter(None, who)) or ("" if variant.values else variant.backend)
-        both = f"{named} ({variant.setting})" if variant.values else named
-        names[variant] = (both if named else variant.setting) or str(variant)
-    return names

@@ -21,6 +21,7 @@ from attrs import frozen
 
 from camcast.research.pipeline.compare.comparison import Row, Variant, differing
 from camcast.research.pipeline.compare.differences import SIGNIFICANT, Sample, welch
+from camcast.research.pipeline.compare.labels import Labels
 from camcast.research.pipeline.compare.power import runs_needed
 from camcast.research.report.measures import Measure, measure_of
 
@@ -83,7 +84,7 @@ class Verdict:
     question: str
     measure: Measure
     where: str
-    """The parameters common to all that are compared, but no others, as ``c=2``; mostly empty."""
+    """The parameters common to all compared, but no others, as ``c=2``, or their letter."""
     p_sels: tuple[float, ...]
     """The mean is over them, if there are several."""
     ranked: tuple[Standing, ...]
@@ -129,7 +130,7 @@ class Verdict:
         }
 
 
-def verdicts_of(rows: Iterable[Row], names: Mapping[Variant, str]) -> list[Verdict]:
+def verdicts_of(rows: Iterable[Row], labels: Labels) -> list[Verdict]:
     """Answer every question that the rows have an answer to: of runs, then of benchmarks."""
     asked: defaultdict[Measure, defaultdict[Variant, dict[float | None, Row]]]
     asked = defaultdict(lambda: defaultdict(dict))
@@ -141,10 +142,10 @@ def verdicts_of(rows: Iterable[Row], names: Mapping[Variant, str]) -> list[Verdi
     for measure in sorted(asked, key=lambda measure: order.get(measure.name, len(order))):
         found = (row.sample.largest for of in asked[measure].values() for row in of.values())
         if measure.name not in _IF_ANY or any(found):
-            for where, variants in _contests([v for v in asked[measure] if v.backend]):
+            for where, variants in _contests([v for v in asked[measure] if v.backend], labels):
                 of_variants = {
                     name: {p: row.sample for p, row in asked[measure][variant].items()}
-                    for variant, name in _names_within(where, variants, names).items()
+                    for variant, name in variants.items()
                 }
                 question = _question(measure)
                 if verdict := _verdict(measure, question, where, of_variants):
@@ -167,33 +168,47 @@ def _question(measure: Measure) -> str:
     return _OF_RUNS.get(measure.name, "")
 
 
-def _contests(variants: Sequence[Variant]) -> Iterator[tuple[str, list[Variant]]]:
-    """Yield those who differ in one thing, and what they have in common that others do not."""
-    factors = differing(*variants)
+def _contests(
+    variants: Sequence[Variant], labels: Labels
+) -> Iterator[tuple[str, dict[Variant, str]]]:
+    """Yield what some have in common that others do not, and the names of those who have it.
+
+    Those differ in one thing, by which they are named where their label says more than that.
+    """
     if len(variants) < 2:
         return
+    factors = differing(*variants)
     groups: defaultdict[tuple[tuple[str, str], ...], list[Variant]] = defaultdict(list)
     for variant in variants:
         common = tuple((name, variant.factors.get(name, "")) for name in factors[1:])
         groups[common].append(variant)
     of_several = {common: group for common, group in groups.items() if len(group) > 1}
-    if not of_several:
-        yield "", list(variants)
-    for shared, group in of_several.items():
-        shown = (
-            value if name in ("backend", "protocol") else f"{name}={value}"
-            for name, value in shared
+    if len(groups) == 1 or not of_several:
+        yield "", {variant: labels.names[variant] for variant in variants}
+        return
+    for common, group in of_several.items():
+        shared, setting = dict(common), group[0].setting
+        if setting in labels.letters and all(each.setting == setting for each in group):
+            of_setting = dict(group[0].values)
+            shared = {name: value for name, value in shared.items() if name not in of_setting}
+            shared["setting"] = labels.letters[setting]
+        where = ", ".join(
+            value if name in ("backend", "protocol", "setting") else f"{name}={value}"
+            for name, value in shared.items()
         )
-        yield ", ".join(shown) if len(groups) > 1 else "", group
+        yield where, _names_within(factors[0], group, labels)
 
 
-def _names_within(
-    where: str, variants: Sequence[Variant], names: Mapping[Variant, str]
-) -> dict[Variant, str]:
-    """Return the names of the variants; what `where` says of all of them is not said of each."""
-    whole = {variant: names[variant] for variant in variants}
-    bare = {v: name.removesuffix(f" ({v.setting})") for v, name in whole.items()}
-    return bare if where and len(set(bare.values())) == len(bare) else whole
+def _names_within(factor: str, group: Sequence[Variant], labels: Labels) -> dict[Variant, str]:
+    """Return the names of variants that differ in one factor: if it is short, nothing else."""
+    whole = {variant: labels.names[variant] for variant in group}
+    if factor in ("backend", "protocol"):
+        tails = {v: f" ({labels.letters.get(v.setting, v.setting)})" for v in group}
+        named = {variant: name.removesuffix(tails[variant]) for variant, name in whole.items()}
+    else:
+        named = {v: f"{factor}={v.factors[factor]}" if factor in v.factors else "" for v in group}
+    short = all(named[v] and len(named[v]) <= len(whole[v]) for v in group)
+    return named if short and len(set(named.values())) == len(group) else whole
 
 
 def _verdict(

@@ -32,7 +32,7 @@ from camcast.research.papers.memberships_runs import (
 from camcast.research.papers.paper import Given, key_of
 from camcast.research.papers.paper_page import html
 from camcast.research.papers.plan_folder import PlanFolder
-from camcast.research.pipeline.compare.words import choice
+from camcast.research.pipeline.compare.verdict_words import choice
 from camcast.research.report.drawing import Drawing
 from camcast.research.report.measures import measure_of
 from camcast.research.sweeps import JSON, SweepError
@@ -374,7 +374,8 @@ def test_on_a_terminal_every_measure_has_its_name_and_every_membership_its_value
     PRINTERS["memberships"](found)
     printed = capsys.readouterr().out
     assert fits_a_terminal(printed)
-    lines = [line.split("  ") for line in printed.splitlines()]
+    _, _, tables = printed.partition("The memberships side by side")
+    lines = [line.split("  ") for line in tables.splitlines()]
     for name in COLUMNS:
         named = [cells for cells in lines if cells[0] == measure_of(name).column]
         values = [cell for cells in named for cell in cells[1:] if cell]

@@ -53,4 +53,6 @@ def findings(of: Sequence[Row], **other: Any) -> Findings:
         "quarantine": (),
         "engine": "by Spark (--engine spark)",
     } | other
-    return Findings(rows=tuple(of), pairs=tuple(pairs_of(of)), **given)
+    if "pairs" not in given:
+        given["pairs"] = tuple(pairs_of(of))
+    return Findings(rows=tuple(of), **given)

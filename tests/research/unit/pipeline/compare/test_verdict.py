@@ -8,9 +8,9 @@ from random import Random
 import pytest
 
 from camcast.research.pipeline.compare.comparison import Row
-from camcast.research.pipeline.compare.findings import names_of
+from camcast.research.pipeline.compare.labels import labels_of
 from camcast.research.pipeline.compare.verdict import Verdict, verdicts_of
-from camcast.research.pipeline.compare.words import choice, sentence
+from camcast.research.pipeline.compare.verdict_words import WORDS_MAX, choice, sentence, table, told
 from camcast.research.report.measures import measure_of
 from tests.research.unit.pipeline.compare.rows import row
 from tests.research.unit.pipeline.compare.verdict_twin import TwinVerdict
@@ -30,7 +30,7 @@ def verdict_of(metric: str, values: dict[str, list[float]]) -> Verdict:
 
 
 def answered(rows: list[Row]) -> list[Verdict]:
-    return verdicts_of(rows, names_of([row.variant for row in rows]))
+    return verdicts_of(rows, labels_of([row.variant for row in rows]))
 
 
 @pytest.mark.parametrize(
@@ -196,3 +196,67 @@ def test_each_benchmark_is_a_question_of_its_own() -> None:
     (verdict,) = answered(rows)
     assert verdict.winner == "b"
     assert choice([verdict]) == "Choose b for deliveries per second of live.fast(nodes=50)."
+
+
+TOWNS = [{"communities": f".a={n}, .a.b={2 * n}, .a.b.c={4 * n}"} for n in (6, 8, 20, 30, 40, 50)]
+FOUR = ["cyclon", "dht", "hybrid", "scamp"]
+
+
+@pytest.mark.parametrize(
+    ("names", "settings"),
+    [
+        (FOUR[:3], [{}]),
+        ([f"membership_{n:02}" for n in range(20)], [{}]),
+        (FOUR, TOWNS),
+        (FOUR, [{"note": "many words " * 60 + str(n)} for n in range(4)]),
+    ],
+    ids=["three", "twenty", "four in six settings", "four in settings of 120 words"],
+)
+def test_a_verdict_is_a_paragraph_and_what_it_leaves_out_is_in_the_table(
+    names: list[str], settings: list[dict[str, str]]
+) -> None:
+    rng, asked = Random(6), ASKED[: 2 if len(names) > 4 else 4]
+    rows = [
+        row(metric, [rng.gauss(mean, 0.02) for _ in range(3)], name, "", None, **setting)
+        for metric in asked
+        for setting in settings
+        for name in names
+        for mean in [rng.uniform(0.4, 0.9)]
+    ]
+    labels = labels_of([one.variant for one in rows])
+    verdicts = verdicts_of(rows, labels)
+    assert len(verdicts) == len(asked) * len(settings)
+    chosen, sentences = told(verdicts)
+    assert chosen
+    assert sum(len(text.split()) for text in (chosen, *sentences)) <= WORDS_MAX
+    assert sentences == ([sentence(one) for one in verdicts] if len(names) == 3 else [])
+    heads, lines = table(verdicts)
+    assert len(lines) == len(verdicts)
+    assert ("at" in heads) == (len(settings) > 1)
+    for verdict, line in zip(verdicts, lines, strict=True):
+        assert verdict.best[0] in " ".join(line)  # the best, and its letter
+        assert verdict.where in line or not verdict.where
+        assert {standing.name for standing in verdict.ranked} == set(names)  # bare
+    for text in (chosen, *map(sentence, verdicts[-1:]), *(cell for line in lines for cell in line)):
+        assert not any(value in text for one in settings for value in one.values())
+    assert {labels.legend[one.where] for one in verdicts if one.where} == {
+        f"{name}={value}" for one in settings for name, value in one.items()
+    }
+
+
+def test_many_that_are_level_are_counted() -> None:
+    values = {f"m{n:02}": [0.5 + n / 1000, 0.6, 0.7] for n in range(20)}
+    verdict = verdict_of("reception", values)
+    _, ((_, best, beside),) = table([verdict])
+    assert best.endswith(" or 17 more")
+    assert best.startswith("m19 ")
+    assert beside.startswith("within ")
+
+
+def test_a_table_of_three_has_all_that_the_best_is_ahead_of() -> None:
+    values = {"a": [10.0, 10.2, 9.8], "b": [20.0, 20.2, 19.8], "c": [30.0, 30.2, 29.8]}
+    verdict = verdict_of("heal_seconds_p50", values)
+    heads, (line,) = table([verdict])
+    assert heads == ["question", "best", "beside the others"]
+    assert line[:2] == ["healing", "a 10 s"]
+    assert re.fullmatch(r"[\d.]+ to [\d.]+ s below b; [\d.]+ to [\d.]+ s below c", line[2])
