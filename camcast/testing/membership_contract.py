@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from functools import partial
+from itertools import product
 from typing import ClassVar, Final
 
 from attrs import evolve
@@ -14,7 +15,12 @@ from camcast.doors.plugs import find_backend
 from camcast.engine.node import Node
 from camcast.observe.trace import ListSink
 from camcast.testing.garbage import GARBAGE, malformed
-from camcast.testing.pressed_membership_contract import STRANGER, PressedMembership, membership_of
+from camcast.testing.pressed_membership_contract import (
+    STRANGER,
+    PressedMembership,
+    drawn_by,
+    membership_of,
+)
 from camcast.testing.world import World
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import ROOT, Topic
@@ -121,13 +127,20 @@ class MembershipContract(PressedMembership):
 
     def test_whose_search_fails_is_taken_in_by_members_that_find_it(self) -> None:
         """The newcomer has asked no member; it learns of the community by their messages only."""
-        world = self.grown(3)
+        self._assert_taken_in(self.grown(3))
+
+    def test_whose_search_fails_is_taken_in_by_a_lone_member_that_finds_it(self) -> None:
+        self._assert_taken_in(self.grown(1))
+
+    def _assert_taken_in(self, world: World) -> None:
         newcomer = world.start(evolve(world.settings, discovery=_Unanswered))
         world.do(newcomer, lambda node, now: node.join(ROOT, now))
         world.run(1.0)
-        assert not membership_of(newcomer).joined
+        membership = membership_of(newcomer)
+        assert not membership.joined
         world.census.enter(ROOT, newcomer.me)
-        assert world.run(self.merge_seconds, lambda: membership_of(newcomer).joined)
+        assert world.run(self.merge_seconds, lambda: membership.joined)
+        assert len(membership.peers()), "a member whose first events go to nobody"
 
     # -- what others read ----------------------------------------------------------------------
 
@@ -297,6 +310,22 @@ class MembershipContract(PressedMembership):
         for body in bodies:
             self._receive(leaver, body, world.now)
         assert leaver.counters.malformed == 0
+
+    def test_who_writes_to_a_process_that_has_left_is_told_and_does_not_answer_that(self) -> None:
+        """A goodbye may get lost, and who missed it goes on sending."""
+        world, bodies = self._recorded()
+        leaver = world.nodes[1]
+        world.leave(leaver, ROOT)
+        others = world.nodes[0].me, world.nodes[2].me
+        goodbyes = [
+            (other, goodbye)
+            for other, body in product(others, bodies)
+            for goodbye in drawn_by(body, other, leaver, world.now)
+        ]
+        assert goodbyes, f"a process that has left answers none of {len(bodies)} messages"
+        for other, goodbye in goodbyes:
+            answers = drawn_by(goodbye, other, leaver, world.now)
+            assert not answers, "two that have left answer each other without end"
 
     def _receive(self, target: Node, body: bytes, now: float) -> None:
         """Let a stranger's message arrive, and drop what the target then sends and its timers."""

@@ -166,14 +166,21 @@ class PressedMembership:
         world, bodies = self._recorded()
         node = world.nodes[0]
         for body in bodies:
-            node.receive(_frame(body, STRANGER), world.now)
-            drawn = sum(
-                contact.address == STRANGER.address
-                for send in node.outbox.sends
-                for contact in send.contacts
-            )
+            drawn = len(drawn_by(body, STRANGER, node, world.now))
             assert drawn <= 2, f"{drawn} messages in answer to {body!r}"
-            node.outbox.sends.clear()
+
+    def test_an_entry_with_a_number_that_is_none_is_not_believed(self) -> None:
+        """Neither nan nor an infinity is an age or a distance, and neither can be compared."""
+        world, bodies = self._recorded()
+        node = world.nodes[0]
+        for body in bodies:
+            message = membership_of(node).decoder.decode(body)
+            for number in (nan, inf, -inf):
+                told: list[Contact] = []
+                lie = _with_entries(message, number, _invented(), told)
+                node.receive(_frame(encode(lie), STRANGER), world.now)
+                believed = set(membership_of(node).peers()).intersection(told)
+                assert not believed, f"{believed} came with {number} in a {type(message).__name__}"
 
     def test_a_flood_of_invented_members_fills_no_memory(self) -> None:
         """Each message has another sender, invented contacts, and extremes for numbers."""
@@ -237,6 +244,20 @@ def _frame(body: bytes, sender: Contact) -> bytes:
     return FRAME_HEADER + encode_control(head, body)
 
 
+def drawn_by(body: bytes, sender: Contact, node: Node, now: float) -> list[bytes]:
+    """Return the messages that a message draws to its sender, and drop all other wishes."""
+    node.receive(_frame(body, sender), now)
+    drawn = [
+        decode_control(send.record, 0, len(send.record)).body
+        for send in node.outbox.sends
+        for contact in send.contacts
+        if contact.address == sender.address and send.record[4] == Kind.MEMBERSHIP
+    ]
+    node.outbox.sends.clear()
+    node.outbox.wakes.clear()
+    return drawn
+
+
 def _invented() -> Iterator[Contact]:
     number = 0
     while True:
@@ -265,6 +286,29 @@ def _lie(message: Message, number: int, invented: Iterator[Contact]) -> Message:
             case tuple():
                 return tuple(lied(one, 0) for one in value)
         return value
+
+    fields = {name: lied(getattr(message, name)) for name in message.__struct_fields__}
+    return type(message)(**fields)
+
+
+def _with_entries(
+    message: Message, number: float, invented: Iterator[Contact], told: list[Contact]
+) -> Message:
+    """Return the message with invented contacts for those that come with a float, and `number`.
+
+    The contacts are added to `told`.
+    """
+
+    def lied(value: Any) -> Any:
+        if not isinstance(value, tuple):
+            return value
+        kinds = [type(one) for one in value]
+        changed = map(lied, value)
+        if Contact in kinds and float in kinds:
+            told.append(next(invented))
+            swapped = {Contact: told[-1], float: number}
+            changed = (swapped.get(kind, one) for kind, one in zip(kinds, value, strict=True))
+        return type(value)(*changed) if hasattr(value, "_fields") else tuple(changed)
 
     fields = {name: lied(getattr(message, name)) for name in message.__struct_fields__}
     return type(message)(**fields)

@@ -15,6 +15,7 @@ from camcast.app.community import JOIN_SECONDS
 from camcast.doors.discovery import Discovery, DiscoveryContext, DiscoveryFactory
 from camcast.doors.plugs import discovery_options, find_discovery
 from camcast.testing.lone_process import LoneProcess
+from camcast.testing.world import InputBound
 from camcast.virtual.census import Census
 from camcast.virtual.climate import Climate
 from camcast.virtual.datagram_network import DatagramNetwork, HostPort
@@ -78,6 +79,7 @@ class Town:
         self._clock = Clock()
         self._announced: list[tuple[Topic, Person]] = []
         self._added = 0
+        self._bound = InputBound()
         self.gateway = self.add()
 
     def __enter__(self) -> Self:
@@ -213,6 +215,7 @@ class Town:
         """Give a live process an input; then send its messages and set its timers."""
         if self.people.get(person.me.address) is not person:
             return
+        self._bound.count(person.me.address, self.now)
         act(person.discovery, self.now)
         outbox = person.outbox
         for contacts, record, _, _ in outbox.sends:

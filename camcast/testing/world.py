@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from attrs import frozen
 
@@ -32,6 +32,32 @@ from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import ROOT, GroupId, Topic
 
 T = TypeVar("T")
+
+# chosen: twenty times what the busiest process of a contract takes (measured); a message or timer
+# that doubles exceeds it within some rounds
+INPUTS_MAX: Final = 10_000
+
+
+class InputBound:
+    """Ends a run in which messages or timers breed others without end."""
+
+    def __init__(self) -> None:
+        self._second = 0
+        self._inputs = Counter[str]()
+
+    def count(self, address: str, now: float) -> None:
+        """Count an input of the process at an address.
+
+        Raises `AssertionError` at the first above `INPUTS_MAX` in a second of virtual time.
+        """
+        if int(now) != self._second:
+            self._second = int(now)
+            self._inputs.clear()
+        self._inputs[address] += 1
+        assert self._inputs[address] <= INPUTS_MAX, (
+            f"{address} takes more than {INPUTS_MAX} messages and timers within a second: "
+            "does an answer draw an answer, or a timer set two?"
+        )
 
 
 @frozen(eq=False)
@@ -58,7 +84,8 @@ class World:
 
     `topics` are all topics that exist, for protocols that must know them. A `virtual` network is
     used as it is; `seed`, `sink` and `loss` are for the network that the world makes otherwise.
-    With `repair` nodes ask again for events that they have missed.
+    With `repair` nodes ask again for events that they have missed. A run whose messages or timers
+    multiply without end is an `AssertionError` (`InputBound`).
     """
 
     def __init__(
@@ -78,6 +105,8 @@ class World:
     ) -> None:
         self.virtual = virtual or VirtualNetwork(seed, Climate(loss=loss), sink)
         self.virtual.on_delivery = self._on_delivery
+        self._bound = InputBound()
+        self.virtual.on_step = self._on_step
         self.census = Census(stream(seed, "churn", "census"))
         self.nodes: list[Node] = []
         """Every node that was started, in that order."""
@@ -241,6 +270,9 @@ class World:
                 return until()
             queue.step()
         return True
+
+    def _on_step(self, process: Process) -> None:
+        self._bound.count(process.me.address, self.virtual.now)
 
     def _on_delivery(self, process: Process, delivery: Deliver) -> None:
         self.delivered.extend(

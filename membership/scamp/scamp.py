@@ -353,11 +353,10 @@ class Scamp(Membership):
         return self._rng.getrandbits(WALK_BITS)
 
     def _on_subscribe(self, newcomer: Contact, steps: int, walk: int, now: float) -> None:
-        if not self._joined:
-            # Of two joining processes that ask each other, one founds the community.
-            if newcomer.peer < self._me.peer:
-                return
-            self._become_member(now)
+        if not self._joined and newcomer.peer < self._me.peer:
+            # Of two joining processes that ask each other, one founds the community: once the other
+            # has proved its address, so that the founder knows a member as soon as it is one.
+            return
         if not 0 <= steps <= INDIRECTION_MAX:
             steps = min(INDIRECTION_MAX, ceil(log(self._counted)) + 1)
         onward = self._weighted_member(newcomer.peer) if steps else None
@@ -375,6 +374,7 @@ class Scamp(Membership):
         self._outlet.send([newcomer], Welcome(self._estimate.encode(now)))
         self._held_by(newcomer, now)
         self._spread(newcomer, copies, now)
+        self._become_member(now)
 
     def _may_spread(self, copies: int) -> bool:
         """Count copies against the bound of this period; return False if they exceed it."""

@@ -66,9 +66,6 @@ MISSED: Final[Mapping[str, Mapping[str, str]]] = {
         ),
     },
 }
-MISSED_MISTAKES: Final[Mapping[str, str]] = {
-    "no answer after leaving": "an answer is allowed and not asked for; what is not renewed ages",
-}
 
 
 def assert_found(package: str, site: Path) -> None:

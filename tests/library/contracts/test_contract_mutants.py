@@ -9,7 +9,6 @@ import pytest
 from tests.library.contracts.contract_mutants import (
     EQUIVALENT,
     MISSED,
-    MISSED_MISTAKES,
     TABLE,
     assert_found,
     judged,
@@ -31,8 +30,7 @@ def test_a_membership_with_a_mistake_that_somebody_made_does_not_keep_the_contra
     mistakes = EXAMPLES / "newscast/tests/mistakes.py"
     made = judged("newscast", tmp_path, "--mistakes", str(mistakes))
     assert len(made) == 24
-    survivors = {name for name, found_by in made.items() if found_by == "SURVIVES"}
-    assert survivors <= {f"0: {name}" for name in MISSED_MISTAKES}
+    assert "SURVIVES" not in made.values()
 
 
 def test_a_handful_of_mutants_does_not_keep_the_contract(tmp_path: Path) -> None:
