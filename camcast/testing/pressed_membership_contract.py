@@ -303,7 +303,7 @@ def _with_entries(
         if not isinstance(value, tuple):
             return value
         kinds = [type(one) for one in value]
-        changed = map(lied, value)
+        changed: Iterator[Any] = map(lied, value)
         if Contact in kinds and float in kinds:
             told.append(next(invented))
             swapped = {Contact: told[-1], float: number}

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 # chosen: twenty times what the busiest process of a contract takes (measured); a message or timer
 # that doubles exceeds it within some rounds
-INPUTS_MAX: Final = 10_000
+ENDLESS_INPUTS: Final = 10_000
 
 
 class InputBound:
@@ -48,14 +48,14 @@ class InputBound:
     def count(self, address: str, now: float) -> None:
         """Count an input of the process at an address.
 
-        Raises `AssertionError` at the first above `INPUTS_MAX` in a second of virtual time.
+        Raises `AssertionError` at the first above `ENDLESS_INPUTS` in a second of virtual time.
         """
         if int(now) != self._second:
             self._second = int(now)
             self._inputs.clear()
         self._inputs[address] += 1
-        assert self._inputs[address] <= INPUTS_MAX, (
-            f"{address} takes more than {INPUTS_MAX} messages and timers within a second: "
+        assert self._inputs[address] <= ENDLESS_INPUTS, (
+            f"{address} takes more than {ENDLESS_INPUTS} messages and timers within a second: "
             "does an answer draw an answer, or a timer set two?"
         )
 

@@ -14,6 +14,10 @@ A seek in a community that this process has announced waits until the nearest no
 announcement, and a look-up that began before the announcement and found no member is repeated. Two
 founders that start at the same time thus find each other: each can be found before it looks.
 
+A process that joins many communities at once enters the DHT for `AT_ONCE` of them at a time, and
+looks for members of as many. The other ones wait: the answers to thousands of calls would not fit
+into the buffers of its sockets.
+
 A seek of one member in one of the process's own communities asks a neighbour in the DHT, which
 takes one call, and falls back on a look-up. When the overlay has met an island, each of the
 process's communities is told of some members unasked.
@@ -22,7 +26,8 @@ process's communities is told of some members unasked.
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Hashable, Sequence
+from collections import deque
+from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import ClassVar, Final
 
@@ -35,13 +40,15 @@ from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.topics import GroupId, Topic
 from overlays.kademlia.naming import KeyNames
-from overlays.kademlia.overlay import Found, KademliaOverlay
+from overlays.kademlia.overlay import Found, KademliaOverlay, Then
 from overlays.kademlia.table import usable
 from overlays.remembered import Remembered
 
 log = Logger(__name__)
 
 REUNION_WANTED: Final = 5  # chosen: five members of two halves are of one with 1 in 16
+# chosen: each has three calls under way, and a socket's buffer holds some hundred answers (Linux)
+AT_ONCE: Final = 32
 # chosen: look-ups that find no member while calls fail, until the community counts as empty. The
 # second look-up no longer asks the dead nodes.
 LOOKS_MAX: Final = 3
@@ -60,6 +67,36 @@ class _Seek:
     """The announcement of this process that the look-up under way waited for."""
 
 
+class Turns:
+    """Begins up to `AT_ONCE` of what is to be done; the rest waits, in order, until some ends."""
+
+    def __init__(self) -> None:
+        self._waiting = deque[Then]()
+        self._under_way = 0
+        self._beginning = False
+
+    def add(self, begin: Then, now: float) -> None:
+        """Call `begin` when its turn comes; `end` is to be called once it is over."""
+        self._waiting.append(begin)
+        self._begin(now)
+
+    def end(self, now: float) -> None:
+        """Note that something is over, perhaps at once as it began."""
+        self._under_way -= 1
+        self._begin(now)
+
+    def _begin(self, now: float) -> None:
+        if self._beginning:  # the loop below goes on
+            return
+        self._beginning = True
+        try:
+            while self._waiting and self._under_way < AT_ONCE:
+                self._under_way += 1
+                self._waiting.popleft()(now)
+        finally:
+            self._beginning = False
+
+
 class KademliaDiscovery(Discovery):
     """Discovery through a Kademlia DHT; see the module's text."""
 
@@ -71,8 +108,11 @@ class KademliaDiscovery(Discovery):
         self._announced: dict[GroupId, tuple[Topic, int]] = {}
         """The topic and number of the latest announcement, until it is withdrawn."""
         self._announcements = 0
+        self._to_enter: dict[GroupId, list[Then]] = {}
+        """The announcements that wait for their turn, each with what waits for it."""
+        self._entries, self._looks = Turns(), Turns()
         self._seeks: dict[GroupId, _Seek] = {}
-        self._early: list[Callable[[float], None]] | None = []
+        self._early: list[Then] | None = []
         """The inputs from before the overlay had looked for the DHT; None afterwards."""
 
     def _overlay_at(self, host: str) -> KademliaOverlay:
@@ -119,6 +159,7 @@ class KademliaDiscovery(Discovery):
     @override
     def close(self, now: float) -> None:
         self._early = []
+        self._entries, self._looks = Turns(), Turns()
         self._overlay.close(now)
 
     @property
@@ -145,16 +186,29 @@ class KademliaDiscovery(Discovery):
         elif topic.group not in self._announced:
             self._announcements += 1
             self._announced[topic.group] = (topic, self._announcements)
-            try:
-                self._overlay.join(topic, self._context.me, now)
-            except OSError as error:
-                log.warning("this process cannot be found as a member of %s: %s", topic, error)
+            self._to_enter[topic.group] = []
+            self._entries.add(partial(self._enter, topic), now)
+
+    def _enter(self, topic: Topic, now: float) -> None:
+        waiting = self._to_enter.pop(topic.group, None)
+        if waiting is None:  # withdrawn meanwhile
+            self._entries.end(now)
+            return
+        try:
+            self._overlay.join(topic, self._context.me, now)
+        except OSError as error:
+            log.warning("this process cannot be found as a member of %s: %s", topic, error)
+        self._overlay.when_joined(topic.group, self._entries.end, now)
+        for then in waiting:
+            self._overlay.when_joined(topic.group, then, now)
 
     @override
     def withdraw(self, topic: Topic, now: float) -> None:
         if self._early is not None:
             self._early.append(partial(self.withdraw, topic))
         elif self._announced.pop(topic.group, None) is not None:
+            for then in self._to_enter.pop(topic.group, ()):
+                then(now)
             try:
                 self._overlay.leave(topic.group, now)
             except OSError as error:
@@ -169,7 +223,7 @@ class KademliaDiscovery(Discovery):
             seek.wanted = max(seek.wanted, wanted)
         else:
             seek = self._seeks[topic.group] = _Seek(topic, wanted)
-            self._look(seek, now)
+            self._looks.add(partial(self._look, seek), now)
 
     def _reunited(self, now: float) -> None:
         """Seek in each own community, unasked: its members may be strangers to the process."""
@@ -202,7 +256,10 @@ class KademliaDiscovery(Discovery):
             else:
                 find(now)
 
-        self._overlay.when_joined(group, joined, now)
+        if group in self._to_enter:
+            self._to_enter[group].append(joined)
+        else:
+            self._overlay.when_joined(group, joined, now)
 
     def _found(self, seek: _Seek, found: Found, now: float) -> None:
         """Answer, or look up again if the look-up does not answer all seeks so far."""
@@ -217,3 +274,4 @@ class KademliaDiscovery(Discovery):
         del self._seeks[seek.topic.group]
         unreachable = tuple(f"tcp://{address}" for address in found.unreachable)
         self._context.outlet.found(seek.topic, found.contacts, unreachable, found.size)
+        self._looks.end(now)

@@ -17,15 +17,17 @@ crawls found (`overlays.kademlia.crawl`) and asked for their contacts
 *Upkeep.* Each identifier regularly crawls to itself and to a random point, and pings the neighbours
 that are doubtful or have been silent for longest. The interval is two seconds at first and doubles
 to a minute. While no node answers it is at most a quarter of a minute, and the bootstrap nodes and
-some remembered endpoints are pinged, too.
+some remembered endpoints are pinged, too. It is never below a quarter of a second for each
+identifier of the process: what upkeep costs is bounded.
 
 *Islands*, which were apart from the start or after a partition, find each other through *probes*.
 Every `PROBE_SECONDS` a process asks one endpoint that is *out of sight* for the nodes nearest to
 one of the process's identifiers: a bootstrap node that is no good neighbour, or a neighbour that
-was evicted. If no endpoint is out of sight, the process asks a bootstrap node. When the answer
-names an unknown node that would be one of its own nearest, the process has met an island: it crawls
-to each of its identifiers at once, by which the nodes nearest to them learn of the process, and
-calls `reunited`. It does the same when the DHT answers again after a silence.
+was evicted. When the answer names an unknown node that would be one of its own nearest, the process
+has met an island: it crawls to each of its identifiers at once, by which the nodes nearest to them
+learn of the process, and calls `reunited`. It does the same when the DHT answers again after a
+silence. If no endpoint is out of sight, the process asks a bootstrap node. Most unknown nodes that
+this one names are newcomers, and the process crawls to the one identifier only.
 
 *State*: ``alone`` until a node has answered for the first time; ``connected``; ``degraded`` when
 several calls in a row, all made after the last answer, have failed.
@@ -40,7 +42,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
-from heapq import nsmallest
+from itertools import islice
 from random import Random
 from typing import Any, Final, Literal
 
@@ -55,7 +57,7 @@ from overlays.kademlia.contacts import ContactRound
 from overlays.kademlia.crawl import Crawl, Survey, is_member, points, points_for, survey
 from overlays.kademlia.naming import DrawnNames, Naming
 from overlays.kademlia.protocol import Call, Done, OverlayContext, Protocol
-from overlays.kademlia.table import NEIGHBOURS, NODE_ID_BYTES, Limits, Neighbour, usable
+from overlays.kademlia.table import NEIGHBOURS, NODE_ID_BYTES, Limits, Neighbour, Table, usable
 from overlays.remembered import Remembered
 
 log = Logger(__name__)
@@ -66,6 +68,9 @@ UPKEEP_SECONDS_MIN: Final = 2.0  # chosen: just over what a call takes to fail
 UPKEEP_SECONDS_MAX: Final = (
     60.0  # chosen: 73 datagrams a minute, 211 bytes/s (measured, 60 members)
 )
+# chosen: four upkeeps a second, some 300 datagrams, for all identifiers of a process; from 240 on
+# the interval of each is above a minute
+UPKEEP_SHARE_SECONDS: Final = 0.25
 UPKEEP_PINGS: Final = 20  # chosen: 100 neighbours are seen in 5 minutes; 33 bytes/s
 PROBE_SECONDS: Final = 10.0  # chosen: islands merge after two probes
 LOST_MAX: Final = 64  # chosen: holds nodes of both halves of a partition; 10 kB
@@ -346,7 +351,8 @@ class KademliaOverlay:
         group, name = (None, "") if topic is None else (topic.group, topic.name)
         identity = _Identity(group, address, Protocol(node_id, name, self._context, send, wake))
         self._identities[group] = self._by_port[address[1]] = identity
-        self._context.own[node_id] = Neighbour(node_id, *address, key=self._naming.key, topic=topic)
+        own = Neighbour(node_id, *address, key=self._naming.key, topic=topic)
+        self._context.own.add(own)
         return identity
 
     def _wake_protocol(self, port: int, delay_seconds: float, *name: Hashable) -> None:
@@ -357,7 +363,8 @@ class KademliaOverlay:
         assert self._datagrams is not None
         identity = self._identities.pop(group)
         port = identity.address[1]
-        del self._by_port[port], self._context.own[identity.protocol.node_id]
+        del self._by_port[port]
+        self._context.own.remove(identity.protocol.node_id)
         for search in [s for s in self._searches.values() if s.identity is identity]:
             self._end(search, now, cut_short=True)
         for crawl in list(identity.crawls):
@@ -538,14 +545,16 @@ class KademliaOverlay:
 
         Of many tables, those of the nearest identifiers are asked, which know most nodes near it.
         """
+        if self._heard_at is None:
+            return []  # nobody has answered, so that all tables are empty
         point = Neighbour(target)
         known: dict[bytes, Neighbour] = {}
-        for identity in nsmallest(
-            CRAWL_TABLES,
-            (one for one in self._identities.values() if one.protocol.router.neighbours()),
-            key=lambda one: one.protocol.router.node.long_id ^ point.long_id,
-        ):
-            nearest = identity.protocol.router.find_neighbors(point, CRAWL_STARTS)
+        routers = (
+            self._by_port[own.port].protocol.router
+            for own in self._context.own.nearest(point.long_id)
+        )
+        for router in islice(filter(Table.neighbours, routers), CRAWL_TABLES):
+            nearest = router.find_neighbors(point, CRAWL_STARTS)
             known.update((node.id, node) for node in nearest)
         return sorted(known.values(), key=lambda n: n.long_id ^ point.long_id)[:CRAWL_STARTS]
 
@@ -574,7 +583,8 @@ class KademliaOverlay:
         self._timers += 1
         identity.upkeep = self._timers
         # Spread, so that processes that start together do not send at the same moments.
-        delay = self._interval * self._rng.uniform(0.8, 1.2)
+        interval = max(self._interval, UPKEEP_SHARE_SECONDS * len(self._identities))
+        delay = interval * self._rng.uniform(0.8, 1.2)
         self._set_timer(delay, "upkeep", identity.address[1], identity.upkeep)
 
     def _upkeep(self, identity: _Identity, now: float) -> None:
@@ -641,21 +651,22 @@ class KademliaOverlay:
             and node.long_id ^ me.long_id < bound
             and usable(node.address)
         ]
-        if news:
-            self._reunite(news, now, tell=island)
+        if news and island:
+            self._reunite(news, now)
+        elif news:
+            self._crawl(identity, me.id, [*self._starts(me.id), *news], lambda _now: None).start(
+                now
+            )
 
-    def _reunite(self, news: Sequence[Neighbour], now: float, *, tell: bool = True) -> None:
-        """Crawl to each identifier from known and new nodes; with `tell`, then call `reunited`.
-
-        `tell` is False for nodes that an endpoint in sight has named: most of them are newcomers.
-        """
+    def _reunite(self, news: Sequence[Neighbour], now: float) -> None:
+        """Crawl to each identifier from known and new nodes; then call `reunited`."""
         if now - self._reunited_at < PROBE_SECONDS / 2:
             return
         self._reunited_at = now
         crawls: list[Crawl] = []
 
         def over(now: float) -> None:
-            if tell and self._tell_reunited is not None and all(crawl.over for crawl in crawls):
+            if self._tell_reunited is not None and all(crawl.over for crawl in crawls):
                 self._tell_reunited(now)
 
         for identity in self._identities.values():

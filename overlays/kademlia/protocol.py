@@ -36,6 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from heapq import nsmallest
+from itertools import islice
 from random import Random
 from typing import Annotated, Any, Final
 
@@ -46,6 +47,7 @@ from camcast.doors.datagrams import Endpoint
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import GROUP_ID_BYTES, NAME_BYTES_MAX, GroupId, Topic
 from overlays.kademlia.naming import Naming, NodeId, Said
+from overlays.kademlia.own_nodes import OwnNodes
 from overlays.kademlia.table import (
     FAILURES_MAX,
     NEIGHBOURS,
@@ -150,8 +152,7 @@ class OverlayContext:
     patience: Patience = field(factory=Patience)
     failed: dict[Endpoint, tuple[int, float]] = field(factory=dict)
     """How many calls in a row each endpoint has not answered, and when the last of them ended."""
-    own: dict[bytes, Neighbour] = field(factory=dict)
-    """The nodes of this process, by identifier."""
+    own: OwnNodes = field(factory=OwnNodes)
 
 
 class Protocol:
@@ -434,7 +435,7 @@ class Protocol:
         target = Neighbour(key)
         nearest = self.router.find_neighbors(target, fitting, caller) if fitting else []
         # Perhaps no other process knows the other identifiers of this process.
-        own = self._context.own.values()
+        own = islice(self._context.own.nearest(target.long_id), fitting + 1)
         others = [n for n in own if n.id != self.node_id and usable(n.address)]
         if others and fitting:
             nearest = nsmallest(fitting, nearest + others, key=target.distance_to)

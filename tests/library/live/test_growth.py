@@ -120,11 +120,12 @@ async def test_four_thousand_joins_cost_at_most_five_times_a_thousand() -> None:
         assert await _cpu_seconds(4000) <= 5 * few
 
 
-# Each topic of a process is a node of its own in the DHT, with its own crawls: 2,000 take minutes.
+# Each topic of a process is a node of its own in the DHT, with its own crawls: 2,000 joined, in
+# 94 CPU seconds (dht, measured on a busy machine).
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("membership", "topics"),
-    [("scamp", 2000), ("cyclon", 2000), ("hyparview", 2000), ("hybrid", 60), ("dht", 60)],
+    [("scamp", 2000), ("cyclon", 2000), ("hyparview", 2000), ("hybrid", 300), ("dht", 300)],
 )
 @live
 async def test_a_loop_that_stands_still_while_many_topics_join_joins_all(

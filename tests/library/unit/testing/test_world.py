@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from camcast.testing.town import Town
-from camcast.testing.world import INPUTS_MAX, World
+from camcast.testing.world import ENDLESS_INPUTS, World
 from camcast.vocabulary.outbox import Wake
 from camcast.vocabulary.topics import ROOT
 
-TOO_MANY = f"more than {INPUTS_MAX} messages and timers within a second"
+TOO_MANY = f"more than {ENDLESS_INPUTS} messages and timers within a second"
 
 
 def test_a_world_in_which_timers_double() -> None:
