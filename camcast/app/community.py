@@ -149,7 +149,8 @@ class Community(Generic[E]):
         self._check_not_left(local_group)
         if local_group.joined:
             return
-        unanswered, node = local_group.unanswered, self._lifetime.running().node
+        runner = self._lifetime.running()
+        unanswered, node, misfits = local_group.unanswered, runner.node, runner.misfits()
         self._leave()
         if unanswered is not None:
             raise GatewayTimeout(
@@ -160,9 +161,11 @@ class Community(Generic[E]):
                 node.me.address,
                 unanswered.nobody,
                 by_udp=node.discovery.asks_by_udp,
+                misfits=misfits,
             )
         assert not in_time
-        raise NotReady(f"{self.topic} was not joined within {timeout} s: no contact answered")
+        why = "; ".join(misfits) or "no contact answered"
+        raise NotReady(f"{self.topic} was not joined within {timeout} s: {why}")
 
     async def ready(
         self, min_peers: int = 1, *, min_links: int = 0, timeout: float | None = JOIN_SECONDS

@@ -30,12 +30,14 @@ class GatewayTimeout(CommunityError, TimeoutError):  # a state, as users say it
         nobody: Sequence[str] = (),
         *,
         by_udp: bool = False,
+        misfits: Sequence[str] = (),
     ) -> None:
         """Say what each gateway did.
 
         `reached` is how far a connection to each silent gateway gets, `me` who asked them; `nobody`
         are the gateways that keep the register and said that nobody is there. With `by_udp` nodes
-        of a DHT were asked in place of gateways.
+        of a DHT were asked in place of gateways. `misfits` are sentences about processes of other
+        systems.
         """
         self.addresses, self.ignorant = tuple(addresses), tuple(ignorant)
         parts = []
@@ -57,6 +59,7 @@ class GatewayTimeout(CommunityError, TimeoutError):  # a state, as users say it
                 f"{', '.join(nobody)} knows of nobody there, which all gateways would have to say"
                 " for the process to found the community"
             )
+        parts += misfits
         if by_udp:
             parts.append(
                 "Check that `camcast gateway --overlay` or a member of the same DHT runs there, or"

@@ -78,6 +78,8 @@ class CommunityManager:
     Args:
         membership: The backend that keeps the tables of communities: ``"scamp"``, ``"hybrid"``,
             ``"dht"``, ``"cyclon"``, ``"hyparview"``, or a plug (docs/choosing.md, docs/plugs.md).
+        system: The name of the system: a process that names another one is refused, at whatever
+            address it is found. It is no secret, and keeps nobody out who wants to get in.
         discovery: How other processes are found, for a membership that leaves it open:
             ``"gateways"``, or ``"lan"``, which finds processes on the local network without any
             address, or a plug of yours (docs/plugs.md).
@@ -135,6 +137,7 @@ class CommunityManager:
         self,
         membership: str = "scamp",
         *,
+        system: str = "",
         discovery: str | None = None,
         discovery_options: Mapping[str, object] | None = None,
         gateways: Iterable[str] | Mapping[str, Iterable[str]] | Path = (),
@@ -162,6 +165,7 @@ class CommunityManager:
     ) -> None:
         settings = ProcessSettings.of(
             membership=membership,
+            system=system,
             discovery=discovery,
             discovery_options=discovery_options,
             gateways=gateways,
@@ -227,6 +231,7 @@ class CommunityManager:
         self._transport = listening.transport or transports.DEFAULT
         pinned = self._transport != transports.ZMQ
         check_keys(self._settings.gateways, wanted=security.signed, pinned=pinned)
+        self._system = contacts.system
         passphrase = security.passphrase
         self._passphrase = None if passphrase is None else check_passphrase(passphrase)
         self._parts = Parts(discovery_rng=None if rng is not None else SystemRandom())
@@ -299,16 +304,18 @@ class CommunityManager:
                 self._identity.signatures, keys, clock, loop.time, self._parts.reserve_numbers
             )
             admission = profile.known
-            pipes = transports.open_with(self._transport, profile)
+            pipes = transports.open_with(self._transport, profile, self._system)
         elif pipes is None:
             if self._passphrase is not None:  # which takes a while, but only once a process
                 await asyncio.to_thread(group_key, self._passphrase)
-            pipes = transports.open_pipes(self._transport, passphrase=self._passphrase)
+            pipes = transports.open_pipes(
+                self._transport, passphrase=self._passphrase, system=self._system
+            )
         store = _stores.setdefault(loop, Store()) if self._repair else None
         runner: Runner | None = None
         try:
             runner = Runner(
-                attrs.evolve(settings, gateways=gateways),
+                attrs.evolve(settings, gateways=gateways, system=pipes.system),
                 attrs.evolve(self._parts, store=store, admission=admission),
                 pipes,
                 clock=clock,
@@ -322,7 +329,7 @@ class CommunityManager:
                 inbox=self._inbox,
                 on_change=self._changed,
             )
-            await check_closed(runner.input, pipes.profile)
+            await check_closed(runner.input, pipes)
             runner.open()
             if self._control is not None:
                 await self._control.open()

@@ -22,7 +22,6 @@ from attrs import Attribute, field, frozen
 from camcast.app.community_errors import InsecureError
 from camcast.doors.discovery import DiscoveryFactory
 from camcast.doors.options import OptionError
-from camcast.doors.profile import Profile
 from camcast.doors.transport import InputPipe, OutputPipes
 from camcast.live import transports
 from camcast.vocabulary.addresses import check_address, is_loopback, is_numeric, is_wildcard
@@ -67,6 +66,10 @@ def _setting(default: Any, help: str, check: Check | None = None, **more: Any) -
             check(one.name, value)
 
     return field(default=default, validator=validate, metadata={_OPTION: Option(help=help, **more)})
+
+
+def _text(name: str, given: object) -> None:
+    check_type(name, given, str, "a text")
 
 
 def _path(name: str, given: object) -> None:
@@ -181,6 +184,12 @@ class Security:
 class Contacts:
     """The membership of a process, and its ways to find other processes."""
 
+    system: str = _setting(
+        "",
+        "The name of the system: processes that name another one are refused, at whatever address.",
+        _text,
+        metavar="NAME",
+    )
     membership: str = _setting(
         "scamp",
         "Who keeps the membership tables: scamp, hybrid, dht, cyclon, hyparview"
@@ -346,7 +355,13 @@ class ProcessSettings:
             )
         if signed and pipes is not None:
             raise ValueError("a process with an identity has links of its own: leave pipes out")
-        transports.check(self.listening.transport or transports.DEFAULT)
+        if self.contacts.system and pipes is not None and pipes.system != self.contacts.system:
+            raise ValueError("give the system to open_pipes: the pipes are of one system")
+        transport = transports.check(self.listening.transport or transports.DEFAULT)
+        try:
+            transports.check_named(transport, self.contacts.system)
+        except ValueError as error:
+            raise OptionError(str(error)) from error
 
 
 def is_closed(pipes: OutputPipes | None) -> bool:
@@ -354,14 +369,14 @@ def is_closed(pipes: OutputPipes | None) -> bool:
     return pipes is not None and pipes.profile is not None
 
 
-async def check_closed(tested: InputPipe, profile: Profile | None) -> None:
-    """Raise `InsecureError` if strangers get in although a profile keeps them out."""
-    if profile is None:
+async def check_closed(tested: InputPipe, pipes: OutputPipes) -> None:
+    """Raise `InsecureError` if strangers get in although a profile of the pipes keeps them out."""
+    if (profile := pipes.profile) is None:
         return
     from camcast.live.profiles.self_test import lets_strangers_in
 
     try:
-        open_to_all = await lets_strangers_in(tested, profile)
+        open_to_all = await lets_strangers_in(tested, profile, pipes.system)
     except TimeoutError:
         raise InsecureError(
             f"{tested.address} gave no answer to a stranger, so it is not known to be closed; start"

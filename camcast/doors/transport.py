@@ -18,6 +18,7 @@ from camcast.doors.profile import Profile
 from camcast.observe.counters import PipeCounters
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
+from camcast.vocabulary.systems import Misfits
 from camcast.vocabulary.wire import FRAME_BYTES_MAX
 
 
@@ -146,6 +147,10 @@ class OutputPipes(ABC):
     limits: PipeLimits
     profile: Profile | None
     """Access and encryption of links; None: everybody may connect, nothing is encrypted."""
+    system: str = ""
+    """The name of the system whose processes alone are talked to."""
+    misfits: Misfits
+    """The processes of other systems that were met."""
     counters: PipeCounters
     pipes_max: int
     """How many output pipes there may be."""

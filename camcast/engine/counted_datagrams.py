@@ -1,4 +1,4 @@
-"""Counts the bytes of a discovery's datagrams for the trace: they are control traffic, too."""
+"""The datagrams of a node's discovery: counted for the trace, and named after the system."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Final
 from typing_extensions import override
 
 from camcast.doors.datagrams import DatagramPort, Endpoint
+from camcast.vocabulary.systems import mark
 from camcast.vocabulary.topics import GroupId
 
 DATAGRAMS: Final = GroupId(b"")
@@ -29,6 +30,26 @@ class CountedDatagrams(DatagramPort):
         """See `DatagramPort`; headers of UDP, IP and encryption are not counted."""
         self._control_bytes[DATAGRAMS] = self._control_bytes.get(DATAGRAMS, 0) + len(data)
         self._port.send(port, target, data, to)
+
+    @override
+    def close(self, port: int) -> None:
+        self._port.close(port)
+
+
+class NamedDatagrams(DatagramPort):
+    """The UDP of a process, whose datagrams bear the name of its system."""
+
+    def __init__(self, port: DatagramPort, system: str) -> None:
+        self._port = port
+        self._system = system
+
+    @override
+    def open(self, host: str, port: int) -> Endpoint:
+        return self._port.open(host, port)
+
+    @override
+    def send(self, port: int, target: Endpoint, data: bytes, to: bytes = b"") -> None:
+        self._port.send(port, target, mark(self._system, data), to)
 
     @override
     def close(self, port: int) -> None:

@@ -468,7 +468,7 @@ def _read_control(
         source = known_contact(sender, address)
     except AddressError as error:
         raise MalformedError(str(error)) from error
-    return Arrival(link, source, kind, group, mandate, now), body
+    return Arrival(link, source, kind, group, mandate, now, frame[start + wire.CHOICE]), body
 
 
 def _receivers_of(local_group: LocalGroup, batch: Batch) -> Sequence[Topic]:

@@ -80,6 +80,24 @@ class SuperTopics(Message, tag=8, frozen=True):
     pushed: bool
 
 
+class OtherChoice(Message, tag=9, frozen=True):
+    """My membership and protocol, which are not yours: I have dropped your message in this group.
+
+    In no group, it answers a question to a discovery by frames, which I do not have.
+    """
+
+    membership: str
+    protocol: str
+
+
 DECODER: Final[Decoder[Message]] = Decoder(
-    ReqContact | AnsContact | NewProcess | SuperProcesses | Ping | Pong | Gone | SuperTopics
+    ReqContact
+    | AnsContact
+    | NewProcess
+    | SuperProcesses
+    | Ping
+    | Pong
+    | Gone
+    | SuperTopics
+    | OtherChoice
 )

@@ -39,6 +39,8 @@ class Settings:
     parameters: CommunitySettings = field(factory=CommunitySettings, converter=settings_of)
     """The defaults of a community that is joined without parameters of its own."""
     protocol: Protocol = field(kw_only=True)
+    system: str = ""
+    """The name of the system, which datagrams bear; connections are the transport's."""
     topics: tuple[Topic, ...] = ()
     """All topics that exist, for protocols that must know them beforehand."""
 

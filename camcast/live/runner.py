@@ -256,6 +256,11 @@ class Runner:
         """Return how this process stands in a group; None unless it is a member."""
         return self._reporter.standings.get(group)
 
+    def misfits(self) -> list[str]:
+        """Return a sentence about each process met lately that is of another system."""
+        now = self._loop.time()
+        return [*self._pipes.misfits.lately(now), *self.node.misfits.lately(now)]
+
     def open(self) -> None:
         """Let the discovery listen; raises `AddressInUse` or another `BindError`."""
         try:

@@ -79,6 +79,7 @@ def take_stats(
         else StoreStats(
             bytes=store.bytes, bytes_max=store.bytes_max, let_go_early=store.let_go_early
         ),
+        misfits=tuple(runner.misfits()),
         communities=tuple(communities),
     )
 

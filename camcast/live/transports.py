@@ -9,6 +9,7 @@ from camcast.doors.plugs import UnknownPlugError
 from camcast.doors.profile import Profile
 from camcast.doors.transport import OutputPipes, PipeLimits
 from camcast.security.passphrase import group_key
+from camcast.vocabulary.systems import check_system
 from camcast.vocabulary.wire import FRAME_HEADER, RECORD_BYTES_MAX
 
 ZMTP: Final = "zmtp"
@@ -56,16 +57,20 @@ def find_transport(name: str) -> Callable[..., OutputPipes]:
     return TRANSPORTS[check(name)]()
 
 
-def open_pipes(transport: str = DEFAULT, *, passphrase: str | None = None) -> OutputPipes:
+def open_pipes(
+    transport: str = DEFAULT, *, passphrase: str | None = None, system: str = ""
+) -> OutputPipes:
     """Open output pipes that several managers of this loop can share.
 
     `transport` is ``zmtp``, ``tcp`` (the same, by TCP within a machine as well) or ``zmq``: all
     understand each other. With a `passphrase` all links are encrypted, and only those who know it
-    get in. Raises `UnknownPlugError` for any other transport, and `PassphraseError`.
+    get in. Raises `UnknownPlugError` for any other transport, `PassphraseError`, and `ValueError`
+    for a `system` that is no name, or that the transport cannot name.
 
     Args:
         transport: How frames travel.
         passphrase: Closes all links to processes that do not know it; None: the links are open.
+        system: The name of the system whose processes alone are talked to.
 
     Example:
         ::
@@ -80,11 +85,22 @@ def open_pipes(transport: str = DEFAULT, *, passphrase: str | None = None) -> Ou
         from camcast.live.profiles.shared_key import SharedKey  # and PyNaCl with it
 
         profile = SharedKey(group_key(passphrase))
-    return open_with(transport, profile)
+    return open_with(transport, profile, system)
 
 
-def open_with(transport: str, profile: Profile | None) -> OutputPipes:
-    """Open output pipes with this profile; without one they are open to all."""
+def open_with(transport: str, profile: Profile | None, system: str) -> OutputPipes:
+    """Open output pipes of a system with this profile; without one they are open to all."""
     make = find_transport(transport)
     limits = PipeLimits(record_bytes_max=RECORD_BYTES_MAX)
-    return make(limits, frame_header=FRAME_HEADER, profile=profile)
+    named = {"system": system} if check_named(transport, system) else {}
+    return make(limits, frame_header=FRAME_HEADER, profile=profile, **named)
+
+
+def check_named(transport: str, system: str) -> str:
+    """Return the name of a system; raises `ValueError` for none, and where it cannot be named."""
+    if system and transport == ZMQ:
+        raise ValueError(
+            "the transport 'zmq' cannot name a system: libzmq sends nothing of ours from the side"
+            " that listens; take 'zmtp' or 'tcp'"
+        )
+    return check_system(system)

@@ -84,6 +84,10 @@ class NodeCounters:
         "frames_other_version", "Frames of another version of the wire format"
     )
     """Frames of another version of the wire format."""
+    datagrams_other_system: int = count(  # 0 in the digest of every run
+        "datagrams_other_system", "Datagrams of processes of another system", repr=False
+    )
+    """Datagrams of a discovery whose senders are of another system."""
     forged: int = count("events_forged", "Events that came as this process's own, and are not")
     """Events falsely claiming to be from this process."""
     unverified: int = count("events_unverified", "Events whose signature or right did not verify")
@@ -156,6 +160,10 @@ class PipeCounters:
     versions_refused: int = _pipe(
         input=("connections_other_version", "Refused: of another wire version"),
         outputs=("peers_other_version", "Connections to peers of another wire version"),
+    )
+    systems_refused: int = _pipe(
+        input=("connections_other_system", "Refused: of another system"),
+        outputs=("peers_other_system", "Connections to peers of another system"),
     )
     strangers_refused: int = _pipe(
         input=("connections_strange", "Refused: without the keys asked for"),

@@ -222,6 +222,8 @@ class Stats:
     discovery: DiscoveryStats
     store: StoreStats | None
     """None without repair."""
+    misfits: tuple[str, ...] = ()
+    """A sentence about each process met in the last minute that is of another system."""
     communities: tuple[CommunityStats, ...] = field(factory=tuple)
 
     def as_dict(self) -> dict[str, Any]:

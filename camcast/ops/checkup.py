@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import resource
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from attrs import frozen
@@ -43,6 +43,7 @@ def of_process(stats: Mapping[str, Any]) -> list[Finding]:
         *_of_communities(stats),
         *_of_gateways(stats["discovery"]["first_contacts"]),
         *_of_keys(stats["counters"]),
+        *_of_misfits(stats["misfits"]),
         _of_liveness(stats),
         _of_pipes(stats),
         _of_queues(stats),
@@ -95,6 +96,12 @@ def _of_keys(counters: Mapping[str, Any]) -> Iterator[Finding]:
         says = f"two processes were found to use one key ({conflicts} times)"
         do = "the log names key and addresses: give each process a key of its own"
         yield Finding("key", False, says, do)
+
+
+def _of_misfits(misfits: Sequence[str]) -> Iterator[Finding]:
+    for says in misfits:
+        do = "if both belong together, give both the same --system, --membership and --protocol"
+        yield Finding("misfit", None, says, do)
 
 
 def _of_liveness(stats: Mapping[str, Any]) -> Finding:

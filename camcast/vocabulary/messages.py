@@ -56,6 +56,8 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):  # a Struct: one is made f
     """The sender's mandate for the message, empty if the record has none."""
     now: float
     """The time of the input that brought the record."""
+    choice: int = 0
+    """The sender's membership and protocol (`camcast.vocabulary.wire.choice_of`), 0 if unsaid."""
 
     @property
     def is_direct(self) -> bool:

@@ -112,7 +112,16 @@ class Outbox:
     """The wishes of one node, in order, until a driver drains them."""
 
     __slots__ = (
-        *("control_bytes", "deliveries", "findings", "happenings", "now", "seeks", "sends"),
+        *(
+            "choice",
+            "control_bytes",
+            "deliveries",
+            "findings",
+            "happenings",
+            "now",
+            "seeks",
+            "sends",
+        ),
         *("tell", "tells", "vouch", "wakes"),
     )
 
@@ -120,6 +129,8 @@ class Outbox:
         self.now = 0.0
         """The time of the input that the node takes: what it sends is vouched for at this time, and
         what happens is told with it."""
+        self.choice = 0
+        """The membership and protocol of the process (`camcast.vocabulary.wire.choice_of`)."""
         self.sends: list[Send] = []
         self.wakes: list[Wake] = []
         self.deliveries: list[Deliver] = []
@@ -134,6 +145,9 @@ class Outbox:
         """The bytes of all control copies so far, by the sending group; None: not counted."""
         self.vouch: Vouch | None = None
         """In the profile ``signed``: called before a control message leaves."""
+
+
+_OF_CHOICE: Final = (Kind.MEMBERSHIP, Kind.PROTOCOL)
 
 
 class ControlOutlet:
@@ -194,7 +208,10 @@ class ControlOutlet:
             head = self._head
             if head is None or not own or mandate:
                 sender = reply_to or self.me
-                head = control_head(self._kind, target, sender.peer, sender.address, mandate)
+                chosen_here = self._outbox.choice if self._kind in _OF_CHOICE else 0
+                head = control_head(
+                    *(self._kind, target, sender.peer, sender.address, mandate, chosen_here)
+                )
                 if own and not mandate:
                     self._head = head
             record = encode_control(head, messages.encode(message))

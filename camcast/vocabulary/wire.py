@@ -14,7 +14,7 @@ a body that nobody changes::
               | group 8 | sender 16 | address
               body: publisher 16 | number 8 | first 4 | count 2 | flags 1 | upward 2 | published 8
               | topic length 1 | topic | lengths 4 each | payloads | [certificate 8 | signature 64]
-    control   length 4 | kind 1 | flags 1 | address length 1 | 0 1
+    control   length 4 | kind 1 | flags 1 | address length 1 | choice 1
               | group 8 | sender 16 | address | [mandate 80] | message (MessagePack)
 
 Numbers are big-endian. `group` names the community in which this copy travels; the topic's
@@ -29,7 +29,9 @@ Flags of a head: 1 repaired (the copy was asked for), 2 from another level (it c
 body: 1 typed, 2 tree, 4 not upward, 8 `upward` is set, 128 a certificate's hash and a signature
 over the rest of the body follow the payloads (`camcast.security.signed_batches`). Flag of a control
 record: 1 a mandate follows the address, by which others may pass the message on for its sender
-(`camcast.security.mandates`).
+(`camcast.security.mandates`). The `choice` of a record of a membership or a protocol stands for
+the names of both at the sender (`choice_of`), 0 for unsaid: tags are small numbers, and mean other
+things in each membership.
 
 A duplicate is recognised by group, stream, first and count alone, and nothing after them is looked
 at before that; payloads are opaque and are copied as they are. A record of an unknown kind, with
@@ -46,6 +48,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 from functools import lru_cache
+from hashlib import blake2b
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -64,7 +67,7 @@ FRAME_BYTES_MAX: Final = 1 << 15
 PAYLOAD_BYTES_MAX: Final = 1 << 20  # chosen: 1 MiB, the default limit of NATS
 
 _EVENT_HEAD: Final = Struct(">IBBHHB8s16s")
-_CONTROL_HEAD: Final = Struct(">BBBx8s16s")
+_CONTROL_HEAD: Final = Struct(">BBBB8s16s")
 _LENGTH: Final = Struct(">I")
 _read_changing: Final = Struct(">5xBHH").unpack_from  # of an event's head: flags, hops, age
 EVENT_START: Final = Struct(">I6xB8s16s24sIH")
@@ -80,6 +83,8 @@ ADDRESS_LENGTH: Final = 10
 BODY_FIXED_BYTES: Final = 42
 """The body of a batch up to its topic."""
 CONTROL_HEADER_BYTES: Final = _LENGTH.size + _CONTROL_HEAD.size
+CHOICE: Final = 7
+"""Where the choice is in a control record."""
 # An event with the longest address and topic, and a signature.
 RECORD_BYTES_MAX: Final = (
     EVENT_HEAD_BYTES + 255 + BODY_FIXED_BYTES + 255 + 4 + PAYLOAD_BYTES_MAX + 72
@@ -222,13 +227,26 @@ def record_end(frame: bytes, start: int) -> int:
     return end
 
 
+def choice_of(membership: str, protocol: str) -> int:
+    """Return the byte, from 1 on, that stands for the names of a membership and a protocol.
+
+    Of two pairs of names, one in 255 has the same byte, and is then not told apart.
+    """
+    return 1 + blake2b(f"{membership} {protocol}".encode(), digest_size=8).digest()[0] % 255
+
+
 def control_head(
-    kind: Kind, group: GroupId, sender: PeerId, address: str, mandate: bytes = b""
+    kind: Kind,
+    group: GroupId,
+    sender: PeerId,
+    address: str,
+    mandate: bytes = b"",
+    choice: int = 0,
 ) -> bytes:
     """Return what is between the length and the body of a control record from `address`."""
     raw = address.encode()
     flags = MANDATED if mandate else 0
-    return _CONTROL_HEAD.pack(kind, flags, len(raw), group, sender) + raw + mandate
+    return _CONTROL_HEAD.pack(kind, flags, len(raw), choice, group, sender) + raw + mandate
 
 
 def encode_control(head: bytes, body: bytes) -> bytes:
@@ -256,7 +274,7 @@ def decode_control(frame: bytes, start: int, end: int) -> ControlRecord:
 @lru_cache(maxsize=16_384)
 def _read_head(head: bytes) -> tuple[Kind, GroupId, PeerId, str]:
     """Read a control record's head, which all records share that one process sends for one part."""
-    kind, flags, _, group, sender = _CONTROL_HEAD.unpack_from(head)
+    kind, flags, _, _, group, sender = _CONTROL_HEAD.unpack_from(head)
     control_kind = _CONTROL_KINDS.get(kind)
     if kind == _EVENT:
         raise MalformedError("an event record is shorter than its fixed part")

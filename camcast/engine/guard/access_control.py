@@ -37,6 +37,7 @@ from camcast.engine.link_messages import (
     AnsContact,
     Gone,
     NewProcess,
+    OtherChoice,
     Ping,
     Pong,
     ReqContact,
@@ -319,7 +320,7 @@ class AccessControl(Guard):
                 | SuperTopics(topic=name, pushed=False)
             ):
                 return may_join(sender, read_topic(name), wall)
-            case AnsContact() | Gone():
+            case AnsContact() | Gone() | OtherChoice():
                 return True  # `_known_only` checks those that it names; to have left needs no right
             case Have(below=below) if below and topic is not None:
                 return may_link(sender, topic, wall)

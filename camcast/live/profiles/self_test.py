@@ -22,23 +22,26 @@ from camcast.vocabulary.identity import UNKNOWN_PEER
 _ANSWER_SECONDS: Final = 20.0
 
 
-async def lets_strangers_in(tested: InputPipe, profile: Profile) -> bool:
-    """Say whether a stranger gets in; raises `TimeoutError` if that cannot be found out."""
+async def lets_strangers_in(tested: InputPipe, profile: Profile, system: str) -> bool:
+    """Say whether a stranger of the same system gets in.
+
+    Raises `TimeoutError` if that cannot be found out.
+    """
     stranger_key = CurveKeys(os.urandom(32))
     strangers = (NULL, CurveClient(stranger_key, profile.link_public, os.urandom))
     tested.strangers_expected += len(strangers)
-    return any([await _gets_in(tested, stranger) for stranger in strangers])
+    return any([await _gets_in(tested, stranger, system) for stranger in strangers])
 
 
-async def _gets_in(tested: InputPipe, mechanism: Mechanism) -> bool:
+async def _gets_in(tested: InputPipe, mechanism: Mechanism, system: str) -> bool:
     """Say whether a stranger gets in; raises `TimeoutError` if it is neither heard nor cut off."""
     host, _, port = tested.address.removeprefix("tcp://").rpartition(":")
     try:
         async with patience(_ANSWER_SECONDS):
             reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
             try:
-                writer.write(handshake(b"PUSH", UNKNOWN_PEER, mechanism))
-                decoder = Decoder(b"PULL", 0, mechanism)
+                writer.write(handshake(b"PUSH", UNKNOWN_PEER, mechanism, system=system))
+                decoder = Decoder(b"PULL", 0, mechanism, system)
                 while decoder.metadata is None and (received := await reader.read(1024)):
                     for _name, answer in decoder.feed(memoryview(received)):
                         writer.write(answer)

@@ -44,6 +44,7 @@ from camcast.observe.counters import PipeCounters
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
+from camcast.vocabulary.systems import Misfits
 
 _log = Logger(__name__)
 
@@ -104,9 +105,12 @@ class QueuedPipes(OutputPipes, Generic[P]):
         *,
         frame_header: bytes = b"",
         profile: Profile | None = None,
+        system: str = "",
     ) -> None:
         self.limits = limits = limits or PipeLimits()
         self.profile = profile
+        self.system = system
+        self.misfits = Misfits()
         self.counters = PipeCounters()
         self.lost: list[Callable[[str, Sequence[bytes]], None]] = []
         self.pipes_max = limits.pipes_max or max(1, int(_DESCRIPTORS_SHARE * descriptors_allow()))

@@ -236,13 +236,13 @@ async def test_an_input_that_judges_by_the_first_frame_passes_the_self_test_only
     links = SignedLinks.of(signatures, {}, Clock(), lambda: 0.0)
     pipes, inbox = new_pipes("zmq", links), Inbox()
     pipe = pipes.open_input(ANY_PORT, inbox)
-    assert not await lets_strangers_in(pipe, links)
+    assert not await lets_strangers_in(pipe, links, "")
     await eventually(lambda: pipe.strangers_expected == 0)
     assert (inbox.frames, pipe.counters.strangers_refused) == ([], 0)
     monkeypatch.setattr("camcast.live.profiles.self_test._ANSWER_SECONDS", 0.5)
     monkeypatch.setattr("camcast.live.wire.zmq_links.sender", lambda _message, _profile: OWNER)
     with pytest.raises(TimeoutError):
-        await lets_strangers_in(pipe, links)
+        await lets_strangers_in(pipe, links, "")
     pipes.close(0)
 
 
@@ -254,7 +254,7 @@ async def test_the_self_test_tells_a_closed_input_from_an_open_one(
     """What was once measured of libzmq: without a domain of ZAP everybody gets in."""
     pipes = new_pipes(transport, OURS)
     pipe = pipes.open_input(ANY_PORT, Inbox())
-    assert not await lets_strangers_in(pipe, OURS)
+    assert not await lets_strangers_in(pipe, OURS, "")
     await eventually(lambda: pipe.strangers_expected == 0)
     pipes.close(0)
     assert caplog.records == []  # a process does not warn of itself
@@ -265,7 +265,7 @@ async def test_the_self_test_tells_a_closed_input_from_an_open_one(
     else:
         monkeypatch.setattr(zap, "require_keys", without_a_domain)
     pipes = new_pipes(transport, OURS)
-    assert await lets_strangers_in(pipes.open_input(ANY_PORT, Inbox()), OURS)
+    assert await lets_strangers_in(pipes.open_input(ANY_PORT, Inbox()), OURS, "")
     pipes.close(0)
 
 

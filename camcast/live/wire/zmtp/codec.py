@@ -14,13 +14,14 @@ The metadata are::
     X-Camcast-Wire   the version of the frames that are sent or taken, in decimal digits
     X-Camcast-Peer   the 16 bytes of the peer id of the process; missing where there is no single
                      one: an output that several nodes of a loop share
+    X-Camcast-System the name of the process's system; missing for the system without a name
     X-Camcast-Record in the profile `signed`: who the process is, where it is and what it may do,
                      signed (`camcast.security.known_peers`), in Base64, since libzmq hands an
                      application the text before the first zero byte
 
 libzmq sends the last property alone, and from its outputs only (`camcast.live.wire.zmq_links`). A
 peer that names another version of the wire format is refused (`WireVersionError`), since none of
-its frames could be read.
+its frames could be read, and so is a peer of another system (`OtherSystemError`).
 
 `Decoder` takes the bytes of one peer as they come and yields what they say. A message here is one
 frame, never empty: the flag MORE, an empty frame, a frame above the limit, a command that is not
@@ -41,6 +42,7 @@ from typing_extensions import override
 
 from camcast.live.wire.handshake_texts import ASKS_FOR_ENCRYPTION, BROKEN_OFF, SPEAKS_PLAIN
 from camcast.vocabulary.identity import PEER_ID_BYTES, UNKNOWN_PEER, PeerId
+from camcast.vocabulary.systems import other_system
 from camcast.vocabulary.wire import VERSION
 
 GREETING_BYTES: Final = 64  # [RFC 37, 2.1]
@@ -63,6 +65,7 @@ CONTEXT_BYTES_MAX: Final = 16  # [RFC 37, 2.5] the context of a PING
 # [RFC 37, 2.4] names of properties that are an application's own begin with X-.
 _WIRE: Final = "X-Camcast-Wire"
 _PEER: Final = "X-Camcast-Peer"
+_SYSTEM: Final = "X-Camcast-System"
 RECORD: Final = "X-Camcast-Record"
 _WIRE_VERSION: Final = str(VERSION).encode()
 _WIRE_DIGITS_MAX: Final = 8  # chosen: digits that are logged of a version that a stranger names
@@ -78,6 +81,10 @@ class WireVersionError(ProtocolError):
 
 class StrangerError(ProtocolError):
     """The peer lacks the keys that are asked for here, or asks for keys that this process lacks."""
+
+
+class OtherSystemError(ProtocolError):
+    """The peer is of another system (`camcast.vocabulary.systems`)."""
 
 
 def greeting(mechanism: bytes, *, as_server: bool = False) -> bytes:
@@ -213,12 +220,18 @@ def read_metadata(body: bytes) -> dict[str, bytes]:
 
 
 def handshake(
-    socket_type: bytes, peer: PeerId, mechanism: Mechanism = NULL, record: bytes = b""
+    socket_type: bytes,
+    peer: PeerId,
+    mechanism: Mechanism = NULL,
+    record: bytes = b"",
+    system: str = "",
 ) -> bytes:
     """Return what a process sends first; `UNKNOWN_PEER` for no process in particular."""
     metadata = {"Socket-Type": socket_type, _WIRE: _WIRE_VERSION}
     if peer != UNKNOWN_PEER:
         metadata[_PEER] = peer
+    if system:
+        metadata[_SYSTEM] = system.encode()
     if record:
         metadata[RECORD] = record_text(record)
     return mechanism.begin(write_metadata(metadata))
@@ -248,7 +261,7 @@ def record_in(metadata: bytes) -> bytes:
 
 
 class Decoder:
-    """Reads what one peer sends; `peer_type` is the only type of socket that it may be.
+    """Reads what one peer of a system sends; `peer_type` is the type of socket that it has to be.
 
     `metadata` is what its READY said, None before it came. `held` counts the bytes that were
     kept for a frame that is not whole yet.
@@ -263,14 +276,20 @@ class Decoder:
         "_peer_type",
         "_plain",
         "_rest",
+        "_system",
         "mechanism",
         "metadata",
     )
 
     def __init__(
-        self, peer_type: bytes, message_bytes_max: int, mechanism: Mechanism = NULL
+        self,
+        peer_type: bytes,
+        message_bytes_max: int,
+        mechanism: Mechanism = NULL,
+        system: str = "",
     ) -> None:
         self.mechanism = mechanism
+        self._system = system
         self._plain = mechanism is NULL  # whose `open` is not called, for messages are many
         self._peer_type = peer_type
         self._message_limit = message_bytes_max
@@ -423,6 +442,9 @@ class Decoder:
             shown = version[:_WIRE_DIGITS_MAX].decode("ascii", "replace")
             shown = shown if shown.isdigit() else repr(shown)
             raise WireVersionError(f"it speaks version {shown}, not {VERSION}")
+        system = metadata.get(_SYSTEM.lower(), b"")
+        if system != self._system.encode():
+            raise OtherSystemError(other_system(system, self._system))
         return metadata
 
     def _later_command(self, name: bytes, body: bytes) -> tuple[bytes, bytes]:

@@ -31,6 +31,7 @@ from camcast.live.wire.reading_time import Patience, reading_time
 from camcast.live.wire.zmtp.codec import (
     Decoder,
     Mechanism,
+    OtherSystemError,
     ProtocolError,
     StrangerError,
     WireVersionError,
@@ -152,6 +153,7 @@ class ZmtpInput(CountingInput):
         self._listening = listening
         self._frame_limit = pipes.frame_bytes_max
         self._profile = pipes.profile
+        self._system, self._misfits = pipes.system, pipes.misfits
         self._accepted = accepted
         self._readers = readers
         self._buffer = buffer
@@ -214,7 +216,7 @@ class ZmtpInput(CountingInput):
 
     def _let_in(self, made: socket.socket, host: str) -> None:
         mechanism = self._mechanism(host)
-        decoder = Decoder(b"PUSH", self._frame_limit, mechanism)
+        decoder = Decoder(b"PUSH", self._frame_limit, mechanism, self._system)
         connection = Connection(made, host, self, self._loop.time(), decoder)
         self._accepted.add(connection)
         self._sockets.add(made)
@@ -222,7 +224,7 @@ class ZmtpInput(CountingInput):
             prepare(made)
             self._readers.add(made, partial(self._read, connection))
             # An empty kernel buffer takes some hundred bytes.
-            made.send(handshake(b"PULL", self.peer, mechanism, self._shown()))
+            made.send(handshake(b"PULL", self.peer, mechanism, self._shown(), self._system))
         except OSError:
             self._lose(connection)
         else:
@@ -289,6 +291,12 @@ class ZmtpInput(CountingInput):
                     break
         except WireVersionError as error:
             self.counters.versions_refused += 1
+            self._say("refused", connection.host, str(error))
+            self._lose(connection)
+            return
+        except OtherSystemError as error:
+            self.counters.systems_refused += 1
+            self._misfits.add(connection.host, str(error), self._loop.time())
             self._say("refused", connection.host, str(error))
             self._lose(connection)
             return

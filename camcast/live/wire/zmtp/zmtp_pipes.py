@@ -62,6 +62,7 @@ from camcast.live.wire.zmtp.codec import (
     NULL,
     Decoder,
     Mechanism,
+    OtherSystemError,
     ProtocolError,
     StrangerError,
     WireVersionError,
@@ -132,8 +133,9 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         *,
         frame_header: bytes = b"",
         profile: Profile | None = None,
+        system: str = "",
     ) -> None:
-        super().__init__(limits, frame_header=frame_header, profile=profile)
+        super().__init__(limits, frame_header=frame_header, profile=profile, system=system)
         self._keys: CurveKeys | None = None
         if profile is not None:
             from camcast.live.wire.zmtp.curve import CurveKeys  # and PyNaCl with it
@@ -255,12 +257,12 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         except StrangerError as error:  # the key that was known when the pipe was made is forgotten
             self._refuse(pipe, error)
             return
-        pipe.decoder = Decoder(b"PULL", 0, mechanism)
+        pipe.decoder = Decoder(b"PULL", 0, mechanism, self.system)
         self._loop.add_reader(made, self._hear, pipe)
         shown = b"" if self.profile is None else self.profile.shown
         try:
             # An empty kernel buffer takes some hundred bytes.
-            made.send(handshake(b"PUSH", self._own_peer(), mechanism, shown))
+            made.send(handshake(b"PUSH", self._own_peer(), mechanism, shown, self.system))
         except OSError:
             self._broken(pipe)
 
@@ -305,7 +307,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
                     return
         except OSError:
             self._broken(pipe)
-        except (WireVersionError, StrangerError) as error:
+        except (WireVersionError, OtherSystemError, StrangerError) as error:
             self._refuse(pipe, error)
         except ProtocolError as error:
             self._warn_once("peer", "cut off %s: %s", pipe.address, error)
@@ -322,6 +324,9 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         """End the connection to a process that could not read what waits for it, and log why."""
         if isinstance(why, WireVersionError):
             self.counters.versions_refused += 1
+        elif isinstance(why, OtherSystemError):
+            self.counters.systems_refused += 1
+            self.misfits.add(pipe.address, str(why), self._loop.time())
         else:
             self.counters.strangers_refused += 1
         if self._log_due(pipe, type(why)):

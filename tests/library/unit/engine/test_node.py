@@ -16,7 +16,7 @@ from attrs import evolve
 from camcast.doors.plugs import find_discovery
 from camcast.engine import link_messages as links
 from camcast.engine import liveness_messages as liveness
-from camcast.engine.node import Node
+from camcast.engine.node import CHOICES_A_SECOND, Node
 from camcast.engine.repair import messages as repair
 from camcast.testing.world import World
 from camcast.vocabulary import messages, wire
@@ -649,3 +649,86 @@ def test_a_control_for_a_part_that_is_not_there_is_counted_and_draws_nothing(
     node.outbox.sends.clear()
     node.receive(control(kind, B, stranger(1), message), network.now)
     assert (node.counters.stray_controls, node.outbox.sends) == (1, [])
+
+
+# -- other memberships and protocols -------------------------------------------------------
+
+
+BY_FRAMES = ["scamp", "cyclon", "hyparview"]
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        *((ours, theirs) for ours in BY_FRAMES for theirs in BY_FRAMES if ours != theirs),
+        *((by_udp, theirs) for by_udp in ("dht", "hybrid") for theirs in BY_FRAMES),
+    ],
+)
+def test_of_two_memberships_in_one_community_both_name_both_and_none_is_half_in(
+    ours: str, theirs: str
+) -> None:
+    """Tags are small numbers, which mean other things in each membership."""
+    world = World()
+    first = world.add(backend=ours)
+    join(world, first, A)
+    world.run(5.0)
+    other = world.add((first.me.address,), backend=theirs)
+    join(world, other, A)
+    world.run(10.0)
+    for node, mine, another in ((first, ours, theirs), (other, theirs, ours)):
+        (says,) = node.misfits.lately(world.now)
+        assert f"protocol {another!r} and 'camcast', and this process {mine!r}" in says
+        (local_group,) = node.local_groups
+        assert not [*local_group.membership.peers()]
+        assert node.counters.malformed == node.counters.records_unknown == 0
+    publish(world, first, A)
+    world.run(2.0)
+    assert deliveries(world, other) == []
+
+
+def test_a_process_of_the_same_choice_or_of_a_release_that_says_none_is_no_misfit() -> None:
+    network, [one, other] = network_of(A, A)
+    assert not [*one.misfits.lately(network.now), *other.misfits.lately(network.now)]
+    stray = one.counters.stray_controls
+    one.receive(with_body(Kind.MEMBERSHIP, messages.encode(_Unknown(1))), network.now)
+    assert (one.counters.stray_controls, one.counters.records_unknown) == (stray, 1)
+
+
+def test_a_flood_of_other_choices_has_few_answers() -> None:
+    """An answer may go to whom a stranger names."""
+    network, [one] = network_of(A)
+    one.outbox.sends.clear()
+    for number in range(1_000):
+        sender = stranger(number)
+        choice = one.outbox.choice % 255 + 1
+        head = wire.control_head(
+            Kind.MEMBERSHIP, A.group, sender.peer, sender.address, choice=choice
+        )
+        one.receive(FRAME_HEADER + wire.encode_control(head, b""), network.now)
+    assert len(one.outbox.sends) == CHOICES_A_SECOND
+    assert one.counters.malformed == 0
+
+
+@pytest.mark.slow
+def test_a_fleet_half_of_which_sends_unknown_records_for_a_minute_is_as_without_them() -> None:
+    """Each of that half sends its peers a record of an unknown kind once a second."""
+    outcomes = []
+    for later in (False, True):
+        network, nodes = network_of(*[A] * 40)
+        unknown = wire.encode_control(b"\x2a" + bytes(3) + A.group + nodes[0].me.peer, b"new")
+        for second in range(60):
+            for node in nodes[::2] if later else ():
+                (local_group,) = node.local_groups
+                for peer in local_group.membership.peers():
+                    network.inject(peer.address, FRAME_HEADER + unknown)
+            publish(network, nodes[second % 40], A)
+            network.run(1.0)
+        skipped = sum(node.counters.records_unknown for node in nodes)
+        assert (skipped > 60 * 20) is later
+        assert not any(node.counters.malformed for node in nodes)
+        peers = [[*group.membership.peers()] for node in nodes for group in node.local_groups]
+        outcomes.append((network.delivered, peers, [repr(node.counters) for node in nodes]))
+    without, with_them = outcomes
+    got = [[(d.group, d.event) for _, d in delivered] for delivered in (without[0], with_them[0])]
+    assert got[0] == got[1]
+    assert without[1:] == with_them[1:]
