@@ -601,9 +601,10 @@ class SuperTopicTable(Watcher):
             asked = [entry for entry in asked if entry.topic == topic]
         if len(nearest) > self._parameters.tau:
             # Enough are alive; but whoever knows no others would have nobody when these fail.
-            asked = [] if len(self._cold) else [self._rng.choice(asked)]
+            reserved = self._parameters.as_printed or len(self._cold)
+            asked = [] if reserved else [self._rng.choice(asked)]
         for entry in asked if not self._drawing else ():
-            self._ask_entry(entry, NewProcess(entry.topic.name, self._wanted), now)
+            self._ask_entry(entry, NewProcess(entry.topic.name, self._replacements), now)
         if self._drawing and self._table:
             self._draw(now)
         else:
@@ -654,6 +655,12 @@ class SuperTopicTable(Watcher):
     def _wanted(self) -> int:
         """How many super-processes are asked for, and read of one answer."""
         return min(CONTACTS_MAX, max(self._parameters.z, NEW_PROCESSES))
+
+    @property
+    def _replacements(self) -> int:
+        """How many are asked for where few are alive; as printed z - τ (Figure 6, line 19)."""
+        parameters = self._parameters
+        return max(1, parameters.z - parameters.tau) if parameters.as_printed else self._wanted
 
     def _warm(self, now: float) -> None:
         """Ask cold processes, no farther than the nearest entries, whether they live.

@@ -97,9 +97,10 @@ class Parameters:
     """Fixes p_sel for every event, as the measurements of section 6.2 do; None: g/N_t."""
 
     as_printed: bool = False
-    """Whether p_a and the fan-out are as the paper prints them: p_a = a/z, however few there are
-    in the community or in the super-topic table, and floor(ln N_t + c) + 1 copies, as the loop of
-    Figure 8 sends. [CAMCAST 3.5, Figure 8]"""
+    """Whether the algorithm is as the paper prints it: p_a = a/z, however few there are in the
+    community or in the super-topic table; floor(ln N_t + c) + 1 copies, as the loop of Figure 8
+    sends; and z - τ super-processes asked for, only where no more than τ are alive.
+    [CAMCAST 3.5, Figures 6 and 8]"""
 
     @tau.default
     def _tau_default(self) -> int:
@@ -113,10 +114,11 @@ class Parameters:
     def fan_out(self, size: float) -> int:
         """Return ceil(ln N_t + c), at least 1 (3.5).
 
-        The loop of Figure 8, with `as_printed`, sends one more only if ln N_t + c is whole.
+        The loop of Figure 8, with `as_printed`, sends one more only if ln N_t + c is whole, and
+        none if it is negative.
         """
         wanted = log(max(size, 1.0)) + self.c
-        return max(1, floor(wanted) + 1 if self.as_printed else ceil(wanted))
+        return max(0, floor(wanted) + 1) if self.as_printed else max(1, ceil(wanted))
 
     def selection_probability(self, size: float) -> float:
         """Return p_sel = min(1, g/N_t): certainty in a community of fewer than g (3.5, 4.5.1)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from textwrap import fill
 from typing import Final
 
 from attrs import frozen
@@ -11,6 +12,7 @@ from rich.console import Console, ConsoleOptions
 from rich.table import Table
 
 _BETWEEN: Final = 2  # rich's blanks between two columns
+_HEAD: Final = 30  # chosen: characters of a column's head in a line; an interval has 27
 
 
 @frozen
@@ -18,7 +20,7 @@ class WideTable:
     """Lines of texts: what each is about, then its numbers.
 
     Lines that are too wide are cut into several tables below each other, each with what its lines
-    are about, so that no column is lost.
+    are about, so that no column is lost. A column's long head is folded.
     """
 
     heads: Sequence[str]
@@ -28,8 +30,8 @@ class WideTable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
         about = len(self.heads)
         widths = [
-            max(map(cell_len, texts))
-            for texts in zip((*self.heads, *self.columns), *self.lines, strict=True)
+            max(cell_len(line) for text in texts for line in text.split("\n"))
+            for texts in zip((*self.heads, *self._columns), *self.lines, strict=True)
         ]
         room = options.max_width - sum(width + _BETWEEN for width in widths[:about])
         begin = about
@@ -41,12 +43,16 @@ class WideTable:
             yield self._part(begin, end)
             begin = end
 
+    @property
+    def _columns(self) -> list[str]:
+        return [fill(column, _HEAD) for column in self.columns]
+
     def _part(self, begin: int, end: int) -> Table:
         about = len(self.heads)
         table = Table(box=None, pad_edge=False, padding=(0, _BETWEEN, 0, 0))
         for head in self.heads:
             table.add_column(head, overflow="fold", min_width=len(head))
-        for column in self.columns[begin - about : end - about]:
+        for column in self._columns[begin - about : end - about]:
             table.add_column(column, justify="right", no_wrap=True)
         for line in self.lines:
             table.add_row(*line[:about], *line[begin:end])

@@ -184,8 +184,8 @@ _SETTINGS: Final = (
     " membership has its default options. With tables of ln N in the mean, as the paper's, V1 and"
     " V2 send fewer copies than V3, whose tables are all of one size, and that alone decides the"
     " order in efficiency; --preset paper has them.",
-    "As printed: without what a membership has besides its paper; of SCAMP, which keeps the tables"
-    " of V1 and V2, those are sponsors and indirection.",
+    "Without sponsors and indirection: SCAMP, which keeps the tables of V1 and V2, with less. The"
+    " sponsors are this project's; indirection is in the paper on SCAMP that CAMCAST cites.",
     "Each run starts its nodes anew, with another seed. Live, all p_sel are measured among the same"
     " nodes, as an event may have a p_sel of its own: a run's values are not independent of"
     " each other, different runs' are.",

@@ -99,8 +99,9 @@ class Contender:
     @property
     def name(self) -> str:
         """Its name on the page, which begins with the paper's if there is one."""
-        words = (VARIANTS.get(self.backend, ""), self.backend, "as printed" if self.printed else "")
-        return " ".join(filter(None, words))
+        left_out = find_backend(self.backend).as_printed if self.printed else ()
+        without = f"without {' and '.join(left_out)}" if left_out else ""
+        return " ".join(filter(None, (VARIANTS.get(self.backend, ""), self.backend, without)))
 
 
 @frozen(kw_only=True)

@@ -370,7 +370,7 @@ def copies_of(one: Community) -> int:
     if not one.parameters.as_printed:
         return one.fan_out
     runs = floor(log(one.size) + one.parameters.c) + 1  # for (j=0;j<=ln(Nt)+ct;j++)
-    return min(max(1, runs), one.size - 1)
+    return min(max(0, runs), one.size - 1)
 
 
 def link_of(one: Community, above: int) -> float:

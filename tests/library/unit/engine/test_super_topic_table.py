@@ -362,6 +362,16 @@ def test_with_tau_or_fewer_alive_the_live_ones_are_asked_for_more(
     assert all(request == NewProcess(".a.b.c", 16) for _, request in requests)
 
 
+@pytest.mark.parametrize(("alive", "asks"), [(1, 1), (2, 0), (3, 0)])
+def test_as_printed_z_less_tau_are_asked_for_where_tau_are_alive_and_else_none(
+    alive: int, asks: int
+) -> None:
+    """Figure 6, lines 18 to 20."""
+    bench = linked(1, 2, 3, z=3, tau=1, as_printed=True)
+    bench.checked(*range(1, alive + 1))
+    assert [request for _, request in bench.said_of(NewProcess)] == [NewProcess(".a.b.c", 2)] * asks
+
+
 def test_fresh_processes_replace_the_failed_ones() -> None:
     bench = linked(1, 2, 3)
     bench.checked(1)

@@ -104,7 +104,7 @@ def test_as_printed_the_fan_out_is_how_often_the_loop_of_figure_8_runs(
     sent, j = 0, 0
     while j <= log(size) + c:  # for (j=0;j<=ln(Nt)+ct;j++)
         sent, j = sent + 1, j + 1
-    assert Parameters(c=c, as_printed=True).fan_out(size) == max(1, sent)
+    assert Parameters(c=c, as_printed=True).fan_out(size) == sent
 
 
 @pytest.mark.parametrize(("z", "tau"), [(1, 0), (3, 2), (10, 9)])

@@ -54,7 +54,7 @@ PLAN = MembershipsPlan(
     rest_seconds=0.5,
     virtual_p_sel=(0.1, 1.0),
 )
-CONTENDERS = ["V1 scamp", "V1 scamp as printed", "V2 hybrid", "V3 dht"]
+CONTENDERS = ["V1 scamp", "V1 scamp without sponsors and indirection", "V2 hybrid", "V3 dht"]
 OF_THE_PAPER = ["V1 scamp", "V2 hybrid", "V3 dht"]
 LIVE = [f"figure{number}" for number in range(19, 29)]
 VIRTUAL = [f"virtual_{m}_{c}" for m in MEASURES for c in ("d", "a")]
