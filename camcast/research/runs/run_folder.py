@@ -4,8 +4,9 @@
 * ``trace-<worker>.jsonl``: `camcast.observe.trace.TraceRecord` by line; of a live run
   ``trace-crashes.jsonl`` has the crashes; a virtual run has one trace, and may have it as
   ``trace-0.parquet``;
-* ``summary.json``: what was measured, and what each trace has in it; it is written last, so that
-  a run without one is not over; ``worker-<number>.log``: only if a worker said something.
+* ``summary.json``: what was measured, what each trace has in it, and checksums of itself and of
+  the scenario; it is written last, so that a run without one is not over;
+* ``worker-<number>.log``: only if a worker said something.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import zlib
 from datetime import datetime
 from itertools import count
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -111,8 +112,13 @@ class OutputFolder:
         )
 
     def write_summary(self, summary: dict[str, object]) -> None:
-        """Write down what was measured, and what the traces have in them; the run is over."""
-        self._write(SUMMARY_FILE, summary | {"traces": trace_files(self.path)})
+        """Write down what was measured, and what the folder has in it; the run is over."""
+        said = summary | {"traces": trace_files(self.path)}
+        sums = {
+            SCENARIO_FILE: json_checksum((self.path / SCENARIO_FILE).read_bytes()),
+            SUMMARY_FILE: json_checksum(msgspec.json.encode(said)),
+        }
+        self._write(SUMMARY_FILE, said | {"checksums": sums})
 
     def _write(self, name: str, content: object) -> None:
         encoded = msgspec.json.format(msgspec.json.encode(content), indent=2)
@@ -125,6 +131,17 @@ class OutputFolder:
 def read_json(path: Path) -> bytes:
     """Return the content of a JSON file of a run, without the mark that Windows begins it with."""
     return path.read_bytes().removeprefix(codecs.BOM_UTF8)
+
+
+def json_checksum(content: bytes) -> str:
+    """Return the CRC-32 of a JSON object less its ``checksums``, in hexadecimal.
+
+    It is of the values, so that neither white space nor the order of names counts.
+    Raises `msgspec.MsgspecError`.
+    """
+    said = msgspec.json.decode(content, type=dict[str, Any])
+    said.pop("checksums", None)
+    return f"{zlib.crc32(msgspec.json.encode(said, order='sorted')):08x}"
 
 
 class _Summary(msgspec.Struct, frozen=True):
@@ -162,7 +179,8 @@ def trace_files(folder: Path) -> dict[str, TraceFile]:
 
     A summary lists them, so that a trace that is cut, doubled or changed later is found.
     """
-    return {path.name: _content(path) for path in sorted(folder.glob("trace-*.*"))}
+    traces = (path for path in folder.glob("trace-*.*") if path.is_file())
+    return {path.name: _content(path) for path in sorted(traces)}
 
 
 def _content(path: Path) -> TraceFile:

@@ -13,7 +13,7 @@ from camcast.research.pipeline.compare.comparison import pairs_of, rows_of, vary
 from camcast.research.pipeline.compare.engine import Engine
 from camcast.research.pipeline.compare.findings import Findings
 from camcast.research.pipeline.compare.inputs import Inputs, read_inputs
-from camcast.research.pipeline.compare.notes import machine_notes, unpaired_notes
+from camcast.research.pipeline.compare.notes import machine_notes, shared_notes, unpaired_notes
 from camcast.research.pipeline.compare.regressions import THRESHOLD, changes_of
 from camcast.research.pipeline.ingest.benchmark_names import shown_names
 from camcast.research.pipeline.measured import Measured
@@ -75,7 +75,7 @@ def compare(engine: Engine, question: Question) -> Compared:
         else:
             quarantine = engine.united([quarantine, base.quarantine])
         problems, sources = problems + base.problems, sources + base.sources
-        notes += base.notes
+        notes += [*base.notes, *shared_notes(inputs.seen, base.seen)]
         judged = judged and base.judged
     elif question.against:
         version = _version(question.against, inputs)

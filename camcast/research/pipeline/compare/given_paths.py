@@ -12,7 +12,7 @@ from typing import Final
 
 from attrs import field, frozen
 
-from camcast.research.runs.run_folder import SCENARIO_FILE
+from camcast.research.runs.run_folder import SCENARIO_FILE, SUMMARY_FILE
 
 _AUTOSAVED: Final = ".benchmarks"  # of pytest --benchmark-autosave
 _REPORT: Final = ("index.html", "comparison.json")  # of camcast compare
@@ -46,18 +46,28 @@ def given_in(paths: Sequence[Path]) -> Given:
 
 
 def _found_in(folder: Path, seen: set[Path]) -> Iterator[Path]:
-    """Yield the folders of runs and the JSON files within a folder, or itself if it is a run's."""
+    """Yield the folders of runs and the JSON files within a folder, which may be a run's itself.
+
+    What is hidden is the system's, unless it is a run.
+    """
     if (place := folder.resolve()) in seen:  # a link to a folder above
         return
     seen.add(place)
-    if (folder / SCENARIO_FILE).exists() or any(folder.glob("trace-*")):
+    of_run: tuple[str, ...] = ()
+    if _is_run(folder):
         yield folder
-        return
-    if all((folder / name).exists() for name in _REPORT):
+        of_run = (SCENARIO_FILE, SUMMARY_FILE)
+    elif all((folder / name).exists() for name in _REPORT):
         return
     for entry in sorted(folder.iterdir()):
+        hidden = entry.name.startswith(".")
         if entry.is_dir():
-            if not entry.name.startswith(".") or entry.name == _AUTOSAVED:
+            if not hidden or entry.name == _AUTOSAVED or _is_run(entry):
                 yield from _found_in(entry, seen)
-        elif entry.suffix == ".json":
+        elif entry.suffix.lower() == ".json" and not hidden and entry.name not in of_run:
             yield entry
+
+
+def _is_run(folder: Path) -> bool:
+    traces = (path for path in folder.glob("trace-*") if not path.is_dir())
+    return (folder / SCENARIO_FILE).exists() or any(traces)

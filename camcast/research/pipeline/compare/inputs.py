@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,6 +38,8 @@ class Inputs:
     judged: bool
     """Whether all runs can be judged (`WholeRuns.judged`)."""
     sources: tuple[Source, ...]
+    seen: Mapping[str, str]
+    """The runs by their place, and the files by each benchmark in them."""
 
 
 def read_inputs(engine: Engine, paths: Sequence[Path], *, baseline: bool = False) -> Inputs:
@@ -51,6 +53,7 @@ def read_inputs(engine: Engine, paths: Sequence[Path], *, baseline: bool = False
     wrong: list[Any] = []
     sources: list[Source] = []
     whole = whole_runs(given.folders)
+    seen = {str(folder.resolve()): str(folder) for folder in whole.folders}
     problems += whole.problems
     if whole.folders:
         try:
@@ -68,6 +71,7 @@ def read_inputs(engine: Engine, paths: Sequence[Path], *, baseline: bool = False
         benches = read_bench_files(files)
         unread: list[UnreadFile] = [(file, file, None, why, None) for file, why in benches.problems]
         measured += benches.measures
+        seen |= benches.seen
         if unread:
             wrong.append(engine.unread(unread))
         problems += [f"{file}: {why}" for file, why in benches.problems]
@@ -83,6 +87,7 @@ def read_inputs(engine: Engine, paths: Sequence[Path], *, baseline: bool = False
         notes=tuple(whole.notes),
         judged=whole.judged,
         sources=tuple(sources),
+        seen=seen,
     )
 
 

@@ -1,9 +1,10 @@
-"""Remarks on a comparison: measures that one side lacks, and machines that differ."""
+"""Remarks on a comparison: what one side lacks, what both have, and machines that differ."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
 from camcast.research.pipeline.compare.comparison import Row
@@ -35,6 +36,16 @@ def _subject(row: Row) -> str:
     """Return what a row is about: its benchmark, or its measure, and of whom."""
     who = f" of {row.variant}" if row.variant.backend else ""
     return f"{row.measure.benchmark or row.measure.title}{who}"
+
+
+def shared_notes(now: Mapping[str, str], before: Mapping[str, str]) -> Iterator[str]:
+    """Say which runs and files are on both sides, by `Inputs.seen` of each."""
+    pairs = dict.fromkeys((now[one], before[one]) for one in now if one in before)
+    for path, base in islice(pairs, _NAMED_MAX):
+        same = "in the baseline too" if path == base else f"that of the baseline's {base}"
+        yield f"{path} is {same}: it is compared with itself"
+    if len(pairs) > _NAMED_MAX:
+        yield f"and {len(pairs) - _NAMED_MAX} more are on both sides"
 
 
 def machine_notes(sources: Iterable[Source]) -> Iterator[str]:

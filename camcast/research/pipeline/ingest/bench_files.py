@@ -8,7 +8,8 @@ benchmark's, which is the test's id: ``benchmarks/test_live_multicast.py::test_p
 version is the commit.
 
 Rounds of one file share its machine, its minute and its process, so that they are not independent
-of each other: what several files say is compared, not what several rounds say.
+of each other: what several files say is compared, not what several rounds say. A benchmark that is
+in two files, with the same times, was measured once, and counts once.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import pairwise
+from math import isclose, isfinite
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,7 +32,9 @@ from camcast.research.pipeline.measured import Measured, Seed
 from camcast.research.report.benchmark_measures import CONDITIONS
 from camcast.vocabulary.errors import CamcastError
 
+_NAMED_MAX: Final = 3  # chosen: of the benchmarks of a copy
 _COMMIT_DIGITS: Final = 12  # chosen: as git abbreviates in large projects
+_ROUNDED: Final = 0.01  # chosen: hooks may write times with few digits
 _PREFIXES: Final = {"parameter_": "", "option_": "membership."}
 """Of parameters in ``extra_info``, and what runs call them (`pipeline.ingest.run_folder`)."""
 _PREFIX: Final = re.compile(f"^(?:{'|'.join(_PREFIXES)})")
@@ -45,9 +50,31 @@ class _File(msgspec.Struct, frozen=True):
 
 
 class _Stats(msgspec.Struct, frozen=True):
+    """Times of a benchmark's rounds, in seconds; only the first three are needed."""
+
     min: float
     median: float
     mean: float
+    max: Any = None
+    q1: Any = None
+    q3: Any = None
+    ops: Any = None
+
+    def may_be(self) -> bool:
+        """Return whether one sample can have all of these; the file has no checksum."""
+        ordered = [
+            list(filter(_is_finite, times))
+            for times in (
+                (self.min, self.q1, self.median, self.q3, self.max),
+                (self.min, self.mean, self.max),
+            )
+        ]
+        rounds = self.mean * self.ops if _is_finite(self.ops) and self.ops else 1.0
+        return isclose(rounds, 1.0, rel_tol=_ROUNDED) and all(
+            low <= high or isclose(low, high, rel_tol=_ROUNDED)
+            for times in ordered
+            for low, high in pairwise(times)
+        )
 
 
 class _Benchmark(msgspec.Struct, frozen=True):
@@ -55,6 +82,10 @@ class _Benchmark(msgspec.Struct, frozen=True):
     stats: _Stats
     params: dict[str, Any] | None = None
     extra_info: dict[str, Any] | None = None
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, int | float) and isfinite(value)
 
 
 class BenchFileError(CamcastError, ValueError):
@@ -71,6 +102,8 @@ class Benches:
     """Files of which something could not be read, and why."""
     sources: list[dict[str, str]] = field(factory=list)
     """Of each file that was read: path, version, machine, python, started."""
+    seen: dict[str, str] = field(factory=dict)
+    """The benchmarks that were read, as JSON, and the files that they were in first."""
 
 
 def read_bench_files(files: Sequence[Path]) -> Benches:
@@ -113,13 +146,28 @@ def _read(path: str, file: _File, benches: Benches) -> None:
     version = commit + ("+changes" if commit and dirty else "")
     before = len(benches.measures)
     read: list[_Benchmark] = []
+    again: defaultdict[str, list[str]] = defaultdict(list)  # by the file that they were in first
     for given in file.benchmarks:
+        called = given.get("name", "?") if isinstance(given, dict) else "?"
         try:
-            read.append(msgspec.convert(given, _Benchmark))
+            one = msgspec.convert(given, _Benchmark)
         except msgspec.ValidationError:
-            name = given.get("name", "?") if isinstance(given, dict) else "?"
-            why = f"benchmark {name} has no times as pytest-benchmark writes them"
+            why = f"benchmark {called} has no times as pytest-benchmark writes them"
             benches.problems.append((path, why))
+            continue
+        first = benches.seen.setdefault(json.dumps(given, sort_keys=True), path)
+        if first != path:
+            again[first].append(called)
+        elif not one.stats.may_be():
+            benches.problems.append(
+                (path, f"the times of benchmark {called} contradict each other")
+            )
+        else:
+            read.append(one)
+    for first, names in again.items():
+        more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""
+        which = ", ".join(names[:_NAMED_MAX]) + more
+        benches.problems.append((path, f"{which}: measured in {first} already, and counts once"))
     for benchmark, name in zip(read, _identities(read), strict=True):
         benches.measures.extend(_measures(path, version, benchmark, name))
     if len(benches.measures) > before:
@@ -176,9 +224,8 @@ def _columns(params: Mapping[str, str], info: Mapping[str, str]) -> tuple[str, s
 def _measures(run: str, version: str, benchmark: _Benchmark, name: str) -> Iterator[Measured]:
     params, info = _texts(benchmark.params), _texts(benchmark.extra_info)
     backend, protocol, community, p_sel = _columns(params, info)
-    seconds = {
-        f"seconds_{key}": value for key, value in msgspec.structs.asdict(benchmark.stats).items()
-    }
+    stats = benchmark.stats
+    seconds = {"seconds_min": stats.min, "seconds_median": stats.median, "seconds_mean": stats.mean}
     numbers = {key: _number(text) for key, text in info.items() if not _is_set(key)}
     parameters = {
         _PREFIX.sub(lambda found: _PREFIXES[found[0]], key): text

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from camcast.research.runs.run_folder import (
     SCENARIO_FILE,
     SUMMARY_FILE,
     TraceFile,
+    json_checksum,
     read_json,
     trace_files,
 )
@@ -34,6 +36,7 @@ class _Summary(msgspec.Struct, frozen=True):
     """The part of a summary that is about the run as a whole, and its traces."""
 
     traces: dict[str, TraceFile]
+    checksums: dict[str, str] = {}  # folders of older versions have none
     interrupted: bool = False
     trace_failures: int = 0
     counters: _Counters = _Counters()
@@ -86,7 +89,8 @@ def whole_runs(folders: Sequence[Path]) -> WholeRuns:
         if why := _unfinished(folder, summary, found):
             runs.problems.append(f"{folder} is not whole: {why}; left out")
             continue
-        if (same := _identity(folder)) in seen:
+        identities = _identities(folder, found)
+        if same := next(filter(seen.__contains__, identities), ""):
             first, digest = seen[same]
             other = " (its digest differs: other code under one version)"
             runs.problems.append(
@@ -94,7 +98,7 @@ def whole_runs(folders: Sequence[Path]) -> WholeRuns:
                 f"{other if digest != summary.digest else ''}"
             )
             continue
-        seen[same] = folder, summary.digest
+        seen |= dict.fromkeys(identities, (folder, summary.digest))
         runs.folders.append(folder)
         runs.problems += _changed(folder, summary, found)
         if out := summary.never_joined:
@@ -134,28 +138,41 @@ def _doubled(trace: Path) -> int:
     return times.total() - len(times)
 
 
-def _identity(folder: Path) -> str:
+def _identities(folder: Path, found: Mapping[str, TraceFile]) -> list[str]:
     """Return what two folders of one run have in common, and no two runs.
 
     A virtual run is its scenario, so that running it again is no repetition; its name says
-    nothing. A live run is told by the clock at its start.
+    nothing. A live run is told by the clock at its start. And no two runs of one setting have the
+    same records, whatever seed or clock they say.
     """
     try:
         content = read_json(folder / SCENARIO_FILE)
         said = msgspec.json.decode(content, type=_Determined)
     except (msgspec.MsgspecError, UnicodeDecodeError):
-        return str(folder)  # the reader says what is wrong
+        return []  # the reader says what is wrong
+    scenario = {key: value for key, value in said.scenario.items() if key != "name"}
+    version = said.versions.get("camcast")
     determined: object = msgspec.json.decode(content)
     if said.world == "virtual":
-        scenario = {key: value for key, value in said.scenario.items() if key != "name"}
-        determined = (scenario, said.versions.get("camcast"), said.workload)
-    return hashlib.sha256(msgspec.json.encode(determined, order="sorted")).hexdigest()
+        determined = (scenario, version, said.workload)
+    setting = {key: value for key, value in scenario.items() if key != "seed"}
+    traces = sorted(trace.crc32 for trace in found.values() if trace.records != 0)
+    return [_digest(determined), *([_digest((setting, version, traces))] if traces else [])]
+
+
+def _digest(of: object) -> str:
+    return hashlib.sha256(msgspec.json.encode(of, order="sorted")).hexdigest()
 
 
 def _changed(folder: Path, summary: _Summary, found: Mapping[str, TraceFile]) -> Iterator[str]:
-    """Say which traces are not as they were when the run was over."""
+    """Say which files are not as they were when the run was over."""
+    changed = "is not as it was when the run was over; it is read as it is"
+    for name, checksum in summary.checksums.items():
+        with suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError):  # the reader names it
+            if json_checksum(read_json(folder / name)) != checksum:
+                yield f"{folder / name} {changed}"
     for name, content in found.items():
         if name not in summary.traces:
             yield f"{folder / name} is no trace of the run, by {SUMMARY_FILE}; passed over"
         elif content.crc32 != summary.traces[name].crc32:
-            yield f"{folder / name} is not as it was when the run was over; it is read as it is"
+            yield f"{folder / name} {changed}"

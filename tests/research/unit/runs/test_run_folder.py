@@ -13,6 +13,7 @@ from camcast.ops.output_place import OutputError
 from camcast.research.runs import run_folder
 from camcast.research.runs.run_folder import OutputFolder, dated_folder, trace_files
 from tests.camcast_command import Capture, refusal
+from tests.research.unit.pipeline.run_folders import CALM
 
 
 @pytest.fixture
@@ -77,6 +78,7 @@ def test_each_default_folder_is_a_new_one(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_file_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     folder = OutputFolder(tmp_path)
+    folder.write_scenario(CALM, "virtual")
     (tmp_path / "summary.json").symlink_to("/dev/full")  # Linux's: as on a full disk
     with pytest.raises(OutputError, match=r"cannot write .*/summary\.json: No space left"):
         folder.write_summary({"events": 1})

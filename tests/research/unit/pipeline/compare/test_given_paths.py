@@ -29,6 +29,18 @@ def test_runs_and_benchmarks_are_found_wherever_they_lie(tmp_path: Path) -> None
     assert ([file.name for file in inner.files], inner.folders) == (["0001_base.json"], [])
 
 
+def test_what_lies_in_a_run_or_is_hidden_is_found_if_it_is_an_input(tmp_path: Path) -> None:
+    _made(
+        tmp_path,
+        *("a/scenario.json", "a/summary.json", "a/bench.json", "a/b/scenario.json"),
+        *(".c/scenario.json", "trace-d/scenario.json", "._bench.json", "a/._x.json"),
+        *(".git/config.json", "OLD.JSON"),
+    )
+    given = given_in([tmp_path])
+    found = {str(path.relative_to(tmp_path)) for path in (*given.folders, *given.files)}
+    assert found == {"a", "a/b", ".c", "trace-d", "a/bench.json", "OLD.JSON"}
+
+
 def test_what_is_not_there_or_empty_is_left_to_be_named(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     given = given_in([tmp_path / "absent", tmp_path / "empty"])

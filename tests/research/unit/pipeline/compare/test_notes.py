@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from camcast.research.pipeline.compare.findings import Source
-from camcast.research.pipeline.compare.notes import machine_notes, unpaired_notes
+from camcast.research.pipeline.compare.notes import machine_notes, shared_notes, unpaired_notes
 from tests.research.unit.pipeline.compare.rows import row
 
 ENCODE, DECODE = (row(f"codec.{name}.seconds_min", [1.0, 2.0]) for name in ("encode", "decode"))
@@ -18,6 +18,21 @@ def test_what_only_one_side_has_is_named() -> None:
         "1 measure is missing that the baseline has: codec.decode of scamp camcast",
         "1 measure is new since the baseline: mean latency in hops of dht camcast",
     ]
+
+
+def test_what_is_on_both_sides_is_named() -> None:
+    assert list(shared_notes({"x": "runs/1", "y": "b.json"}, {"z": "runs/2"})) == []
+    assert list(
+        shared_notes(
+            {"x": "runs/1", "y": "b.json", "z": "b.json"},
+            {"x": "runs/1", "y": "c.json", "z": "c.json"},
+        )
+    ) == [
+        "runs/1 is in the baseline too: it is compared with itself",
+        "b.json is that of the baseline's c.json: it is compared with itself",
+    ]
+    many = {str(number): f"runs/{number}" for number in range(12)}
+    assert list(shared_notes(many, many))[10:] == ["and 2 more are on both sides"]
 
 
 def test_other_machines_and_pythons_are_named_where_time_is_real() -> None:

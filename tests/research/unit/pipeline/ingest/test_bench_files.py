@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from camcast.research.pipeline.ingest.bench_files import Benches, read_bench_files
 from tests.python_process import output_of
 
@@ -123,3 +125,43 @@ def test_extra_info_wins_over_the_tests_own_parameters(tmp_path: Path) -> None:
     row = found[str(file), "hybrid", "p/test_x.py::test_a(size=256).seconds_min"]
     assert (row.value, row.community, row.p_sel) == (1.0, ".d", 0.5)
     assert row.version == "0123456789ab+changes"
+
+
+def test_a_benchmark_in_two_files_was_measured_once(tmp_path: Path) -> None:
+    """Whatever was done to the rest of the copy, and whatever else is in it."""
+    first = written(tmp_path / "a.json")
+    copy = written(tmp_path / "b.json", commit_info={"id": "b" * 40}, datetime="2026-01-01")
+    merged = tmp_path / "c.json"
+    benchmark = json.loads(first.read_bytes())["benchmarks"][0]
+    other = benchmark | {"fullname": "benchmarks/test_x.py::test_b", "name": "test_b"}
+    written(merged, benchmarks=[dict(reversed(benchmark.items())), other])
+    benches = read_bench_files([first, copy, merged])
+    assert [source["path"] for source in benches.sources] == [str(first), str(merged)]
+    again = f"test_a: measured in {first} already, and counts once"
+    assert benches.problems == [(str(copy), again), (str(merged), again)]
+    assert len(benches.measures) == 6
+
+
+@pytest.mark.parametrize(
+    ("stats", "right"),
+    [
+        ({}, True),
+        ({"max": 5.0, "q1": 1.5, "q3": 4.0, "ops": 1 / 3}, True),
+        ({"max": 1.0, "median": 1.0, "mean": 1.004, "ops": 1.0}, True),  # rounded by a hook
+        ({"max": "n/a", "ops": None, "q1": float("nan")}, True),
+        ({"min": 2.5}, False),
+        ({"mean": 6.0, "max": 5.0}, False),
+        ({"median": 4.0, "q3": 3.5}, False),
+        ({"mean": 1.5, "ops": 1 / 3}, False),
+    ],
+)
+def test_times_that_no_sample_has_are_named(
+    stats: dict[str, Any], right: bool, tmp_path: Path
+) -> None:
+    file = written(tmp_path / "a.json")
+    content = json.loads(file.read_bytes())
+    content["benchmarks"][0]["stats"] |= stats
+    file.write_text(json.dumps(content))
+    benches = read_bench_files([file])
+    assert bool(benches.measures) == right
+    assert [("contradict" in why) for _, why in benches.problems] == [True] * (not right)

@@ -15,7 +15,7 @@ import pytest
 
 from camcast.research.pipeline.ingest.run_to_read import read_run_folder
 from camcast.research.pipeline.ingest.whole_runs import whole_runs
-from tests.research.unit.pipeline.run_folders import CALM, simulate
+from tests.research.unit.pipeline.run_folders import CALM, finished, simulate
 
 RUNS = 3
 Change = Callable[[Path], object]  # of the folder of the runs
@@ -64,6 +64,16 @@ def _double_line(content: bytes) -> bytes:
     return b"".join([*lines, lines[5]])
 
 
+def _copied_as(seed: int) -> Change:
+    def copied(place: Path) -> object:
+        file = shutil.copytree(place / "0", place / "copy") / "scenario.json"
+        said = json.loads(file.read_bytes())
+        said["scenario"]["seed"] = seed
+        return file.write_text(json.dumps(said))
+
+    return copied
+
+
 TRACE = "0/trace-0.jsonl"
 LEFT_OUT: dict[str, tuple[Change, str]] = {
     "killed": (lambda p: (p / "0/summary.json").unlink(), "is not over"),
@@ -78,15 +88,14 @@ LEFT_OUT: dict[str, tuple[Change, str]] = {
     "a line doubled": (_edit(TRACE, _double_line), "1 records twice"),
     "copied": (lambda p: shutil.copytree(p / "0", p / "copy"), "is the run of .* counts once"),
     "repeated": (lambda p: simulate(p / "copy", attrs.evolve(CALM, seed=0, name="other")), "once"),
-    "seed repeated": (
-        lambda p: shutil.copy(p / "1/scenario.json", p / "0/scenario.json"),
-        "is the run of .*its digest differs",
-    ),
+    "copied under another seed": (_copied_as(99), "is the run of .* again, and counts once"),
 }
 READ: dict[str, tuple[Change, str]] = {
     "scaled": (_edit(TRACE, _scaled), "is not as it was"),
     "torn": (_edit(TRACE, lambda c: c[:-9]), "is not as it was"),
     "rubbish": (_edit(TRACE, lambda c: b"rubbish\n" + c), "is not as it was"),
+    "machine changed": (_said("0/scenario.json", machine={}), r"scenario\.json is not as it was"),
+    "counters changed": (_said("0/summary.json", joined=99), r"summary\.json is not as it was"),
     "a copy beside": (
         lambda p: shutil.copy(p / TRACE, p / "0/trace-0 (copy).jsonl"),
         "is no trace of the run",
@@ -98,6 +107,7 @@ HARMLESS: dict[str, Change] = {
     "marked": _edit("0/scenario.json", lambda c: codecs.BOM_UTF8 + c.replace(b"\n", b"\r\n")),
     "summary marked": _edit("0/summary.json", lambda c: codecs.BOM_UTF8 + c),
     "times": lambda p: os.utime(p / TRACE, (1, 1)),
+    "in another order": _edit("0/summary.json", lambda c: json.dumps(json.loads(c)).encode()),
     "name": lambda p: (p / "0").rename(p / "another name"),
     "a log": lambda p: (p / "0/notes.txt").write_text("a note"),
 }
@@ -120,10 +130,29 @@ def test_what_is_not_whole_is_named(name: str, made: Path, tmp_path: Path) -> No
 
 
 def test_what_was_swapped_is_named_for_both(made: Path, tmp_path: Path) -> None:
-    for name in ("trace-0.jsonl", "summary.json"):
+    for name in ("trace-0.jsonl", "summary.json", "scenario.json"):
         place = shutil.copytree(made, tmp_path / name)
         _swap(name)(place)
-        assert len(whole_runs(_folders(place)).problems) == 2, name
+        problems = " ".join(whole_runs(_folders(place)).problems)
+        assert all(str(place / run) in problems for run in "01"), name
+
+
+def test_a_seed_that_is_repeated_is_named(made: Path, tmp_path: Path) -> None:
+    place = shutil.copytree(made, tmp_path / "runs")
+    shutil.copy(place / "1/scenario.json", place / "0/scenario.json")
+    changed, again = whole_runs(_folders(place)).problems
+    assert "scenario.json is not as it was" in changed
+    assert re.search("is the run of .*its digest differs", again)
+
+
+def test_versions_that_do_the_same_are_two(made: Path, tmp_path: Path) -> None:
+    """Which is what a comparison of versions is to show."""
+    place = shutil.copytree(made, tmp_path / "runs")
+    file = shutil.copytree(place / "0", place / "new") / "scenario.json"
+    said = json.loads(file.read_bytes())
+    said["versions"]["camcast"] = "99"
+    file.write_text(json.dumps(said))
+    assert not any("again" in one for one in whole_runs(_folders(place)).problems)
 
 
 @pytest.mark.parametrize("name", HARMLESS)
@@ -138,10 +167,9 @@ def test_two_live_runs_of_one_scenario_are_two(made: Path, tmp_path: Path) -> No
     place = shutil.copytree(made, tmp_path / "runs")
     said = json.loads((place / "0/scenario.json").read_bytes()) | {"world": "live"}
     for number, run in enumerate("01"):
-        for name in ("trace-0.jsonl", "summary.json"):
-            (place / run / name).write_bytes((made / "0" / name).read_bytes())
         clock = {"unix": 1e9 + number, "trace": 0.0}
         (place / run / "scenario.json").write_text(json.dumps(said | {"clock": clock}))
+        finished(place / run)
     assert whole_runs(_folders(place)).problems == []
     shutil.copytree(place / "0", place / "copy")
     assert len(whole_runs(_folders(place)).problems) == 1
@@ -150,7 +178,7 @@ def test_two_live_runs_of_one_scenario_are_two(made: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(("outside", "judged"), [(1, False), (0, True)])
 def test_who_never_joined_is_noted(outside: int, judged: bool, made: Path, tmp_path: Path) -> None:
     place = shutil.copytree(made, tmp_path / "runs")
-    _said("0/summary.json", joined=12, never_joined=outside)(place)
+    _said("0/summary.json", joined=12, never_joined=outside, checksums={})(place)
     whole = whole_runs(_folders(place))
     assert (whole.problems, whole.judged, len(whole.notes)) == ([], judged, outside)
 
