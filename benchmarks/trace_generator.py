@@ -237,6 +237,7 @@ def generate(path: Path, events: int, seed: int) -> int:
         workload=Workload(topic=Topic.parse(next(iter(SIZES))), events=events, rate=1.0),
         duration_seconds=events,
         parameters=Parameters(),
+        repair=False,  # what is generated are the copies of infect and die alone
     )
     folder.write_scenario(scenario, "virtual")
     world = _World(folder.trace(0, "parquet"), seed)

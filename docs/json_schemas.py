@@ -29,6 +29,12 @@ class RunOutcome(TypedDict):
     """What a live run has beside the summary."""
 
     parasites: int
+    repair: bool
+    joined: int
+    never_joined: int
+    reception_of_all: float | None
+    unpublished: int
+    workers_lost: list[str]
     interrupted: bool
     seconds: dict[str, float]
     subscribers_got: int
@@ -135,6 +141,7 @@ class SweepPoint(TypedDict):
     simulator: str
     protocol: str
     membership: str
+    repair: bool | None
     cells: int
 
 
@@ -153,6 +160,7 @@ class Watched(TypedDict):
     records: int
     quarantined: int
     finished: bool
+    repair: bool
     communities: list[dict[str, str | float | None]]
 
 
@@ -161,6 +169,7 @@ class CompareRow(TypedDict):
 
     backend: str
     protocol: str
+    repair: bool | None
     community: str
     p_sel: float | None
     runs: int

@@ -229,12 +229,15 @@ def _carry_out(
     return compared.findings, place
 
 
-def print_verdicts(verdicts: Sequence[Verdict], legend: Mapping[str, str]) -> None:
-    """Print what to choose, and of each question a sentence; or a line, where these are many."""
+def print_verdicts(verdicts: Sequence[Verdict], legend: Mapping[str, str], repair: str) -> None:
+    """Print what to choose, and of each question a sentence; or a line, where these are many.
+
+    `repair` is said of all runs (`Findings.repair_in_words`).
+    """
     from camcast.research.pipeline.compare.verdict_words import table, told
 
     console = wide_console(TERMINAL_WIDTH)
-    chosen, sentences = told(verdicts)
+    chosen, sentences = told(verdicts, repair)
     console.print(Text(chosen, "bold"), highlight=False)
     if sentences:
         listed = Grid(box=None, pad_edge=False, show_header=False)
@@ -262,18 +265,19 @@ def _print(findings: Findings) -> None:
         change_in_words,
         line_of_measure,
         pivot,
-        reach,
+        reach_and_over,
     )
 
     def cell(row: Row | None) -> str:
         if row is None:
             return ""
-        return f"{amount(row.sample.mean, row.measure)}\n{reach(row)}"
+        over = reach_and_over(row, findings.taken_over(row))
+        return f"{amount(row.sample.mean, row.measure)}\n{over}"
 
     console = wide_console(TERMINAL_WIDTH)
     labels = findings.labels
     if verdicts := findings.verdicts:
-        print_verdicts(verdicts, labels.legend)
+        print_verdicts(verdicts, labels.legend, findings.repair_in_words)
     for rows in at_a_glance(findings.rows):
         columns, lines = pivot(rows, labels.names, line_of_measure)
         room = max(1, (console.width - _LABEL) // _COLUMN)

@@ -11,13 +11,15 @@ import typer
 from camcast.cli import options
 from camcast.cli.console import wide_console
 from camcast.cli.extras import extras_named
-from camcast.cli.failure import EXIT_FAILED, clear_failures
+from camcast.cli.failure import EXIT_FAILED, clear_failures, complain
 from camcast.cli.output import print_json
 from camcast.doors.options import OptionError
 from camcast.ops.output_place import output_file
 from camcast.research.cli.measures_table import measures_table
+from camcast.research.cli.run_outcome import outside_in_words
 from camcast.research.cli.system_options import Workers, probability_option
 from camcast.research.report.csv_text import csv_text
+from camcast.research.report.measures import repair_in_words
 from camcast.research.scenarios.workload import KINDS, Workload, workload_of
 from camcast.research.sweeps import ProgressBar
 
@@ -105,6 +107,11 @@ def compare_protocols(
         print_json([attrs.asdict(cost) for cost in costs], "compare-protocols/1")
     else:
         lines = (([cost.protocol, cost.effort], attrs.asdict(cost)) for cost in costs)
-        wide_console().print(measures_table(["protocol", "effort"], _MEASURES, lines))
+        console = wide_console()
+        console.print(measures_table(["protocol", "effort"], _MEASURES, lines))
+        console.print(f"all {repair_in_words(costs[0].repair)}", highlight=False)
+    for cost in costs:
+        if cost.never_joined:
+            complain(f"{cost.protocol}: {outside_in_words(cost.never_joined, cost.processes)}")
     if not all(cost.reached for cost in costs):
         raise typer.Exit(EXIT_FAILED)

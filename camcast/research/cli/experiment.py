@@ -22,7 +22,7 @@ from camcast.cli.process_options import PROFILE, ProfileName, ProfileOptions
 from camcast.cli.served_metrics import metrics_address
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import find_protocol
-from camcast.research.cli.run_outcome import print_outcome
+from camcast.research.cli.run_outcome import complain_of_outside, print_outcome
 from camcast.research.cli.system_options import (
     DISCOVERY,
     PROTOCOL,
@@ -106,8 +106,9 @@ def carry_out(
 
     The results go to --output, or, if they are to be kept, into a new folder. With a passphrase
     all links are encrypted; in the profile ``signed`` each node has a key of its own. --metrics has
-    a port for each process. Exits with `EXIT_FAILED` if there were parasites where the protocol has
-    none, or, in a run that was not interrupted, a reception below `reception_min`.
+    a port for each process. Exits with `EXIT_FAILED` if a process was lost at start, if there were
+    parasites where the protocol has none, or, in a run that was not interrupted, a reception below
+    `reception_min`.
     """
     with clear_failures():
         passphrase = given.profile.passphrase()
@@ -129,6 +130,9 @@ def carry_out(
                 if kept is None or not (logs := output.logs()):
                     raise
                 raise ExperimentError(f"{error}; see {', '.join(map(str, logs))}") from error
+    for lost in outcome.workers_lost:
+        complain(f"{lost} before it was ready, and none of its processes joined")
+    complain_of_outside(outcome)
     if given.json:
         run = {"scenario": scenario.name, "output": None if kept is None else str(kept)}
         print_json(outcome.as_json() | run, "run/1")
@@ -139,7 +143,7 @@ def carry_out(
         console.print(f"output: {written}", highlight=False, soft_wrap=True)
     missed = not outcome.interrupted and outcome.summary.worst_reception < reception_min
     parasites = outcome.parasites and not find_protocol(scenario.protocol).parasitic
-    if parasites or missed:
+    if parasites or missed or outcome.workers_lost:
         raise typer.Exit(EXIT_FAILED)
 
 

@@ -19,7 +19,7 @@ from camcast.cli.output import print_json, say
 from camcast.doors.plugs import find_protocol
 from camcast.research.cli.compare import print_verdicts
 from camcast.research.cli.wide_table import WideTable
-from camcast.research.report.measures import measure_of
+from camcast.research.report.measures import measure_of, repair_in_words
 from camcast.research.sweeps import ProgressBar
 from camcast.research.systems.registry import find_system
 
@@ -211,8 +211,9 @@ def _with_bar(folder: PlanFolder[Any, Any], workers: int | None) -> Any:
 
 def _print_memberships(found: Memberships) -> None:
     from camcast.research.papers.memberships_measured import COLUMNS, UPKEEP
+    from camcast.research.papers.memberships_runs import REPAIR
 
-    print_verdicts(found.verdicts, {})
+    print_verdicts(found.verdicts, {}, repair_in_words(REPAIR))
     _print_measures(
         "The memberships side by side",
         (*COLUMNS, "parasites"),

@@ -11,6 +11,7 @@ from camcast.cli import options
 from camcast.cli.configured import configured
 from camcast.cli.failure import clear_failures
 from camcast.cli.option_group import grouped
+from camcast.doors.options import OptionError
 from camcast.research.cli.experiment import EXPERIMENT, ExperimentOptions, carry_out
 from camcast.research.cli.system_options import (
     PARAMETERS,
@@ -98,6 +99,8 @@ def run(
             parameters=parameters.over(chosen.parameters, tau),
             workload=_merged(chosen, workload_given, kill),
         )
+        if parameters.preset is not None and experiment.repair:
+            raise OptionError(f"--preset {parameters.preset} is without repair; give one of them")
         chosen = parameters.with_preset(experiment.over(chosen, protocol, kill))
         chosen.publications()  # a wrong workload is found before anything starts
     carry_out(chosen, experiment, keep=True)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 from rich.console import Console
 
+from camcast.cli.failure import complain
 from camcast.research.cli.measures_table import measures_table
 from camcast.research.cli.wide_table import WideTable
 from camcast.research.experiment.run import Outcome
-from camcast.research.report.measures import measure_of
+from camcast.research.report.measures import measure_of, repair_in_words
 from camcast.research.runs.summary import Summary
+
+if TYPE_CHECKING:  # the simulator is not needed for a live run
+    from camcast.research.simulation.run_record import VirtualOutcome
 
 COLUMNS: Final = (
     *("processes", "view_mean", "view_law", "reception", "predicted", "reliability"),
@@ -19,6 +23,7 @@ COLUMNS: Final = (
     *("efficiency", "hops_mean", "latency_ms_p50", "latency_ms_p99", "upward_messages"),
     *("duplicates", "parasites"),
 )
+_OUTSIDE: Final = ("never_joined", "reception_of_all")
 _VIEWS: Final = ("processes", "view_mean", "view_law", "dead_entries")
 
 
@@ -31,16 +36,29 @@ def print_outcome(outcome: Outcome, console: Console) -> None:
     interrupted = "interrupted: " if outcome.interrupted else ""
     console.print(
         f"{interrupted}{summary.events} events, {summary.deliveries} deliveries,"
-        f" {summary.lost} lost, {outcome.parasites} parasite",
+        f" {summary.lost} lost, {outcome.parasites} parasite, {repair_in_words(outcome.repair)}",
         highlight=False,
     )
 
 
+def outside_in_words(never_joined: int, joined: int) -> str:
+    """Say how many processes never became members."""
+    return f"{never_joined:,} of {never_joined + joined:,} processes never became members"
+
+
+def complain_of_outside(outcome: Outcome | VirtualOutcome) -> None:
+    """Say on standard error how many processes never became members, if there are any."""
+    if outcome.never_joined:
+        outside = outside_in_words(outcome.never_joined, outcome.joined)
+        complain(f"{outside}; of the measures reception_of_all alone counts them")
+
+
 def summary_table(summary: Summary) -> WideTable:
     """Return a table with a line for each community."""
+    outside = any(community.never_joined for community in summary.communities)
     return measures_table(
         ["community"],
-        COLUMNS,
+        (*COLUMNS, *(_OUTSIDE if outside else ())),
         (([community.topic], attrs.asdict(community)) for community in summary.communities),
     )
 

@@ -17,12 +17,12 @@ import typer
 from camcast.cli import options
 from camcast.cli.console import wide_console
 from camcast.cli.extras import extras_named
-from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures, complain
+from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures
 from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json
 from camcast.doors.plugs import find_protocol
 from camcast.observe.trace import JsonLinesSink, Sink
-from camcast.research.cli.run_outcome import summary_table
+from camcast.research.cli.run_outcome import complain_of_outside, summary_table
 from camcast.research.cli.simulated import print_measures, shown, simulated
 from camcast.research.cli.system_options import (
     DISCOVERY,
@@ -34,7 +34,7 @@ from camcast.research.cli.system_options import (
     Workers,
 )
 from camcast.research.cli.wide_table import WideTable
-from camcast.research.report.measures import MEASURES
+from camcast.research.report.measures import MEASURES, repair_in_words
 from camcast.research.runs.run_folder import OutputFolder
 from camcast.research.sweeps import ProgressBar
 from camcast.research.systems.registry import System, find_system
@@ -284,11 +284,7 @@ def _run_scenario(
             raise CommandError(f"an invariant does not hold: {error}") from error
     if folder is not None:
         folder.write_summary(outcome.as_json())
-    if outcome.never_joined:
-        complain(
-            f"{outcome.never_joined:,} of {outcome.never_joined + outcome.joined:,} processes never"
-            " became members, and no measure but reception_of_all counts them"
-        )
+    complain_of_outside(outcome)
     if json:
         print_json(outcome.as_json() | {"scenario": scenario.as_json()}, "simulate-scenario/1")
     else:
@@ -301,7 +297,8 @@ def _run_scenario(
             f" {outcome.datagrams:,} datagrams,"
             f" {outcome.lost_copies:,} lost on the way, {outcome.undeliverable:,} found nobody",
             f"{summary.events:,} events, {summary.deliveries:,} deliveries, {summary.lost:,} lost,"
-            f" {summary.parasites} parasite, {outcome.unpublished} with nobody to publish them",
+            f" {summary.parasites} parasite, {outcome.unpublished} with nobody to publish them;"
+            f" {repair_in_words(outcome.repair)}",
             f"digest {outcome.digest}",
             sep="\n",
             highlight=False,

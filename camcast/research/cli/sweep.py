@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _CELLS: Final = "cells.jsonl"
 _RESULTS: Final = "results"
+_SHORT: Final = {True: "yes", False: "no", None: ""}
 _METRICS: Final = ("reception", "reliability")  # of the table; the dataset has all
 
 
@@ -94,6 +95,11 @@ def sweep(
             make_output_folder(folder)
         results = _computed(points, output / _CELLS, chosen, workers)
         rows = write_sweep(output / _RESULTS, points, results)
+        if outside := _outside(points, results):
+            complain(
+                f"in {outside:,} runs processes never became members: never_joined says how many,"
+                " and of the measures reception_of_all alone counts them"
+            )
         if json:
             print_json(_as_json(points, output, rows), "sweep/1")
         else:
@@ -156,6 +162,7 @@ def _as_json(points: list[GridPoint], output: Path, rows: int) -> dict[str, Any]
                 "simulator": point.simulator,
                 "protocol": point.protocol,
                 "membership": point.membership,
+                "repair": point.repair,
                 "cells": len(point.cells),
             }
             for point in points
@@ -163,8 +170,16 @@ def _as_json(points: list[GridPoint], output: Path, rows: int) -> dict[str, Any]
     }
 
 
+def _outside(points: list[GridPoint], results: list[list[JSON]]) -> int:
+    """Count the runs in which a process never joined."""
+    found = zip(points, results, strict=True)
+    rows = (row for point, of_cells in found for row in point.rows(of_cells))
+    return sum(r.metric == "never_joined" and not r.community and r.value > 0 for r in rows)
+
+
 def _print(points: list[GridPoint], results: list[list[JSON]]) -> None:
     keys = list(points[0].values)
+    of_scenarios = any(point.repair is not None for point in points)
     lines = []
     for point, found in zip(points, results, strict=True):
         values: dict[str, dict[str, list[float]]] = {}
@@ -173,9 +188,11 @@ def _print(points: list[GridPoint], results: list[list[JSON]]) -> None:
                 of_community = values.setdefault(row.community, {})
                 of_community.setdefault(row.metric, []).append(row.value)
         given = [str(point.values[key]) for key in keys]
-        made = (point.simulator, point.protocol, point.membership)
+        repair = [_SHORT[point.repair]] if of_scenarios else []
+        made = (point.simulator, point.protocol, point.membership, *repair)
         for community, measured in values.items():
             means = {name: fmean(measured[name]) if name in measured else None for name in _METRICS}
             lines.append(((*given, *made, community), means))
-    heads = (*keys, "simulator", "protocol", "membership", "community")
+    head = ["repair"] if of_scenarios else []
+    heads = (*keys, "simulator", "protocol", "membership", *head, "community")
     wide_console().print(measures_table(heads, _METRICS, lines))

@@ -101,7 +101,7 @@ class ParameterOptions:
         typer.Option(
             metavar="paper",
             help="paper: p_a = a/z and the loop as the paper prints them, the membership without"
-            " this project's additions, and no batches.",
+            " this project's additions, no batches and no repair.",
         ),
     ] = None
 
@@ -120,7 +120,7 @@ class ParameterOptions:
         return CommunitySettings(**values | given | self._of_preset(SETTINGS_PRESETS))
 
     def with_preset(self, scenario: S) -> S:
-        """Return a scenario with the preset's parameters, and its membership's of that name.
+        """Return a scenario with the preset's parameters and membership, and without repair.
 
         What the scenario says of the membership itself stays. Raises `OptionError`.
         """
@@ -131,6 +131,7 @@ class ParameterOptions:
             scenario,
             parameters=attrs.evolve(scenario.parameters, **self._of_preset(SETTINGS_PRESETS)),
             options={**backend.as_printed, **scenario.options},
+            repair=False,  # no paper has it
         )
 
     def _given(self) -> dict[str, Any]:

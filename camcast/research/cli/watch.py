@@ -19,6 +19,7 @@ from camcast.cli.console import PlainConsole, wide_console
 from camcast.cli.failure import clear_failures
 from camcast.cli.output import print_json
 from camcast.research.cli.measures_table import measures_table
+from camcast.research.report.measures import repair_in_words
 from camcast.research.sweeps.sigterm import sigterm_stops
 
 if TYPE_CHECKING:
@@ -76,4 +77,5 @@ def _shown(update: Update) -> Group:
     if update.quarantined:
         words += f", and {update.quarantined:,} that are none"
     words += "; the run is over" if update.finished else "; the run goes on"
+    words += f", {repair_in_words(update.repair)}"
     return Group(table, Text(words))

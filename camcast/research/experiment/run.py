@@ -62,6 +62,18 @@ class Outcome:
     """The outcome of an experiment; `kill` and `newcomers` only when processes were killed."""
 
     summary: Summary
+    repair: bool
+    """Whether missed events were asked for (`BaseScenario.repaired`)."""
+    joined: int
+    """How many processes became members."""
+    never_joined: int
+    """Processes that did not become members of all of their communities: those of workers that were
+    lost at start, and of a run that was interrupted before. They are in no other measure but
+    `reception_of_all` and `lost_outside`."""
+    unpublished: int
+    """Events that were not published because their publisher's worker was lost at start."""
+    workers_lost: list[str]
+    """How each worker ended that was lost at start."""
     interrupted: bool
     timings: dict[str, float]
     """Seconds by phase."""
@@ -80,6 +92,12 @@ class Outcome:
         """Return everything as one JSON object, with the list `communities`."""
         return attrs.asdict(self.summary) | {
             "parasites": self.parasites,
+            "repair": self.repair,
+            "joined": self.joined,
+            "never_joined": self.never_joined,
+            "reception_of_all": self.summary.reception_of_all,
+            "unpublished": self.unpublished,
+            "workers_lost": self.workers_lost,
             "interrupted": self.interrupted,
             "seconds": self.timings,
             "subscribers_got": self.subscribers_got,
@@ -106,7 +124,8 @@ async def run_experiment(
     first worker serves the metrics of its nodes there, each other worker at the next port.
     `control` is a folder, in which each node has a control socket of its number. Raises
     `ExperimentError` when a worker fails or nodes cannot join, and what loading the scenario's
-    workload raises. No worker outlives the call.
+    workload raises. Without the nodes of workers that end before they are ready the run goes on, as
+    long as there are others. No worker outlives the call.
     """
     plan = Plan.of(scenario)
     events = due(plan)
@@ -200,12 +219,13 @@ class _Run:
                         control=None if self.control is None else str(self.control),
                     )
                 )
-            nodes = len(self.plan.topics)
             if not await self.workers.until(
-                lambda: sum(len(worker.peers) for worker in self.workers.handles) == nodes,
+                lambda: all(worker.ready or worker.lost for worker in self.workers.handles),
                 START_SECONDS,
             ):
                 raise ExperimentError(f"not all processes have started within {START_SECONDS} s")
+            if all(worker.number in self.plan.victims for worker in self.workers.alive):
+                raise ExperimentError("; ".join(worker.lost for worker in self.workers.lost))
         for worker in self.workers.handles:
             self.peers.update(worker.peers)
 
@@ -213,13 +233,13 @@ class _Run:
         with self._phase("joining"):
             present = 0
             for wave in self.plan.waves():
-                present += len(wave)
-                for worker in self.workers.handles:
+                for worker in self.workers.alive:
                     mine = [
                         (node, topic.name)
                         for node, topic in wave
                         if self.plan.worker(node) == worker.number
                     ]
+                    present += len(mine)
                     if mine:
                         worker.send(messages.Join(mine))
                 if not await self.workers.until(
@@ -240,7 +260,7 @@ class _Run:
         """Wait until the tables have the sizes that they should have, or the time is over."""
         with self._phase("settling tables"):
             await self.workers.until(
-                lambda: total(self.workers.alive, lambda s: s.settled) >= len(self.plan.topics),
+                lambda: total(self.workers.alive, lambda s: s.settled) >= len(self.peers),
                 self.plan.scenario.settle_seconds,
             )
             await self.workers.pause(self.plan.scenario.rest_seconds)
@@ -278,16 +298,18 @@ class _Run:
         return total(self.workers.alive, lambda status: status.published) >= wanted
 
     def _survives(self, node: int) -> bool:
-        return self.killed_at is None or self.plan.worker(node) not in self.plan.victims
+        """Return whether a node has been there from the start, and was not killed."""
+        killed = self.killed_at is not None and self.plan.worker(node) in self.plan.victims
+        return node in self.peers and not killed
 
     async def _kill(self, when: float, crashes: JsonLinesSink) -> None:
         """Kill the victims; start a newcomer at once and at each time the views are measured."""
         loop = asyncio.get_running_loop()
         await self.workers.pause(when - loop.time())
         self.phase = "publishing, after the kill"
-        for worker in self.workers.handles:
-            if worker.number in self.plan.victims:
-                self.workers.kill(worker)
+        victims = [one for one in self.workers.alive if one.number in self.plan.victims]
+        for worker in victims:
+            self.workers.kill(worker)
         self.killed_at = loop.time()
         for node, peer in self.peers.items():
             if not self._survives(node):
@@ -363,8 +385,11 @@ class _Run:
             scenario = self.plan.scenario
             reading = read_traces(self.folder.traces(), scenario.super_topics.includes)
         counters = Counter[str]()
+        outside = [(n, topic.name) for n, topics in enumerate(self.plan.topics) for topic in topics]
+        outside += self.newcomers
         for worker in self.workers.handles:
             counters.update(worker.counters or {})
+            outside = [place for place in outside if place not in worker.join_seconds]
         kill = None
         if (killed_at := self.killed_at) is not None:
             times = {"before": killed_at - 0.001}
@@ -372,7 +397,7 @@ class _Run:
             after = summarise(reading, scenario, killed_at)
             later = summarise(reading, scenario, killed_at + TABLES_SECONDS)
             kill = {
-                "processes_killed": len(self.plan.victims),
+                "processes_killed": sum(worker.killed for worker in self.workers.handles),
                 "nodes_killed": sum(not self._survives(node) for node in self.peers),
                 "views": views_over_time(reading, scenario, times),
                 "events_after": after.events,
@@ -390,7 +415,12 @@ class _Run:
                 ],
             }
         outcome = Outcome(
-            summary=summarise(reading, scenario),
+            summary=summarise(reading, scenario, outside=Counter(topic for _, topic in outside)),
+            repair=scenario.repaired,
+            joined=len({node for node, _ in reading.members}),
+            never_joined=len({node for node, _ in outside}),
+            unpublished=sum(event.node not in self.peers for event in self.events),
+            workers_lost=[worker.lost for worker in self.workers.lost],
             interrupted=interrupted,
             timings=self.timings,
             subscribers_got=total(self.workers.handles, lambda s: s.delivered),

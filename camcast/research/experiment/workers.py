@@ -1,7 +1,8 @@
 """The worker processes of an experiment, as the run sees them.
 
 All that happens in a worker arrives as a line of its output, or as the end of its output, and
-wakes up `Workers.until`. The run notices at once that a worker died, and never waits for it.
+wakes up `Workers.until`. The run notices at once that a worker died, and never waits for it: the
+run ends if the worker was ready; else it goes on without the worker and its nodes.
 """
 
 from __future__ import annotations
@@ -46,6 +47,9 @@ class WorkerHandle:
     log: Path
     peers: dict[int, str] = field(factory=dict)
     """Identities by node; empty until it is ready."""
+    ready: bool = False
+    lost: str = ""
+    """How it ended before it was ready, so that none of its nodes ever joins; else empty."""
     join_seconds: dict[messages.Place, float] = field(factory=dict)
     status: messages.Status = _NOTHING
     counters: dict[str, int] | None = None
@@ -72,8 +76,13 @@ class Workers:
 
     @property
     def alive(self) -> list[WorkerHandle]:
-        """The workers that were not killed, in order."""
-        return [worker for worker in self.handles if not worker.killed]
+        """The workers that were neither killed nor lost at start, in order."""
+        return [worker for worker in self.handles if not (worker.killed or worker.lost)]
+
+    @property
+    def lost(self) -> list[WorkerHandle]:
+        """The workers that were lost at start, in order."""
+        return [worker for worker in self.handles if worker.lost]
 
     async def start(self, number: int, log: Path) -> WorkerHandle:
         """Start worker `number`, whose standard error goes to the file `log`."""
@@ -157,6 +166,7 @@ class Workers:
                     worker.status = status
                 case messages.Ready(peers=peers):
                     worker.peers.update(peers)
+                    worker.ready = True
                 case messages.Joined(seconds=seconds):
                     worker.join_seconds.update(seconds)
                 case messages.Bye(counters=counters, delivered=delivered):
@@ -169,12 +179,14 @@ class Workers:
         worker.ended = True
         # SIGTERM lets a worker leave politely, and the run would wait for its events for ever.
         if not worker.killed and (worker.counters is None or not self._stopping):
-            self._fail(
-                ExperimentError(
-                    f"worker {worker.number} (process {worker.process.pid}) ended with code"
-                    f" {worker.process.returncode}{_last_words(worker.log)}"
-                )
+            ended = (
+                f"worker {worker.number} (process {worker.process.pid}) ended with code"
+                f" {worker.process.returncode}{_last_words(worker.log)}"
             )
+            if worker.ready or self._stopping:
+                self._fail(ExperimentError(ended))
+            else:
+                worker.lost = ended
         self._news.set()
 
     def _fail(self, failure: Exception) -> None:

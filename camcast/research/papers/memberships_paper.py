@@ -23,6 +23,7 @@ from camcast.research.papers.memberships_measured import COLUMNS, UPKEEP, Measur
 from camcast.research.papers.memberships_runs import (
     PARAMETERS,
     RATE,
+    REPAIR,
     SETTLE_SECONDS_MAX,
     UPKEEP_NOTES,
     VARIANTS,
@@ -46,7 +47,7 @@ from camcast.research.papers.paper import (
 from camcast.research.pipeline.compare.verdict import Verdict
 from camcast.research.pipeline.compare.verdict_words import table, told
 from camcast.research.population.outcome import Interval
-from camcast.research.report.measures import measure_of
+from camcast.research.report.measures import measure_of, repair_in_words
 from camcast.research.report.page import grid, interval_cell, notes_list
 from camcast.research.sweeps import JSON
 
@@ -186,6 +187,7 @@ _SETTINGS: Final = (
     " order in efficiency; --preset paper has them.",
     "Without sponsors and indirection: SCAMP, which keeps the tables of V1 and V2, with less. The"
     " sponsors are this project's; indirection is in the paper on SCAMP that CAMCAST cites.",
+    "All runs are without repair, which is in no paper: reception is that of the first try.",
     "Each run starts its nodes anew, with another seed. Live, all p_sel are measured among the same"
     " nodes, as an event may have a p_sel of its own: a run's values are not independent of"
     " each other, different runs' are.",
@@ -222,7 +224,7 @@ def _introduction(found: Memberships) -> str:
             " The command at the end continues. "
         )
     )
-    chosen, sentences = told(found.verdicts)
+    chosen, sentences = told(found.verdicts, repair_in_words(REPAIR))
     lines = [*sentences, *map(_chance, found.by_chance)]
     listed = "".join(f"<li>{escape(line)}</li>" for line in lines)
     heads, rows = table(() if sentences else found.verdicts)

@@ -36,6 +36,7 @@ EVENTS: Final = 100  # chosen: minutes on two cores for all protocols
 MEMBERS: Final = 3
 MEMBERS_MAX: Final = 6  # chosen: some 360 processes for a hundred posts
 LOSS: Final = 0.05  # chosen: as a poor link; nothing repairs a lost copy
+REPAIR: Final = False  # no paper has it, and most protocols could not use it
 SETTLE_SECONDS: Final = 30.0  # chosen: thirty heartbeats, for groups of groups as well
 GAP_SECONDS: Final = 0.5  # chosen: between two events, so that they do not compete
 DRAIN_SECONDS: Final = 5.0  # chosen: after the last event; the slowest takes two
@@ -81,7 +82,11 @@ class Cost:
     """The setting that reaches the target."""
     reached: bool
     """Whether the target was."""
+    repair: bool
+    """Whether missed events were asked for: of no protocol (`REPAIR`)."""
     processes: int
+    never_joined: int
+    """Processes that did not become members; no other measure counts them."""
     events: int
     reception: float
     """The share of expected deliveries that happened."""
@@ -159,6 +164,7 @@ def _run(comparison: Comparison, protocol: str, effort: Mapping[str, float]) -> 
             protocol_options=options,
             membership=comparison.membership,
             parameters=Parameters(**parameters),  # type: ignore[arg-type]  # the names are fields
+            repair=REPAIR,
             settle_seconds=SETTLE_SECONDS,
             duration_seconds=last + DRAIN_SECONDS,
             drain_seconds=DRAIN_SECONDS,
@@ -174,7 +180,9 @@ def _run(comparison: Comparison, protocol: str, effort: Mapping[str, float]) -> 
         protocol=protocol,
         effort=", ".join(f"{name} = {value:g}" for name, value in effort.items()) or "as it is",
         reached=reception >= comparison.target,
+        repair=outcome.repair,
         processes=outcome.joined,
+        never_joined=outcome.never_joined,
         events=summary.events,
         reception=reception,
         deliveries=delivered,

@@ -20,7 +20,7 @@ from attrs import Factory, define, field, frozen
 
 from camcast.observe.trace import TraceRecord
 from camcast.observe.trace_reading import Reading, take
-from camcast.research.pipeline.ingest.run_to_read import NoTraceError, read_run_folder
+from camcast.research.pipeline.ingest.run_to_read import NoTraceError, RunFolder, read_run_folder
 from camcast.research.runs.run_folder import SUMMARY_FILE
 from camcast.research.runs.summary import measured
 from camcast.research.scenarios.super_topics import SuperTopics
@@ -39,6 +39,8 @@ class Update:
     """Lines that are no record, and at the end last lines that were not written to their end."""
     finished: bool
     """Whether the run is over, and this is the last word."""
+    repair: bool
+    """Whether missed events are asked for."""
     communities: dict[str, dict[str, float | None]]
     """Metrics by community."""
 
@@ -68,7 +70,7 @@ def watch(path: Path, pause: Callable[[float], object], *, once: bool = False) -
         more, whole = growing.read_on(over=over, until=began + _READ_SECONDS)
         finished = over and whole
         if more or finished or not shown:
-            yield growing.update(run.run, sorted(run.communities), finished=finished)
+            yield growing.update(run, finished=finished)
             shown = True
         if once and whole:
             return
@@ -113,7 +115,7 @@ class GrowingTraces:
                         return more, False
         return more, True
 
-    def update(self, run: str, communities: list[str], *, finished: bool) -> Update:
+    def update(self, run: RunFolder, *, finished: bool) -> Update:
         """Measure what was read."""
         reading = self.reading
         reading.table_changes.sort(key=lambda change: change[0])
@@ -121,6 +123,8 @@ class GrowingTraces:
         events = Counter(name for one in reading.published.values() for name in levels(one.topic))
         found = {
             name: {"events": events[name], **metrics}
-            for name, metrics in measured(reading, communities, levels).items()
+            for name, metrics in measured(reading, sorted(run.communities), levels).items()
         }
-        return Update(run, reading.records, self.quarantined, finished, found)
+        return Update(
+            *(run.run, reading.records, self.quarantined, finished, run.repair, found),
+        )

@@ -62,6 +62,8 @@ class Measure:
     """The divisor of a share, a ratio or a mean; empty if there is none."""
     headline: bool = field(default=False, kw_only=True)
     """Whether comparisons print and draw it; any other measure is in their files alone."""
+    over: tuple[str, str] | None = field(default=None, kw_only=True)
+    """The measures that count what it is taken over, and what it leaves out: ``83 of 85``."""
     least: float = field(default=0.0, kw_only=True)
     """The smallest value that is possible."""
     order: int = field(default=0, kw_only=True)
@@ -119,6 +121,9 @@ class Measure:
             return format(value, ",.0f" if whole else ",.2f")
         return "100%" if self.is_share and value == 1.0 else format(value, self.form)
 
+
+_MEMBERS: Final = ("processes", "never_joined")
+_JOINS: Final = ("joins_seen", "joins_invisible")
 
 # Comparisons have their tables and figures in this order. Not formatted: a measure is two lines.
 # fmt: off
@@ -199,20 +204,20 @@ _ALL: Final = (
             "copies that reach a process that does not want them", "000, 6.1.2, Table 2"),
     Measure("view_mean", "table size, mean", "neither", ".1f",
             "peers in a process's topic table", heading="view", headline=True,
-            per="members that did not crash"),
+            per="members that did not crash", over=_MEMBERS),
     Measure("view_p5", "table size, 5 %", "neither", COUNT, "peers in 5 % of the topic tables"),
     Measure("view_p50", "table size, median", "neither", COUNT, "peers in half the topic tables"),
     Measure("view_p95", "table size, 95 %", "neither", COUNT, "peers in 95 % of the topic tables"),
     Measure("view_law", "table size by its law", "neither", ".1f",
             "what the membership's own law says", heading="law"),
     Measure("in_degree_mean", "in-degree, mean", "neither", ".1f", "tables that name a process",
-            per="members that did not crash"),
+            per="members that did not crash", over=_MEMBERS),
     Measure("in_degree_variance", "in-degree, variance", "less", ".1f",
             "variance of the number of tables that name a process", headline=True,
-            per="members that did not crash"),
+            per="members that did not crash", over=_MEMBERS),
     Measure("in_degree_chi_square", "in-degree, chi-square", "less", ".1f",
             "distance of the in-degrees from a uniform choice",
-            per="mean in-degree"),
+            per="mean in-degree", over=_MEMBERS),
     Measure("heal_seconds_p50", "time to heal, median", "less", ".2f",
             "from a crash until no table names the dead, half of them", unit="s", headline=True),
     Measure("heal_seconds_max", "time to heal, longest", "less", ".2f",
@@ -220,9 +225,12 @@ _ALL: Final = (
     Measure("unhealed", "crashes never healed", "less", COUNT,
             "crashed that tables name to the end"),
     Measure("join_visible_seconds_p50", "time until a join is seen, median", "less", ".2f",
-            "from a join until another's table names the newcomer, half of them", unit="s"),
+            "from a join until another's table names the newcomer, half of them", unit="s",
+            over=_JOINS),
     Measure("join_visible_seconds_p99", "time until a join is seen, 99 %", "less", ".2f",
-            "from a join until another's table names the newcomer, 99 % of them", unit="s"),
+            "from a join until another's table names the newcomer, 99 % of them", unit="s",
+            over=_JOINS),
+    Measure("joins_seen", "joins seen", "neither", COUNT, "newcomers that a table names"),
     Measure("joins_invisible", "joins never seen", "less", COUNT, "newcomers that no table names"),
     Measure("processes", "processes", "neither", COUNT,
             "members that did not crash", heading="proc."),
@@ -240,9 +248,13 @@ _ALL: Final = (
     Measure("lines_torn", "torn lines", "less", COUNT, "lines of the trace that a crash cut off"),
     Measure("joined", "joined", "neither", COUNT, "processes (lives) that became members"),
     Measure("never_joined", "never joined", "less", COUNT,
-            "living processes that did not become members of all their communities"),
+            "living processes that did not become members of all their communities",
+            headline=True),
+    Measure("lost_outside", "deliveries lost outside", "less", COUNT,
+            "deliveries that would have been due at who never joined"),
     Measure("reception_of_all", "reception of all", "more", ".2%",
-            "deliveries at all who were to be members, whether they joined or not"),
+            "deliveries at all who were to be members, whether they joined or not", headline=True,
+            per="(event, process that was to be a member) pairs"),
     Measure("records_sent", "records sent", "less", COUNT,
             "event copies and control messages sent"),
     Measure("bytes", "bytes sent", "less", COUNT, "bytes of all records sent"),
@@ -375,6 +387,11 @@ MEASURES: Final[Mapping[str, Measure]] = {
     measure.name: evolve(measure, order=order) for order, measure in enumerate(_ALL)
 }
 """All measures of runs, simulations and models, by name."""
+
+
+def repair_in_words(repair: bool | None) -> str:
+    """Return whether missed events were asked for, as tables say it; empty where it is open."""
+    return {True: "with repair", False: "without repair", None: ""}[repair]
 
 
 def measure_of(name: str) -> Measure:

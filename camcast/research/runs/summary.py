@@ -3,7 +3,9 @@
 An event of topic t is *destined* to the members of t and of every super-community of t. Its
 *expected receivers* are those who were members when it was published, other than its
 publisher, and who did not crash in the run. A process in several communities is an expected
-receiver in each of them, and receives an event in each by itself. Then, for one community:
+receiver in each of them, and receives an event in each by itself. Processes that were to be members
+and never joined are in `never_joined`, `lost_outside` and `reception_of_all`, and in nothing else.
+Then, for one community:
 
 * reception: the share of (event, expected receiver) pairs that ended in a delivery;
 * reliability: the share of events that all their expected receivers here received;
@@ -26,6 +28,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
+from types import MappingProxyType
 from typing import Any
 
 from attrs import define, field, frozen
@@ -85,6 +88,12 @@ class CommunitySummary:
     deliveries: int
     lost: int
     """Expected deliveries that did not happen."""
+    never_joined: int
+    """Processes that were to be members, and neither became that nor crashed."""
+    lost_outside: int
+    """Deliveries that would have been due at these."""
+    reception_of_all: float | None
+    """The reception with these as expected receivers."""
 
 
 @frozen
@@ -111,6 +120,12 @@ class Summary:
     def worst_reception(self) -> float:
         """The lowest reception of any community that was to receive something."""
         return min((c.reception for c in self.communities if c.reception is not None), default=1.0)
+
+    @property
+    def reception_of_all(self) -> float | None:
+        """The share of deliveries at all who were to be members, whether they joined or not."""
+        outside = sum(community.lost_outside for community in self.communities)
+        return _ratio(self.deliveries, self.deliveries + self.lost + outside)
 
 
 @define
@@ -149,11 +164,17 @@ class _Tally:
 
 
 def summarise(
-    reading: Reading, scenario: BaseScenario, since: float = -math.inf, *, predicted: bool = True
+    reading: Reading,
+    scenario: BaseScenario,
+    since: float = -math.inf,
+    *,
+    outside: Mapping[str, int] = MappingProxyType({}),
+    predicted: bool = True,
 ) -> Summary:
     """Compute the measures, of the events published at `since` or later (trace's clock).
 
-    `predicted` adds the model's reception, which is for runs without loss and crashes.
+    `outside` are the numbers of processes that never joined, by community. `predicted` adds the
+    model's reception, which is for runs without loss and crashes.
     """
     protocol, system, law = _simulated(scenario)
     published = {e: p for e, p in reading.published.items() if p.when >= since}
@@ -166,12 +187,14 @@ def summarise(
     dead = {m.node for m in reading.members.values() if m.crashed < math.inf}
     predictions = _predictions(published, scenario, law) if predicted and protocol.linked else {}
     home_size = system.home_size(protocol, _kinds(alive))
+    events = Counter(name for one in published.values() for name in levels(one.topic))
     communities = [
         CommunitySummary(
             topic=topic.name,
             view_law=(law(max(1.0, home_size(topic))) if system.one_table else None),
             predicted=predictions.get(topic.name),
             **found[topic.name],
+            **_of_all(found[topic.name], outside.get(topic.name, 0), events[topic.name]),
         )
         for topic in topics
     ]
@@ -250,6 +273,16 @@ def measured(
             "lost": tally.expected - tally.received,
         }
     return found
+
+
+def _of_all(found: Mapping[str, Any], outside: int, events: int) -> dict[str, Any]:
+    """Return what a community's measures are with those who never joined."""
+    lost, received = outside * events, found["deliveries"]
+    return {
+        "never_joined": outside,
+        "lost_outside": lost,
+        "reception_of_all": _ratio(received, received + found["lost"] + lost),
+    }
 
 
 def views_over_time(

@@ -17,15 +17,17 @@ from camcast.doors.plugs import (
     find_protocol,
     membership_for,
 )
+from camcast.doors.protocol import Protocol
 from camcast.research.scenarios.super_topics import DeclaredTopic, SuperTopics
 from camcast.research.scenarios.toml_file import TomlFile
 from camcast.research.scenarios.workload import Workload
 from camcast.research.workloads import Publication
 from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.identity import PEER_ID_BYTES, PeerId
 from camcast.vocabulary.parameters import CommunitySettings, settings_of
 from camcast.vocabulary.printable import printable
 from camcast.vocabulary.topic_parameters import TopicParameters
-from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.topics import ROOT, Topic
 
 
 class ScenarioError(CamcastError, ValueError):
@@ -46,6 +48,12 @@ class Processes:
             raise ScenarioError("topics is empty; name the communities that the processes are in")
         if twice := next((one for one in self.topics if self.topics.count(one) > 1), None):
             raise ScenarioError(f"topics names {twice} twice; a process is in a community once")
+
+
+def is_batched(protocol: Protocol) -> bool:
+    """Return whether events of a protocol travel as batches, which can be asked for again."""
+    anybody = PeerId(bytes(PEER_ID_BYTES))
+    return any(group.batched for group in protocol.groups(ROOT, (ROOT,), anybody))
 
 
 def _unchanging(of: Mapping[Topic, Any]) -> Mapping[Topic, Any]:
@@ -100,8 +108,9 @@ class BaseScenario:
     discovery_options: Mapping[str, object] = field(factory=dict)
     """The parameters of the discovery."""
     parameters: CommunitySettings = field(factory=CommunitySettings, converter=settings_of)
-    repair: bool = False
-    """Whether processes ask for events they missed (`camcast.engine.repair`); not in the papers."""
+    repair: bool = True
+    """Whether processes ask for events they missed (`camcast.engine.repair`), as by default in
+    `CommunityManager`. The papers have none: false reproduces them."""
     seed: int = 1
     """The seed of all random streams."""
 
@@ -166,6 +175,15 @@ class BaseScenario:
             for topic in topics:
                 sizes[topic] += count
         return dict(sizes)
+
+    @property
+    def repaired(self) -> bool:
+        """Whether missed events are asked for in a run: `repair`, where the protocol allows it.
+
+        CAMCAST and multicast do, which have batches; nothing is kept with a retention of 0.
+        """
+        protocol = find_protocol(self.protocol, self.protocol_options)
+        return self.repair and is_batched(protocol) and self.parameters.retention_seconds > 0
 
     @property
     def super_topics(self) -> SuperTopics:

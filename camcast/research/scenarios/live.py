@@ -61,8 +61,6 @@ class Scenario(BaseScenario):
         default=transports.DEFAULT, validator=lambda _one, _field, name: transports.check(name)
     )
     """How frames travel between the nodes (`camcast.open_pipes`)."""
-    repair: bool = True
-    """Whether nodes ask for events they missed, as by default in `CommunityManager`."""
     kill: float = field(default=0.0, validator=[validators.ge(0), validators.lt(1)])
     """Share of the operating system processes that is killed in the middle of the publishing."""
     join_seconds: float = field(default=30.0, validator=validators.gt(0))
@@ -140,7 +138,7 @@ def paper() -> Scenario:
         communities=sizes,
         workload=Workload(topic=Topic(("d", "g"))),
         options={"c": 0},
-        repair=False,
+        repair=False,  # the paper has none
         parameters=CommunitySettings(c=0, a=2, z=4),  # [CAMCAST 6.2.1]
     )
 

@@ -65,12 +65,14 @@ class VirtualOutcome:
     summary: Summary
     digest: str
     """SHA-256 of everything that a replay must repeat."""
+    repair: bool
+    """Whether missed events were asked for (`BaseScenario.repaired`)."""
     virtual_seconds: float
     joined: int
     """How many processes (lives) became members."""
     never_joined: int
-    """Living processes that are not in all of their communities at the end: no measure of the
-    summary counts them."""
+    """Living processes that are not in all of their communities at the end. They are in no other
+    measure but `reception_of_all` and `lost_outside`."""
     reception_of_all: float | None
     """The share of deliveries at all who were to be members, whether they joined or not."""
     records_sent: int
@@ -223,21 +225,17 @@ class RunRecord:
         state.update(repr((*numbers, network.undeliverable, network.weather.lost)).encode())
         if network.datagrams.sent:
             state.update(repr(network.datagrams.checksum).encode())
-        summary = summarise(reading, self._scenario, predicted=self._scenario.calm)
         outside = Counter(topic.name for topics in joining.values() for topic in topics)
-        missed = sum(
-            outside[name]
-            for published in reading.published.values()
-            for name in self._scenario.super_topics.names_above(published.topic)
-        )
-        expected = summary.deliveries + summary.lost + missed
+        calm = self._scenario.calm
+        summary = summarise(reading, self._scenario, outside=outside, predicted=calm)
         return VirtualOutcome(
             summary=summary,
             digest=state.hexdigest(),
+            repair=self._scenario.repaired,
             virtual_seconds=network.now,
             joined=len(dict.fromkeys(key for key, _ in reading.members)),
             never_joined=len(joining),
-            reception_of_all=summary.deliveries / expected if expected else None,
+            reception_of_all=summary.reception_of_all,
             records_sent=network.messages,
             bytes=network.bytes,
             datagrams=network.datagrams.sent,

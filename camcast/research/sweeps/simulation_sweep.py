@@ -101,6 +101,8 @@ class GridPoint:
     simulator: str
     protocol: str
     membership: str
+    repair: bool | None
+    """Whether missed events are asked for (`BaseScenario.repaired`); None of a setting."""
     cells: tuple[Cell, ...]
 
     def rows(self, results: Sequence[JSON]) -> Iterator[Row]:
@@ -226,7 +228,7 @@ def _point(
     if isinstance(checked, SettingFile):
         system = SYSTEMS[CAMCAST]
         cells = system.cells(checked.simulator, checked.setting(), repetitions, checked.seed)
-        return GridPoint(values, checked.simulator, CAMCAST, STATIC, tuple(cells))
+        return GridPoint(values, checked.simulator, CAMCAST, STATIC, None, tuple(cells))
     _check_number(repetitions)  # before the cells are made
     same = {key: inner for key, inner in content.items() if key not in _APART}
     return GridPoint(
@@ -234,6 +236,7 @@ def _point(
         VIRTUAL,
         checked.protocol,
         checked.membership,
+        checked.repaired,
         tuple(
             {"scenario": same, "folder": str(folder.resolve()), "seed": checked.seed + repetition}
             for repetition in range(repetitions)

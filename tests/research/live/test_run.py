@@ -19,6 +19,7 @@ from camcast.research.experiment.progress import Progress
 from camcast.research.experiment.run import run_experiment
 from camcast.research.experiment.workers import ExperimentError
 from camcast.research.pipeline.ingest.run_to_read import read_run_folder
+from camcast.research.pipeline.ingest.whole_runs import whole_runs
 from camcast.research.runs.run_folder import OutputFolder
 from camcast.research.runs.summary import summarise
 from camcast.research.scenarios.base import Processes
@@ -27,7 +28,7 @@ from camcast.research.scenarios.super_topics import DeclaredTopic
 from camcast.research.scenarios.workload import Workload
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import Topic
-from tests.camcast_command import Capture, answer
+from tests.camcast_command import Capture, answer, camcast
 from tests.library.live.running_command import Running
 from tests.patience import PATIENCE_SECONDS, wait_until
 
@@ -133,6 +134,36 @@ def test_a_worker_s_last_words_are_in_the_message(
     monkeypatch.setattr(sys, "executable", str(failing))
     with pytest.raises(ExperimentError, match=r"3: ImportError: no such thing$"):
         asyncio.run(run_experiment(_small(), OutputFolder(tmp_path / "out"), _ignore))
+
+
+def test_a_worker_that_dies_at_start_is_named_and_its_processes_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture
+) -> None:
+    """Its half of the processes is missing from no denominator, and the run is no success."""
+    real, first, failing = sys.executable, tmp_path / "first", tmp_path / "python"
+    failing.write_text(
+        f"#!/bin/sh\nmkdir {first} 2>/dev/null && echo 'Killed' >&2 && exit 137\n"
+        f'exec {real} "$@"\n'
+    )
+    failing.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(failing))
+    (tmp_path / "few.toml").write_text(
+        'settle_seconds = 0.1\n[communities]\n"." = 6\n[workload]\nevents = 20\n'
+    )
+    given = ("--scenario", tmp_path / "few.toml", "--output", tmp_path / "out", "--json")
+    assert camcast("run", *given) == 1
+    printed = capfd.readouterr()
+    summary = json.loads(printed.out)
+    assert "ended with code 137: Killed before it was ready" in printed.err
+    assert "3 of 6 processes never became members" in printed.err
+    assert (summary["joined"], summary["never_joined"]) == (3, 3)
+    (root,) = summary["communities"]
+    assert (root["processes"], root["never_joined"]) == (3, 3)
+    published = summary["events"]
+    assert published + summary["unpublished"] == 20
+    assert (summary["deliveries"], summary["reception_of_all"]) == (2 * published, 2 / 5)
+    whole = whole_runs([tmp_path / "out"])
+    assert (whole.problems, whole.judged) == ([], False)
 
 
 def test_another_package_of_that_name_in_the_current_folder_is_not_taken(

@@ -13,7 +13,12 @@ from camcast.research.pipeline.compare.comparison import pairs_of, rows_of, vary
 from camcast.research.pipeline.compare.engine import Engine
 from camcast.research.pipeline.compare.findings import Findings
 from camcast.research.pipeline.compare.inputs import Inputs, read_inputs
-from camcast.research.pipeline.compare.notes import machine_notes, shared_notes, unpaired_notes
+from camcast.research.pipeline.compare.notes import (
+    machine_notes,
+    repair_notes,
+    shared_notes,
+    unpaired_notes,
+)
 from camcast.research.pipeline.compare.regressions import THRESHOLD, changes_of
 from camcast.research.pipeline.ingest.benchmark_names import shown_names
 from camcast.research.pipeline.measured import Measured
@@ -91,14 +96,15 @@ def compare(engine: Engine, question: Question) -> Compared:
     setting = varying(now, before, versions=not question.against)
     rows = rows_of(now, setting, question.better)
     changes = None
-    notes += machine_notes(sources)
+    unlike = [*repair_notes(sources)]
+    notes += [*unlike, *machine_notes(sources)]
     if question.against:
         rows_before = rows_of(before, setting, question.better)
         changes = tuple(changes_of(rows, rows_before, question.threshold))
         if not changes:
             raise BaselineError(
                 f"nothing that was measured was measured in {baseline} too, with the same backend,"
-                " protocol, community, p_sel and parameters"
+                f" protocol, community, p_sel and parameters{''.join(f'; {one}' for one in unlike)}"
             )
         notes += unpaired_notes(rows, rows_before)
     measures = [(one, False) for one in now] + [(one, True) for one in before]

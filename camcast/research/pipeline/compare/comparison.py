@@ -18,10 +18,12 @@ from typing_extensions import override
 from camcast.research.pipeline.compare.differences import Difference, Sample, difference, holm
 from camcast.research.pipeline.measured import Measured
 from camcast.research.report.benchmark_measures import find_measure
-from camcast.research.report.measures import Better, Measure
+from camcast.research.report.measures import Better, Measure, repair_in_words
 from camcast.vocabulary.errors import CamcastError
 
 _VERSION: Final = "camcast"
+_REPAIR: Final = {repair_in_words(repair): repair for repair in (True, False)}
+_REPAIRS: Final = {str(repair).lower(): words for words, repair in _REPAIR.items()}
 _Setting: TypeAlias = frozenset[tuple[str, str]]  # parameters and their values
 
 
@@ -33,6 +35,8 @@ class Variant:
     protocol: str
     values: tuple[tuple[str, str], ...] = ()
     """Parameters and versions that are not the same in all runs, by their names."""
+    repair: str = ""
+    """``with repair`` or ``without repair``, if it is known; no factor: a protocol decides it."""
 
     @property
     def setting(self) -> str:
@@ -67,6 +71,11 @@ class Row:
         return self.measure.name
 
     @property
+    def repair(self) -> bool | None:
+        """Whether missed events were asked for; None of a benchmark."""
+        return _REPAIR.get(self.variant.repair)
+
+    @property
     def place(self) -> Place:
         """The place of the measure: its variant, metric, community and p_sel."""
         return self.variant, self.metric, self.community, self.p_sel
@@ -82,6 +91,7 @@ class Row:
         row = {
             "backend": self.variant.backend,
             "protocol": self.variant.protocol,
+            "repair": self.repair,
             "community": self.community,
             "p_sel": self.p_sel,
             "runs": self.sample.runs,
@@ -136,6 +146,7 @@ def rows_of(
                 backend=one.backend,
                 protocol=one.protocol or (only if one.backend else ""),
                 values=_values(one, setting[one.benchmark]),
+                repair="" if one.benchmark else _REPAIRS.get(one.parameters.get("repair", ""), ""),
             )
             measure = find_measure(one.metric, one.benchmark, better)
             place = variant, measure.name, one.community, one.p_sel

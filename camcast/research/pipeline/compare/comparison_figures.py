@@ -18,7 +18,7 @@ from statistics import fmean
 from textwrap import wrap
 from typing import Any, Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from camcast.research.models.distributions import REACHES
 from camcast.research.pipeline.compare.comparison import Row, Variant
@@ -116,6 +116,8 @@ def figures_of(findings: Findings) -> list[Figure]:
         measure = row.measure
         if measure.headline and (row.community or measure.benchmark or not communities):
             by_measure[bool(measure.benchmark), measure.title].append(row)
+    if not any(row.metric == "never_joined" and row.sample.largest for row in findings.rows):
+        by_measure.pop((False, measure_of("reception_of_all").title), None)  # it is the reception
     labels = findings.labels
     series = Series.of(labels)
     figures = [
@@ -124,7 +126,12 @@ def figures_of(findings: Findings) -> list[Figure]:
         if any(row.sample.largest for row in rows)  # else there is nothing to see: all are 0
     ]
     distributions = (_distribution(name, findings, labels, series) for name in _DISTRIBUTIONS)
-    return [*figures, *filter(None, (_reach(findings, labels, series), *distributions))]
+    figures += filter(None, (_reach(findings, labels, series), *distributions))
+    repair = f" All {findings.repair_in_words}." if findings.repair_in_words else ""
+    return [
+        figure if figure.group == "benchmarks" else evolve(figure, notes=figure.notes + repair)
+        for figure in figures
+    ]
 
 
 def _figure(rows: Sequence[Row], labels: Labels, series: Series) -> Figure:

@@ -47,6 +47,7 @@ _TEXT: Final = (
     *("first", "second", "first_protocol", "second_protocol"),
     *("question", "where", "winner", "best", "sentence"),
 )
+_TRUTH: Final = ("repair", "first_repair", "second_repair")
 _WHOLE: Final = ("runs", "runs_before", "runs_now", "first_runs", "second_runs")
 
 
@@ -115,8 +116,12 @@ class ReportFolder(ResultsFolder):
         self._write_table("pairs", {}, [_flat(pair) for pair in findings.pairs], of)
         about = {"baseline": findings.baseline, "threshold": findings.threshold}
         in_full = findings.verdicts_in_full
-        verdicts = [each.as_json() | {"sentence": sentence(each)} for each in in_full]
-        self._write_table("verdict", {"choice": choice(in_full)}, verdicts, of)
+        verdicts = [
+            {**each.as_json(), "sentence": sentence(each), "repair": findings.repair}
+            for each in in_full
+        ]
+        chosen = choice(in_full, findings.repair_in_words)
+        self._write_table("verdict", {"choice": chosen}, verdicts, of)
         changes = [change.as_json() for change in findings.changes or ()]
         of = [change.now.measure for change in findings.changes or ()]
         self._write_table("regressions", about, changes, of)
@@ -144,6 +149,7 @@ class ReportFolder(ResultsFolder):
         self.write_rows(name, about, rows)
         columns = {column: [row[column] for row in rows] for column in rows[0]}
         kinds = dict.fromkeys(_TEXT, pa.string()) | dict.fromkeys(_WHOLE, pa.int64())
+        kinds |= dict.fromkeys(_TRUTH, pa.bool_())
         table = pa.table(
             {name: pa.array(of, kinds.get(name, pa.float64())) for name, of in columns.items()}
         )
@@ -154,8 +160,10 @@ def _flat(pair: Pair) -> dict[str, Any]:
     return {
         "first": pair.first.variant.backend,
         "first_protocol": pair.first.variant.protocol,
+        "first_repair": pair.first.repair,
         "second": pair.second.variant.backend,
         "second_protocol": pair.second.variant.protocol,
+        "second_repair": pair.second.repair,
         "setting": pair.first.variant.setting,
         "community": pair.first.community,
         "p_sel": pair.first.p_sel,

@@ -17,7 +17,7 @@ from camcast.research.pipeline.compare.findings import Findings, Source, place_n
 from camcast.research.pipeline.compare.regressions import DIRECTION_UNKNOWN
 from camcast.research.pipeline.compare.words import amount, metric_name
 from camcast.research.report.drawing import Drawing
-from camcast.research.report.measures import Measure
+from camcast.research.report.measures import Measure, repair_in_words
 from camcast.research.report.page import NOTHING, document, fill, picture, versions
 
 _TITLE: Final = "Backends and protocols, compared"
@@ -51,7 +51,7 @@ def html(findings: Findings, figures: Sequence[Figure], drawings: Mapping[str, D
     """Return the page; `drawings` by the figures' names."""
     labels, verdicts = findings.labels, findings.verdicts
     names = labels.names
-    choice, sentences = verdict_words.told(verdicts)
+    choice, sentences = verdict_words.told(verdicts, findings.repair_in_words)
     runs = [row for row in findings.rows if not row.measure.benchmark]
     benches = [row for row in findings.rows if row.measure.benchmark]
     whole, measures = words.at_a_glance(findings.rows)
@@ -86,7 +86,7 @@ def html(findings: Findings, figures: Sequence[Figure], drawings: Mapping[str, D
         ),
         best=_best(findings),
         amount=lambda row: amount(row.sample.mean, row.measure),
-        reach=words.reach,
+        reach=lambda row: words.reach_and_over(row, findings.taken_over(row)),
         pairs=[_pair(p, names) for p in findings.pairs if p.first.measure.headline],
         sources=list(_sources(findings)),
         made_with=versions(("pyspark", "pyarrow") if "Spark" in findings.engine else ("pyarrow",)),
@@ -169,7 +169,9 @@ def _sources(findings: Findings) -> Iterator[list[str]]:
     """Yield what was read as lines of a table, alike ones together."""
     groups: defaultdict[tuple[object, ...], list[Source]] = defaultdict(list)
     for s in findings.sources:
-        groups[s.baseline, s.kind, s.backend, s.protocol, s.version, s.machine, s.python].append(s)
+        made = s.version, s.machine, s.python
+        repair = repair_in_words(s.repair)
+        groups[s.baseline, s.kind, s.backend, s.protocol, repair, *made].append(s)
     for (baseline, kind, *rest), here in groups.items():
         seeds = sorted({source.seed for source in here if source.seed}, key=lambda s: (len(s), s))
         shown = ", ".join(seeds)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Literal
 
 from attrs import frozen
 
-from camcast.research.pipeline.compare.comparison import Pair, Row, Variant
+from camcast.research.pipeline.compare.comparison import Pair, Place, Row, Variant
 from camcast.research.pipeline.compare.labels import Labels, labels_of, whole_names
 from camcast.research.pipeline.compare.regressions import Change
 from camcast.research.pipeline.compare.verdict import Verdict, verdicts_of
+from camcast.research.report.measures import measure_of, repair_in_words
 
 
 @frozen(kw_only=True)
@@ -30,6 +32,8 @@ class Source:
     seed: str = ""
     world: str = ""
     """Of a run: live, or virtual, of whose times the machine is no part."""
+    repair: bool | None = None
+    """Of a run: whether missed events were asked for."""
 
 
 @frozen
@@ -76,6 +80,34 @@ class Findings:
     def labels(self) -> Labels:
         """The short names of the variants, and what stands for what in them."""
         return labels_of(self.variants)
+
+    @property
+    def repair(self) -> bool | None:
+        """Whether missed events were asked for in all runs, or in none; None where that differs."""
+        of_runs = {source.repair for source in self.sources if source.kind == "run"}
+        return of_runs.pop() if len(of_runs) == 1 else None
+
+    @property
+    def repair_in_words(self) -> str:
+        """``with repair`` or ``without repair``, if that is so of all runs; else empty."""
+        return repair_in_words(self.repair)
+
+    def taken_over(self, row: Row) -> str:
+        """Say how many processes or joins a mean is taken over, of how many: ``83 of 85``."""
+        if row.measure.over is None:
+            return ""
+        variant, _, community, p_sel = row.place
+        taken, left_out = (
+            self._means.get((variant, metric, community, p_sel)) for metric in row.measure.over
+        )
+        if taken is None:
+            return ""
+        number = measure_of("processes").text
+        return number(taken) + (f" of {number(taken + left_out)}" if left_out is not None else "")
+
+    @cached_property
+    def _means(self) -> dict[Place, float]:
+        return {row.place: row.sample.mean for row in self.rows}
 
     @property
     def verdicts(self) -> list[Verdict]:

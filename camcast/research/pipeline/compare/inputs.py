@@ -76,7 +76,8 @@ def read_inputs(engine: Engine, paths: Sequence[Path], *, baseline: bool = False
             wrong.append(engine.unread(unread))
         problems += [f"{file}: {why}" for file, why in benches.problems]
         sources += (
-            Source(kind="benchmarks", baseline=baseline, **said) for said in benches.sources
+            Source(kind="benchmarks", baseline=baseline, repair=None, **said)
+            for said in benches.sources
         )
     if not sources:
         raise NothingReadError("; ".join(problems))
@@ -146,6 +147,7 @@ def _run_sources(runs: EngineRuns, baseline: bool) -> Iterator[Source]:
             version=run.version,
             seed=str(run.seed),
             world=run.world,
+            repair=run.repair,
             machine=machine,
             python=python,
             started=run.started,

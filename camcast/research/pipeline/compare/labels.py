@@ -15,11 +15,13 @@ from typing import Final
 from attrs import field, frozen
 
 from camcast.research.pipeline.compare.comparison import Variant, differing, natural
+from camcast.research.report.measures import repair_in_words
 from camcast.vocabulary.printable import printable
 
 LABEL_MAX: Final = 24  # chosen: characters; a third of a terminal's line, 150 pixels of a figure
 _SETTING_MAX: Final = LABEL_MAX // 2  # chosen: characters; what is left is for the backend
 _CUT: Final = "\N{HORIZONTAL ELLIPSIS}"
+_REPAIR: Final = {repair_in_words(True): "repair", repair_in_words(False): "no repair"}
 
 
 @frozen
@@ -89,12 +91,18 @@ def _numbered(name: str, number: int, most: int) -> str:
 def _parts(
     variants: Sequence[Variant], letters: Mapping[str, str]
 ) -> Iterator[tuple[Variant, str, str]]:
-    """Yield each variant with its backend and protocol, and with its setting, as they are shown."""
+    """Yield each variant with its backend and protocol, and with its setting, as they are shown.
+
+    Beside the setting it is said who has repair, where others have not.
+    """
     factors = differing(*(variant for variant in variants if variant.backend))
+    apart = len({variant.repair for variant in variants if variant.repair}) > 1
     for variant in variants:
         who = [variant.factors[name] for name in ("backend", "protocol") if name in factors]
         named = " ".join(filter(None, who)) or ("" if variant.values else variant.backend)
         tail = letters.get(variant.setting, variant.setting)
+        if apart and variant.repair and "repair" not in variant.factors:
+            tail = ", ".join(filter(None, (tail, _REPAIR[variant.repair])))
         yield variant, printable(named or ("" if tail else str(variant))), printable(tail)
 
 

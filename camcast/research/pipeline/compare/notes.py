@@ -1,4 +1,4 @@
-"""Remarks on a comparison: what one side lacks, what both have, and machines that differ."""
+"""Remarks on a comparison: what one side lacks, what both have; repair and machines that differ."""
 
 from __future__ import annotations
 
@@ -60,3 +60,18 @@ def machine_notes(sources: Iterable[Source]) -> Iterator[str]:
             each = sorted({made or "unknown" for side in of_sides for made in side})
             named = "; ".join(each[:_NAMED_MAX])
             yield f"what is compared was measured on different {what}: {named}"
+
+
+def repair_notes(sources: Iterable[Source]) -> Iterator[str]:
+    """Say which sides have repair and which have not, where that differs."""
+    sides: defaultdict[bool, dict[str, None]] = defaultdict(dict)
+    for one in sources:
+        if one.repair is not None:
+            who = " ".join(filter(None, (one.backend, one.protocol)))
+            sides[one.repair][f"{who} (baseline)" if one.baseline else who] = None
+    if len(sides) > 1:
+        repaired, others = (", ".join(sides[repair]) for repair in (True, False))
+        yield (
+            "some of what is compared has repair and some has not: with repair"
+            f" {repaired}; without repair {others}"
+        )

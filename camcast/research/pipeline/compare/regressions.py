@@ -58,6 +58,7 @@ class Change:
         return {
             "backend": self.now.variant.backend,
             "protocol": self.now.variant.protocol,
+            "repair": self.now.repair,
             "setting": self.now.variant.setting,
             "community": self.now.community,
             "p_sel": self.now.p_sel,

@@ -20,11 +20,17 @@ _NAMED_MAX: Final = 3  # chosen: of names and questions in a list; the rest is c
 _CHOICE_MAX: Final = WORDS_MAX // 2  # chosen: words of what to choose; the rest is for sentences
 
 
-def choice(verdicts: Sequence[Verdict]) -> str:
+def choice(verdicts: Sequence[Verdict], repair: str = "") -> str:
     """Say what to choose for what, shortly; empty: nothing was compared.
 
-    Benchmarks are left out where there are runs: each has a verdict of its own.
+    Benchmarks are left out where there are runs: each has a verdict of its own. `repair` is said of
+    all runs (`Findings.repair_in_words`).
     """
+    chosen = _choice(verdicts)
+    return f"{chosen} All runs are {repair}." if chosen and repair else chosen
+
+
+def _choice(verdicts: Sequence[Verdict]) -> str:
     of_runs = [verdict for verdict in verdicts if not verdict.measure.benchmark]
     asked = [verdict for verdict in of_runs or verdicts if verdict.tested and not verdict.equal]
     if not asked:
@@ -76,12 +82,13 @@ def _at(question: str, wheres: Sequence[str], most: int) -> str:
     return f"{question} ({many})"
 
 
-def told(verdicts: Sequence[Verdict]) -> tuple[str, list[str]]:
+def told(verdicts: Sequence[Verdict], repair: str = "") -> tuple[str, list[str]]:
     """Return the verdict: what to choose, and a sentence for each question.
 
     Where both together are more than `WORDS_MAX` words there is no sentence: `table` has it all.
+    `repair` is as in `choice`.
     """
-    chosen = choice(verdicts)
+    chosen = choice(verdicts, repair)
     sentences: list[str] = []
     for verdict in verdicts:
         sentences.append(sentence(verdict))

@@ -40,6 +40,11 @@ def reach(row: Row) -> str:
     return f"[{amount(low, measure)}, {amount(high, measure)}]"
 
 
+def reach_and_over(row: Row, over: str) -> str:
+    """Return `reach`, and how many processes or joins the mean is taken over, if that is said."""
+    return f"{reach(row)} over {over}" if over else reach(row)
+
+
 def p_value(p: float | None) -> str:
     """Return a p-value as it is written."""
     if p is None:

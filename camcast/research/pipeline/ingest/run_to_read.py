@@ -13,10 +13,13 @@ import msgspec
 from attrs import frozen
 from msgspec import UNSET
 
+from camcast.doors.options import OptionError
+from camcast.doors.plugs import find_protocol
 from camcast.observe.trace import SCHEMA_VERSION
 from camcast.observe.trace_reading import RunEntryError, check_entries
 from camcast.research.pipeline.measured import Seed
-from camcast.research.runs.run_folder import SCENARIO_FILE, read_json, traces_listed
+from camcast.research.runs.run_folder import SCENARIO_FILE, SUMMARY_FILE, read_json, traces_listed
+from camcast.research.scenarios.base import is_batched
 from camcast.research.scenarios.super_topics import SuperTopics
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.hierarchy import HierarchyError
@@ -85,6 +88,26 @@ class _Scenario(msgspec.Struct, frozen=True):
     discovery: Any = UNSET
     liars: list[Any] = []
     profile: str = "open"
+    repair: bool = False  # there was none when it was not yet written down
+
+
+class _OfAll(msgspec.Struct, frozen=True):
+    """Measures of a summary that count who never joined; None in one of earlier versions."""
+
+    topic: str = ""
+    never_joined: int | None = None
+    reception_of_all: float | None = None
+
+
+class _Communities(msgspec.Struct, frozen=True):
+    communities: list[_OfAll] = []
+
+
+class _Summary(_OfAll, frozen=True):
+    """A live run's summary, or a virtual one's, which has its communities one level down."""
+
+    communities: list[_OfAll] = []
+    summary: _Communities = _Communities()
 
 
 class _Versions(msgspec.Struct, frozen=True):
@@ -127,6 +150,11 @@ class RunFolder:
     trace_version: int
     seed: int
     started: str
+    repair: bool
+    """Whether missed events were asked for (`BaseScenario.repaired`)."""
+    of_all: dict[tuple[str, str], float]
+    """By community ("" for the whole run) and metric, what the summary says of those who never
+    joined; no trace has a record of them."""
 
 
 def read_run_folder(path: Path) -> RunFolder:
@@ -182,6 +210,8 @@ def read_run_folder(path: Path) -> RunFolder:
         trace_version=version,
         seed=scenario.seed,
         started=determined.started,
+        repair=_is_repaired(scenario),
+        of_all=_of_all(path / SUMMARY_FILE),
     )
 
 
@@ -191,6 +221,32 @@ def _sizes(scenario: _Scenario) -> dict[str, int]:
         for topic in kind.topics:
             sizes[topic] += kind.count
     return dict(sizes)
+
+
+def _is_repaired(scenario: _Scenario) -> bool:
+    """Return whether missed events were asked for, and the protocol allowed it.
+
+    What a protocol that is not installed here allows is taken on trust.
+    """
+    if not scenario.repair or scenario.parameters.get("retention_seconds") == 0:
+        return False
+    try:
+        return is_batched(find_protocol(scenario.protocol, scenario.protocol_options))
+    except (LookupError, OptionError):
+        return True
+
+
+def _of_all(summary: Path) -> dict[tuple[str, str], float]:
+    try:
+        said = msgspec.json.decode(read_json(summary), type=_Summary)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return {}  # the run is not over, or `whole_runs` names what is wrong
+    return {
+        (one.topic, name): value
+        for one in (said, *said.communities, *said.summary.communities)
+        for name in ("never_joined", "reception_of_all")
+        if (value := getattr(one, name)) is not None
+    }
 
 
 def _super_topics(scenario: _Scenario, file: Path) -> SuperTopics:
@@ -216,6 +272,7 @@ def _parameters(scenario: _Scenario) -> dict[str, str]:
         given |= {f"{plug}.{name}": value for name, value in options.items()}
     weather = {name: getattr(scenario, name) for name in _WEATHER}
     given |= {name: value for name, value in weather.items() if value is not UNSET}
+    given["repair"] = _is_repaired(scenario)
     if scenario.liars:  # nobody lied, and nobody signed, when neither was written down
         given["liars"] = scenario.liars
     if scenario.profile != "open":

@@ -19,7 +19,7 @@ from camcast.research.models.distributions import load_of, reach_of, role_load
 from camcast.research.pipeline.local.read_traces import Trace
 from camcast.research.pipeline.local.stints import Members, Stint, members_of
 from camcast.research.pipeline.local.tables import sizes_of, spans_of, waits_of
-from camcast.research.pipeline.measures.metrics import IN_VAIN, SHARES
+from camcast.research.pipeline.measures.metrics import IN_VAIN, SEEN, SHARES
 from camcast.research.scenarios.super_topics import SuperTopics
 
 Values = dict[tuple[str, str], float | None]
@@ -320,14 +320,16 @@ def _put_tables(found: _Found, story: Sequence[TraceRecord], members: Members) -
             in_degree_variance=_ratio(spread, n * n),
             in_degree_chi_square=_ratio(spread, total) if community else None,
         )
-    in_vain: Counter[_Key] = Counter()
+    counted: Counter[_Key] = Counter()
     for wait in waits_of(spans, members):
         for community in _both(wait.community):
             if wait.seconds is None:
-                in_vain[community, IN_VAIN[wait.sample]] += 1
+                counted[community, IN_VAIN[wait.sample]] += 1
             else:
                 found.samples[community, wait.sample].append(wait.seconds)
-    for (community, metric), n in in_vain.items():
+                if wait.sample in SEEN:
+                    counted[community, SEEN[wait.sample]] += 1
+    for (community, metric), n in counted.items():
         found.put(community, **{metric: n})
 
 

@@ -11,7 +11,7 @@ from camcast.research.pipeline.measured import Measured
 
 COUNTS: Final = (
     *("processes", "events", "deliveries", "lost", "upward_messages", "duplicates", "parasites"),
-    *("control_bytes", "unhealed", "joins_invisible"),
+    *("control_bytes", "unhealed", "joins_invisible", "joins_seen"),
 )
 """Metrics that are 0 where nothing happened."""
 METRICS: Final = (
@@ -28,10 +28,13 @@ METRICS: Final = (
     *("in_degree_mean", "in_degree_variance", "in_degree_chi_square"),
     *("heal_seconds_p50", "heal_seconds_max"),
     *("join_visible_seconds_p50", "join_visible_seconds_p99"),
+    *("never_joined", "reception_of_all"),
 )
 
 SHARES: Final = {"p5": 0.05, "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "max": 1.0}
 """Of every sample; those that are in `METRICS` are kept."""
+SEEN: Final = {"join_visible_seconds": "joins_seen"}
+"""The metrics that count the samples with a value."""
 IN_VAIN: Final = {"heal_seconds": "unhealed", "join_visible_seconds": "joins_invisible"}
 """The metrics that count the samples without a value."""
 
@@ -44,13 +47,15 @@ def measured_of(
 ) -> list[Measured]:
     """Return one measure for each of `METRICS` of each run and community.
 
-    `values` are those found, by run, community and metric; what is not there was not measured.
+    `values` are those found, by run, community and metric; what is neither there nor in a run's
+    summary was not measured.
     """
     measured = []
     for run in runs:
         for community in ("", *sorted(run.communities)):
             for metric in METRICS:
-                value = values.get((run.run, community, metric), 0.0 if metric in COUNTS else None)
+                else_ = run.of_all.get((community, metric), 0.0 if metric in COUNTS else None)
+                value = values.get((run.run, community, metric), else_)
                 if metric in _OF_CONTROL and run.trace_version < _CONTROL_SINCE:
                     value = None
                 measured.append(

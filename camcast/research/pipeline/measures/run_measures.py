@@ -20,7 +20,7 @@ from camcast.research.pipeline.measured import Measured
 from camcast.research.pipeline.measures import event_spread as measures_spread
 from camcast.research.pipeline.measures import measure_tables as measures_tables
 from camcast.research.pipeline.measures.members import members_of
-from camcast.research.pipeline.measures.metrics import IN_VAIN, SHARES, measured_of
+from camcast.research.pipeline.measures.metrics import IN_VAIN, SEEN, SHARES, measured_of
 from camcast.research.pipeline.measures.process_load import loads
 from camcast.research.pipeline.spark.few import planned_for
 from camcast.research.scenarios.super_topics import SuperTopics
@@ -68,11 +68,13 @@ def _measured(
         measures_spread.parasites(story, members, declared),
         measures_tables.views(tables),
     ]
-    in_vain = waits.where(F.col("seconds").isNull()).groupBy(*_PLACE, "sample").count()
-    in_vain = in_vain.select(
-        *_PLACE,
-        F.element_at(_literal_map(IN_VAIN), F.col("sample")).alias("metric"),
-        F.col("count").cast("double").alias("value"),
+    in_vain = F.element_at(_literal_map(IN_VAIN), F.col("sample"))
+    seen = F.element_at(_literal_map(SEEN), F.col("sample"))
+    counted = (
+        waits.groupBy(*_PLACE, F.when(F.col("seconds").isNull(), in_vain).otherwise(seen))
+        .agg(F.count("*").cast("double").alias("value"))
+        .toDF(*_PLACE, "metric", "value")
+        .where(F.col("metric").isNotNull())
     )
     waited = waits.where(F.col("seconds").isNotNull()).select(
         *_PLACE, "sample", F.col("seconds").alias("value"), F.lit(1).alias("n")
@@ -82,7 +84,7 @@ def _measured(
     quantiles = ranked.unpivot([*_SAMPLE], [*SHARES], "share", "value").select(
         *_PLACE, F.concat_ws("_", "sample", "share").alias("metric"), "value"
     )
-    return reduce(DataFrame.unionByName, [*map(_long, tallied), in_vain, quantiles])
+    return reduce(DataFrame.unionByName, [*map(_long, tallied), counted, quantiles])
 
 
 def _long(table: DataFrame) -> DataFrame:

@@ -1,8 +1,8 @@
 """The results of a sweep, as one Parquet dataset.
 
 Its files are ``simulator=…/protocol=…/membership=…/part-0.parquet``. One row has one value: of a
-metric, a community, a repetition and a point of the grid, whose keys have a column each. The schema
-has a version, in the files' metadata.
+metric, a community, a repetition and a point of the grid, whose keys have a column each, beside
+``repair``, whether missed events were asked for. The schema has a version, in the files' metadata.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from camcast.research.report.measures import measure_of
 from camcast.research.sweeps.simulation_sweep import GridPoint, Row
 from camcast.research.sweeps.sweep import JSON
 
-SCHEMA_VERSION: Final = 2
-"""Version 1 had the grid as text, in one column, and null for the whole run."""
+SCHEMA_VERSION: Final = 3
+"""Version 1 had the grid as text, in one column, and null for the whole run; 2 had no repair."""
 PARTITIONS: Final = ("simulator", "protocol", "membership")
 """The fields of a `GridPoint` that are levels of folders."""
 COLUMNS: Final = {
@@ -53,6 +53,7 @@ def write_sweep(folder: Path, grid: Sequence[GridPoint], results: Sequence[Seque
     # one type in all files: what a key is at one point may be a number, at another a word
     schema = pa.schema(
         [pa.field(name, column.type) for name, column in grid_columns.items()]
+        + [pa.field("repair", pa.bool_())]
         + [pa.field(name, type_, nullable=False) for name, type_ in COLUMNS.items()],
         metadata=metadata_of("sweep", SCHEMA_VERSION, measures),
     )
@@ -61,7 +62,10 @@ def write_sweep(folder: Path, grid: Sequence[GridPoint], results: Sequence[Seque
         place.mkdir(parents=True)
         of_points = (
             _batch(
-                [column.slice(number, 1) for column in grid_columns.values()],
+                [
+                    *(column.slice(number, 1) for column in grid_columns.values()),
+                    pa.array([grid[number].repair], pa.bool_()),
+                ],
                 list(grid[number].rows(results[number])),
                 schema,
             )

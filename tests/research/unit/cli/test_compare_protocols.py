@@ -56,7 +56,8 @@ def test_a_small_comparison(tmp_path: Path, capfd: Capture) -> None:
     assert compare(*given) == 0
     printed = capfd.readouterr().out.splitlines()
     assert results.read_bytes() == done
-    assert [line.split()[0] for line in printed[-4:]] == ["protocol", *NAMES]
+    assert [line.split()[0] for line in printed[-5:-1]] == ["protocol", *NAMES]
+    assert printed[-1] == "all without repair"
 
 
 @pytest.mark.parametrize("place", ["absent/table.csv", "."])

@@ -98,19 +98,25 @@ def test_the_model_has_the_preset_too(capfd: Capture) -> None:
 def test_a_scenario_with_the_preset_paper_has_nothing_that_was_added(
     tmp_path: Path, capfd: Capture
 ) -> None:
-    """The preset is no more than what a file can say in detail; --set of the file stays."""
+    """The preset is no more than what a file can say in detail; --set of the file stays.
+
+    In so many words it is without repair, which the retention alone would prevent, too.
+    """
     plain, detailed = tmp_path / "plain.toml", tmp_path / "detailed.toml"
     plain.write_text(SCENARIO + "[options]\nindirection = true\n")
     detailed.write_text(
-        SCENARIO
+        "repair = false\n"
+        + SCENARIO
         + "[options]\nindirection = true\nsponsors = false\n"
         + "[parameters]\nas_printed = true\nbatch_events_max = 1\nrefresh_probability = 0.0\n"
     )
-    digests = [
-        answer(capfd, "simulate", "virtual", file, *option)["digest"]
+    runs = [
+        answer(capfd, "simulate", "virtual", file, *option)
         for file, option in ((plain, ["--preset", "paper"]), (detailed, []), (plain, []))
     ]
-    assert digests[0] == digests[1] != digests[2]
+    assert runs[0]["digest"] == runs[1]["digest"] != runs[2]["digest"]
+    assert [run["repair"] for run in runs] == [False, False, True]
+    assert not runs[0]["scenario"]["repair"]
 
 
 def test_a_seed_and_a_run_determine_the_counts(tmp_path: Path, capfd: Capture) -> None:

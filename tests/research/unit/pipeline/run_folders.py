@@ -60,6 +60,7 @@ STORMY = VirtualScenario(
         Crashes(at_seconds=25.5, share=0.15),
     ),
     cuts=(Partition(from_seconds=9, until_seconds=12, share=0.3),),
+    repair=False,  # for events that are lost
 )
 
 CALM = VirtualScenario(
@@ -91,6 +92,7 @@ SEVERAL = VirtualScenario(
     links=Links(loss=0.1),
     workload=Workload(topic=Topic.parse(".x"), events=10, rate=1),
     crashes=(Crashes(at_seconds=4.5, share=0.3, restart_seconds=4.0),),
+    repair=False,  # for events that are lost
 )
 """Processes in several communities, and a topic with two super-topics."""
 

@@ -103,7 +103,7 @@ def test_a_sweep_has_numbers_as_numbers_and_says_its_units(tmp_path: Path) -> No
     assert set(frame["community"]) == {"0", "1"}
     (part, *_) = (output / "results").rglob("*.parquet")
     metadata = pq.read_schema(part).metadata
-    assert metadata[b"camcast.sweep"] == b"2"
+    assert metadata[b"camcast.sweep"] == b"3"
     told = json.loads(metadata[b"camcast.research.report.measures"])
     assert told["reception"]["unit"] == "share"
     assert set(told) >= {"reception", "rounds", "messages"}

@@ -68,6 +68,7 @@ class Twin:
             self.measure_spread(community)
             self.measure_copies(community)
         self.measure_tables()
+        self.measure_all(folder / "summary.json")
 
     def of(self, *kinds: str) -> Iterable[Record]:
         return (record for record in self.records if record["kind"] in kinds)
@@ -233,6 +234,27 @@ class Twin:
                 community, f"load_sent_{role}", float(share / mean) if nodes and mean else None
             )
 
+    def measure_all(self, summary: Path) -> None:
+        """Count those who never joined, of whom the summary alone knows, as if they were there."""
+        said = json.loads(summary.read_text()) if summary.exists() else {}
+        outside = {"": said.get("never_joined")}
+        for one in said.get("summary", said).get("communities", []):
+            outside[one["topic"]] = one.get("never_joined")
+        topics = {record["event"]: record["topic"] for record in self.of("publish")}
+        lost = dict.fromkeys(self.communities, 0)
+        for topic in topics.values():
+            for community in set(self.levels_of(topic)) & set(lost):
+                lost[community] += outside.get(community) or 0
+        lost[""] = sum(lost.values())
+        for community in self.communities:
+            received, missed = (
+                int(self.values[community, name] or 0) for name in ("deliveries", "lost")
+            )
+            all_due = received + missed + lost[community]
+            known = outside.get(community) is not None
+            self.put(community, "never_joined", outside.get(community))
+            self.put(community, "reception_of_all", ratio(received, all_due) if known else None)
+
     def levels_of(self, topic: str) -> list[str]:
         """Return the topic and all above; one may be there twice."""
         above = [] if topic in ("", ".") else [topic[: topic.rindex(".")] or "."]
@@ -312,6 +334,7 @@ class Twin:
             self.put_quantiles(community, "heal_seconds", healed)
             newcomers = [stint for stint in joins if community in ("", stint.community)]
             waits = [seen[stint] - stint.joined for stint in newcomers if stint in seen]
+            self.put(community, "joins_seen", len(waits))
             self.put(community, "joins_invisible", len(newcomers) - len(waits))
             self.put_quantiles(community, "join_visible_seconds", waits)
 

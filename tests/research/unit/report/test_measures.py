@@ -28,9 +28,9 @@ SETTINGS = (
 """What JSON says beside the measures: what was simulated, and how often."""
 NAMES = (
     *("topic", "communities", "summary", "digest", "virtual_seconds", "effort", "reached"),
-    *("world", "name", "trace_failures"),
+    *("world", "name", "trace_failures", "repair"),
 )
-"""Fields that are no measures: names, times, a failure, and whether a target was reached."""
+"""Fields that are no measures: names, times, a failure, whether a target was reached, repair."""
 
 
 def measures_in(value: Any) -> Iterator[str]:

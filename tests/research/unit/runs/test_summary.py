@@ -84,8 +84,13 @@ class Story:
 
 
 def as_the_twin_has_it(summary: Summary, folder: Path) -> None:
-    """Compare all measures that the twin has, of the communities and of the whole run."""
-    twin = Twin(folder).values
+    """Compare all measures that the twin has, of the communities and of the whole run.
+
+    Who never joined it reads in the summary of a run that was carried out; one by hand has none.
+    """
+    written = (folder / "summary.json").exists()
+    unknown = () if written else ("never_joined", "reception_of_all")
+    twin = {at: value for at, value in Twin(folder).values.items() if at[1] not in unknown}
     compared = 0
     for community in summary.communities:
         for name, value in attrs.asdict(community).items():
@@ -94,7 +99,7 @@ def as_the_twin_has_it(summary: Summary, folder: Path) -> None:
                 compared += 1
     for name in ("events", "deliveries", "lost", "parasites"):
         assert getattr(summary, name) == twin["", name], name
-    assert compared == 30 * len(summary.communities)
+    assert compared == (32 if written else 30) * len(summary.communities)
 
 
 def test_processes_in_several_communities_count_in_each(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,7 @@ from camcast.research.scenarios.super_topics import DeclaredTopic
 from camcast.research.scenarios.toml_file import TomlError, TomlFile
 from camcast.research.scenarios.virtual import VirtualScenario
 from camcast.research.scenarios.workload import Workload
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import ROOT, Topic
 
 L, R, X = map(Topic.parse, (".l", ".r", ".x"))
@@ -108,3 +110,20 @@ def test_there_must_be_somebody_and_not_too_many() -> None:
         Scenario()
     with pytest.raises(ScenarioError, match="3000 nodes in 2 communities are too many"):
         Scenario(processes=(Processes(topics=(L, R), count=3000),))
+
+
+@pytest.mark.parametrize("world", [Scenario, VirtualScenario])
+@pytest.mark.parametrize(
+    ("given", "repaired"),
+    [
+        ({}, True),
+        ({"protocol": "multicast"}, True),
+        ({"protocol": "percolation"}, False),  # its events travel in no batches
+        ({"parameters": CommunitySettings(retention_seconds=0.0)}, False),
+        ({"repair": False}, False),
+    ],
+)
+def test_both_worlds_repair_by_default_what_their_protocol_can(
+    world: type[BaseScenario], given: dict[str, Any], repaired: bool
+) -> None:
+    assert world(communities={ROOT: 2}, workload=Workload(topic=ROOT), **given).repaired is repaired

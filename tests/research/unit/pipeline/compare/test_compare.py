@@ -40,7 +40,10 @@ topic = ".d"
 events = 5
 rate = 2
 """
-KEYS = ["backend", "protocol", "community", "p_sel", "runs", "metric", "mean", "low", "high"]
+KEYS = [
+    *("backend", "protocol", "repair", "community", "p_sel", "runs"),
+    *("metric", "mean", "low", "high"),
+]
 
 
 def bench(folder: Path, name: str, rates: dict[str, float], commit: str = "a" * 40) -> Path:

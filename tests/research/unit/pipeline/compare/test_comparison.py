@@ -44,7 +44,7 @@ def test_the_main_table_is_that_of_its_twin() -> None:
         values = groups[line.variant.backend, line.community, line.p_sel, line.metric]
         printed = line.as_json()
         assert list(printed) == [
-            *("backend", "protocol", "community", "p_sel", "runs"),
+            *("backend", "protocol", "repair", "community", "p_sel", "runs"),
             *("metric", "mean", "low", "high"),
         ]
         assert printed["runs"] == len(values)
@@ -231,7 +231,8 @@ def test_every_measure_of_runs_is_known() -> None:
     for metric in METRICS:
         assert not measure_of(metric).benchmark
     shares = {metric for metric in METRICS if measure_of(metric).is_share}
-    assert shares == {"reception", "reliability", "efficiency"}
+    reach = {metric for metric in METRICS if metric.startswith("reach")}
+    assert shares == {"reception", "reliability", "efficiency", "reception_of_all"} | reach
 
 
 def test_a_number_whose_direction_nobody_said_neither_regresses_nor_improves() -> None:

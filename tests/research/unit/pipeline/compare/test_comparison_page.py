@@ -18,7 +18,7 @@ from camcast.research.pipeline.compare.words import amount, at_a_glance
 from camcast.research.report.benchmark_measures import find_measure
 from camcast.research.report.drawing import Drawing, render
 from tests.narrow_page import PHONE_PIXELS, laid_out
-from tests.research.unit.pipeline.compare.rows import findings, row
+from tests.research.unit.pipeline.compare.rows import findings, measure, row, rows
 from tests.research.unit.pipeline.compare.test_labels import HOSTILE
 
 PLAIN = Drawing(spec={}, svg="<svg></svg>", svg_file="", png=b"")
@@ -168,7 +168,7 @@ def test_names_are_no_markup() -> None:
     evil = "<script>alert(1)</script>"
     rows = [row("hops_mean", FAST, evil, f".{evil}"), row("hops_mean", SLOW, "dht", f".{evil}")]
     named = dict.fromkeys(("path", "backend", "protocol", "version", "machine", "python"), evil)
-    source = Source(kind="run", baseline=False, started="", **named)
+    source = Source(kind="run", baseline=False, started="", repair=None, **named)
     of = findings(
         rows,
         command=evil,
@@ -234,3 +234,82 @@ def test_the_page_says_what_regressed_and_what_was_not_read() -> None:
     calm = page(attrs.evolve(of, changes=tuple(changes_of(before, before)), problems=()))
     assert "<strong>Nothing regressed</strong>" in calm
     assert "Not everything could be read" not in calm
+
+
+def of_runs(**repair: bool) -> Findings:
+    """Return findings of runs of some backends, with their repair."""
+    measures = [
+        measure(f"{who}{run}", "reception", value - run / 100, backend=who, **place)
+        for who, value in zip(repair, (0.99, 0.95), strict=True)
+        for run in range(3)
+        for place in ({"community": "", "parameters": {"repair": str(repair[who]).lower()}},)
+    ]
+    source = Source(
+        path="",
+        kind="run",
+        baseline=False,
+        version="",
+        machine="",
+        python="",
+        started="",
+    )
+    sources = tuple(attrs.evolve(source, backend=who, repair=one) for who, one in repair.items())
+    return findings(rows(measures), sources=sources)
+
+
+@pytest.mark.parametrize(("repair", "words"), [(True, "with repair"), (False, "without repair")])
+def test_a_page_says_whether_all_runs_have_repair(repair: bool, words: str) -> None:
+    """In the verdict, above the tables, below each figure, and in each row's JSON."""
+    found = of_runs(scamp=repair, dht=repair)
+    text = page(found)
+    assert f"All runs are {words}.</strong>" in text
+    assert f"of scamp, dht, all {words}. Intervals" in text or f"of dht, scamp, all {words}" in text
+    assert all(f" All {words}." in figure.notes for figure in figures_of(found))
+    assert {row.as_json()["repair"] for row in found.rows} == {repair}
+
+
+def test_where_repair_differs_each_name_says_whether_it_has_it() -> None:
+    """Of backends that are compared all the same: verdict, table and figure have these names."""
+    found = of_runs(scamp=True, dht=False)
+    assert set(found.labels.names.values()) == {"scamp (repair)", "dht (no repair)"}
+    text = page(found)
+    assert "All runs are" not in text
+    assert "scamp (repair) is best" in text
+    assert "<th>dht (no repair)</th>" in text
+    assert len(found.pairs) == 1
+    assert {r.variant.backend: r.as_json()["repair"] for r in found.rows} == {
+        "scamp": True,
+        "dht": False,
+    }
+
+
+def test_a_mean_says_how_many_it_is_taken_over() -> None:
+    """Beside it: members of all who were to be that, and joins that were seen of all."""
+    (seen, late, left, out, degree, visible) = (
+        row(metric, values, community="")
+        for metric, values in (
+            ("joins_seen", [80.0, 82.0]),
+            ("joins_invisible", [4.0, 4.0]),
+            ("processes", [83.0, 83.0]),
+            ("never_joined", [2.0, 2.0]),
+            ("in_degree_variance", [9.0, 7.0]),
+            ("join_visible_seconds_p50", [0.5, 0.7]),
+        )
+    )
+    found = findings([seen, late, left, out, degree, visible])
+    assert found.taken_over(degree) == "83 of 85"
+    assert found.taken_over(visible) == "81 of 85"
+    assert found.taken_over(left) == ""
+    assert findings([degree, left]).taken_over(degree) == "83"  # an older run's
+    assert " over 83 of 85</small>" in page(found)
+
+
+def test_the_reception_of_all_is_drawn_where_it_is_another() -> None:
+    """Both are in the table in any case."""
+    rows = [row(m, [0.9, 0.8], community="") for m in ("reception", "reception_of_all")]
+    all_three = ["reception", "reception_of_all", "never_joined"]
+    for out, drawn in ((0.0, ["reception"]), (2.0, all_three)):
+        outside = row("never_joined", [out, out], community="")
+        found = findings([*rows, outside])
+        assert [figure.name for figure in figures_of(found)] == drawn
+        assert "reception of all" in page(found)

@@ -1,11 +1,16 @@
-"""A measure of one side only, and another machine, are said; sides that are alike are not."""
+"""A measure of one side only, repair on one side only, another machine: said, else nothing is."""
 
 from __future__ import annotations
 
 import attrs
 
 from camcast.research.pipeline.compare.findings import Source
-from camcast.research.pipeline.compare.notes import machine_notes, shared_notes, unpaired_notes
+from camcast.research.pipeline.compare.notes import (
+    machine_notes,
+    repair_notes,
+    shared_notes,
+    unpaired_notes,
+)
 from tests.research.unit.pipeline.compare.rows import row
 
 ENCODE, DECODE = (row(f"codec.{name}.seconds_min", [1.0, 2.0]) for name in ("encode", "decode"))
@@ -53,3 +58,28 @@ def test_other_machines_and_pythons_are_named_where_time_is_real() -> None:
     assert "different Pythons: 3.12; unknown" in note
     virtual = attrs.evolve(base, kind="run", world="virtual", machine="other")
     assert list(machine_notes([attrs.evolve(here, world="virtual"), virtual])) == []
+
+
+def test_sides_of_which_one_has_repair_and_the_other_has_not_are_named() -> None:
+    scamp = Source(
+        path="a",
+        kind="run",
+        baseline=False,
+        version="1",
+        machine="m",
+        python="3.12",
+        started="",
+        backend="scamp",
+        protocol="camcast",
+        repair=True,
+    )
+    dht = attrs.evolve(scamp, backend="dht", repair=False)
+    bench = attrs.evolve(scamp, kind="benchmarks", repair=None)
+    assert list(repair_notes([scamp, scamp, bench])) == []
+    (note,) = repair_notes([dht, scamp, bench])
+    assert note == (
+        "some of what is compared has repair and some has not: with repair scamp camcast;"
+        " without repair dht camcast"
+    )
+    (note,) = repair_notes([scamp, attrs.evolve(scamp, baseline=True, repair=False)])
+    assert note.endswith("without repair scamp camcast (baseline)")

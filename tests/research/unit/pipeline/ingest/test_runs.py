@@ -277,6 +277,7 @@ def test_parameters_are_text_and_options_workload_and_weather_are_among_them(
         "links.loss": "0.1",
         "kill": "0.25",
         "crashes": '[{"at_seconds":2.0,"share":0.3}]',
+        "repair": "false",
     }
     assert (run.backend, run.protocol, run.p_sel, run.world) == ("dht", "gossip", None, "live")
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import attrs
 import pytest
 
+from camcast.research.pipeline.compare.local_engine import LocalEngine
 from camcast.research.pipeline.ingest.run_to_read import read_run_folder
 from camcast.research.pipeline.ingest.whole_runs import whole_runs
 from tests.research.unit.pipeline.run_folders import CALM, finished, simulate
@@ -42,6 +43,10 @@ def _said(name: str, **values: object) -> Change:
         return json.dumps(json.loads(content) | values).encode()
 
     return _edit(name, change)
+
+
+def _traces_alone(content: bytes) -> bytes:
+    return json.dumps({"traces": json.loads(content)["traces"]}).encode()
 
 
 def _swap(name: str) -> Change:
@@ -187,3 +192,49 @@ def test_a_copy_of_a_trace_beside_it_is_not_read(made: Path, tmp_path: Path) -> 
     place = shutil.copytree(made / "0", tmp_path / "run")
     shutil.copy(place / "trace-0.jsonl", place / "trace-1.jsonl")
     assert [p.name for p in read_run_folder(place).traces["jsonl"]] == ["trace-0.jsonl"]
+
+
+def test_who_never_joined_is_a_measure_of_the_run_and_its_communities(
+    made: Path, tmp_path: Path
+) -> None:
+    """By the summary: flat as a live run's, or a virtual one's; an earlier version says nothing."""
+    place = shutil.copytree(made, tmp_path / "runs")
+    of_all = {"never_joined": 2, "reception_of_all": 0.75}
+    inner = {"communities": [{"topic": ".d", **of_all}, {"topic": ".", "never_joined": 0}]}
+    _said("0/summary.json", **of_all, summary=inner)(place)
+    _said("1/summary.json", **of_all, **inner, summary={})(place)
+    _edit("2/summary.json", _traces_alone)(place)
+    read = LocalEngine().read(_folders(place))
+    found: dict[str, dict[tuple[str, str], float | None]] = {}
+    for one in read.measures:
+        if one.metric in of_all:
+            found.setdefault(Path(one.run).name, {})[one.community, one.metric] = one.value
+    right: dict[tuple[str, str], float | None]
+    right = {("", name): value for name, value in of_all.items()}
+    right |= {(".d", name): value for name, value in of_all.items()}
+    right |= {(".", "never_joined"): 0, (".", "reception_of_all"): None}
+    assert found == {"0": right, "1": right, "2": dict.fromkeys(right)}
+
+
+@pytest.mark.parametrize(
+    ("said", "repair"),
+    [
+        ({}, True),
+        ({"repair": False}, False),
+        ({"repair": None}, False),  # left out: before there was any
+        ({"protocol": "percolation"}, False),
+        ({"protocol": "not installed here"}, True),
+        ({"parameters": {"retention_seconds": 0.0}}, False),
+    ],
+)
+def test_a_run_is_with_repair_or_without_as_it_was(
+    said: dict[str, object], repair: bool, made: Path, tmp_path: Path
+) -> None:
+    place = shutil.copytree(made / "0", tmp_path / "run")
+    content = json.loads((place / "scenario.json").read_bytes())
+    scenario = content["scenario"] | said
+    content["scenario"] = {name: one for name, one in scenario.items() if one is not None}
+    (place / "scenario.json").write_text(json.dumps(content))
+    run = read_run_folder(place)
+    assert run.repair is repair
+    assert run.parameters["repair"] == ("true" if repair else "false")

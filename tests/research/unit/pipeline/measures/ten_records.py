@@ -68,6 +68,7 @@ def half_received() -> tuple[list[TraceRecord], Right]:
         "view_p95": 1,
         "in_degree_mean": 2 / 3,  # 0, 1 and 1
         "in_degree_variance": 2 / 9,  # (4/9 + 1/9 + 1/9) / 3
+        "joins_seen": 2,
         "joins_invisible": 1,  # of 1, whom nobody knows
         "join_visible_seconds_p50": 1,  # of 3, from 2 s to 3 s
         "join_visible_seconds_p99": 1.5,  # of 2, from 1 s to 2.5 s
@@ -101,7 +102,7 @@ def crash_and_climb() -> tuple[list[TraceRecord], Right]:
         **dict.fromkeys(("latency_ms_p50", "latency_ms_p90", "latency_ms_p99"), 125),
     }
     healed = {"heal_seconds_p50": 2.5, "heal_seconds_max": 2.5}
-    seen = {"join_visible_seconds_p50": 1, "join_visible_seconds_p99": 1}  # of 3
+    seen = {"join_visible_seconds_p50": 1, "join_visible_seconds_p99": 1, "joins_seen": 1}  # of 3
     tables = dict.fromkeys(("view_mean", "view_p5", "view_p50", "view_p95"), 0)
     tables |= dict.fromkeys(("in_degree_mean", "in_degree_variance"), 0)
     of_places: dict[str, Mapping[str, float]] = {
