@@ -36,6 +36,7 @@ def gateway(
             " of the same number.",
         ),
     ] = False,
+    system: Annotated[str, options.option_of(Contacts, "system")] = "",
     discovery: Annotated[str | None, options.option_of(Contacts, "discovery")] = None,
     discovery_settings: Annotated[
         list[str] | None, options.option_of(Contacts, "discovery_options")
@@ -59,6 +60,7 @@ def gateway(
     with clear_failures():
         # It joins no community: of membership and protocol, only the discovery matters.
         contacts = Contacts(
+            system=system,
             membership="dht" if overlay else "scamp",
             discovery=discovery,
             discovery_options=options.named_values(discovery_settings, "--discovery-set"),

@@ -9,6 +9,8 @@ import pytest
 from camcast import CommunityManager, GatewayTimeout, OptionError, open_pipes
 from camcast.ops.checkup import of_process
 from tests.library.live.communities import CERTAIN, OPTIONS, Inbox, free_address
+from tests.library.live.running_command import Running
+from tests.library.live.running_command import camcast as command
 from tests.patience import eventually, live
 
 NAMES = [("production", "staging"), ("", "staging"), ("production", "")]
@@ -104,3 +106,16 @@ def test_a_name_that_is_none_or_cannot_be_told_is_refused() -> None:
         CommunityManager(system="one", transport="zmq")
     with pytest.raises(TypeError, match="system is a text"):
         CommunityManager(system=1)  # type: ignore[arg-type]
+
+
+def test_a_gateway_is_of_a_system_and_a_command_of_another_one_says_both() -> None:
+    with Running("gateway", "--bind", "tcp://127.0.0.1:0", "--json", "--system", "one") as gateway:
+        topic = (".a", "--gateway", gateway.read()["address"])
+        code, out, err = command("publish", *topic, "of two", "--system", "two")
+        assert (code, out) == (1, "")
+        assert "of the system 'one', and this process of the system 'two'" in err
+        assert "Traceback" not in err
+        with Running("subscribe", *topic, "--json", "--system", "one") as reader:
+            assert reader.read()["joined"] == ".a"
+            assert command("publish", *topic, "of one", "--system", "one") == (0, "", "")
+            assert reader.read()["payload"] == "of one"
