@@ -55,11 +55,10 @@ from types import MappingProxyType
 from typing import Final
 
 from camcast.doors.contained import PlugError
-from camcast.doors.datagrams import DatagramPort, Endpoint, address_of
+from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.doors.signatures import NotAllowedError
 from camcast.engine import link_messages, liveness_messages, security_messages
-from camcast.engine.asked_lately import AskedLately
 from camcast.engine.counted_datagrams import CountedDatagrams, NamedDatagrams
 from camcast.engine.group_tallies import GroupTallies
 from camcast.engine.groups import Groups
@@ -70,10 +69,10 @@ from camcast.engine.link_messages import OtherChoice
 from camcast.engine.liveness import LivenessService
 from camcast.engine.local_group import RETRY_SECONDS, LocalGroup
 from camcast.engine.local_group_maker import Surroundings, make_local_group
+from camcast.engine.misfits import MisfitAnswers
 from camcast.engine.open_guard import Guard
 from camcast.engine.process_context import ProcessContext
 from camcast.engine.publisher import Publisher
-from camcast.engine.rate import Rate
 from camcast.engine.remote_queries import RemoteQueries
 from camcast.engine.repair import messages as repair_messages
 from camcast.engine.repair.messages import NONCE_BYTES, Nonces
@@ -92,27 +91,17 @@ from camcast.vocabulary.events import Receipt
 from camcast.vocabulary.happenings import NO_GROUP, Happening, HappeningKind, TakeBatch
 from camcast.vocabulary.hierarchy import Hierarchy, Steps, by_name, check_by_name
 from camcast.vocabulary.identity import Contact, PeerId
-from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.messages import Arrival, Decoder, MessageT
-from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import ControlOutlet, Finding, Outbox, Token, Wake
 from camcast.vocabulary.parameters import CommunitySettings
-from camcast.vocabulary.printable import printable
-from camcast.vocabulary.systems import Misfits, notice, other_system, read_mark
+from camcast.vocabulary.systems import Misfits, read_mark
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind, UnknownRecordError, choice_of
-
-_log = Logger(__name__)
 
 CONTACTS_WANTED: Final = 5  # chosen: enough to survive 30 % dead contacts at 99.8 %
 # chosen: as often as a process announces itself to a gateway, be that silent or not. With 30, a
 # newcomer that lost three searches in a row (30 % loss: one in 500) was kept out for a minute.
 RETRY_SECONDS_MAX: Final = 10.0
-CHOICE_SECONDS: Final = (
-    5.0  # chosen: twice in the ten seconds after which a joining process retries
-)
-CHOICES_A_SECOND: Final = 64  # chosen: an answer has 70 bytes, and may go to whom a stranger names
-NAME_MAX: Final = 64  # chosen: characters that are logged of a plug's name that a stranger sends
 WAKE_AGAIN_SECONDS: Final = 1.0  # chosen: as often as an error of a plug is logged
 SILENT_SECONDS: Final = 0.3  # chosen: less than a membership waits for the answer of a contact, 0.4
 # chosen: where the discovery does not ask itself whether the members that it names are alive. At
@@ -152,12 +141,6 @@ class Node:
         """The groups among these whose membership has had an input, so that it may have joined."""
         self._subscribed: dict[GroupId, tuple[LocalGroup, ...]] = {}
         """The groups of each subscribed topic; the topic's events start in the first one."""
-        self.misfits = Misfits()
-        """The processes of other systems, memberships or protocols that this one has met."""
-        self._log = MinuteLog()
-        self._choice = OtherChoice(settings.backend.name, settings.protocol.name)
-        outbox.choice = choice_of(settings.backend.name, settings.protocol.name)
-        self._choice_said, self._choices = AskedLately(), Rate(CHOICES_A_SECOND)
         self._udp: DatagramPort | None = None
         self.recorder = recorder = Recorder(trace, outbox, groups.community, ring)
         self.hierarchy = hierarchy or Hierarchy()
@@ -185,6 +168,10 @@ class Node:
             *(me, outbox, recorder, groups, rng, self.liveness, guard, clock, self.hierarchy),
             self._on_plug_error,
         )
+        membership, protocol = settings.backend.name, settings.protocol.name
+        outbox.choice = choice_of(membership, protocol)
+        choice = OtherChoice(membership, protocol)
+        self._misfits = MisfitAnswers(process, choice, settings.system)
         self._queries = queries = RemoteQueries(process, settings.parameters)
         self.signing: Signing | None = None
         """Signs and verifies events; None where they are not signed."""
@@ -239,6 +226,11 @@ class Node:
     def counters(self) -> NodeCounters:
         """The counts of records received and sent so far."""
         return self.recorder.counters
+
+    @property
+    def misfits(self) -> Misfits:
+        """The processes of other systems, memberships or protocols that this one met lately."""
+        return self._misfits.met
 
     def local_group(self, topic: Topic) -> LocalGroup | None:
         """Return this process's part in the community of a topic that it has joined, or None."""
@@ -524,29 +516,13 @@ class Node:
         another system is dropped.
         """
         self.outbox.now = now
-        theirs, said = read_mark(data)
-        if theirs != self._settings.system.encode():
-            self._refuse_datagram(port, source, data, now, sender)
+        system, said = marked = read_mark(data)
+        if system != self._settings.system.encode():
+            self._misfits.refuse_datagram(self._udp, port, source, data, marked, now, sender)
             return
-        data = said
-        self.discovery.receive_datagram(port, source, data, now, sender)
+        self.discovery.receive_datagram(port, source, said, now, sender)
         if self.outbox.findings:
             self._settle(now)
-
-    def _refuse_datagram(
-        self, port: int, source: Endpoint, data: bytes, now: float, sender: bytes
-    ) -> None:
-        """Drop a datagram of another system, and say of which one this process is."""
-        (theirs, said), ours = read_mark(data), self._settings.system
-        why, address = other_system(theirs, ours), address_of(source)
-        self.misfits.add(address, why, now)
-        self.counters.datagrams_other_system += 1
-        if self._log.due(address, now):
-            _log.warning("dropped a datagram of %s: %s (said once a minute)", address, why)
-        # Never longer than what came, so that nobody's bytes are multiplied, and not to a notice.
-        answer = notice(ours)
-        if said and self._udp is not None and len(answer) <= len(data):
-            self._udp.send(port, source, answer, sender)
 
     def finished(self, name: tuple[Hashable, ...], outcome: object, now: float) -> None:
         """Take the outcome of a coroutine of the discovery."""
@@ -624,42 +600,12 @@ class Node:
         if arrival.is_direct and self.liveness.heard(sender, now):
             self._tell_all_neighbours(now)
         if arrival.choice not in (0, self.outbox.choice) and arrival.group in self._groups.current:
-            self._say_choice(arrival)  # not half a join, of messages that mean something else
+            self._misfits.say_choice(
+                arrival
+            )  # not half a join, of messages that mean something else
             counters.stray_controls += 1
         elif not self._handlers[arrival.kind](arrival, body):
             counters.stray_controls += 1
-
-    def _say_choice(self, arrival: Arrival) -> None:
-        """Tell a process that it has another membership or protocol than this one.
-
-        With certificates only the process at the other end of the link is told, and only about a
-        community that it may be a member of: anybody else may have made the record.
-        """
-        asked, now = (arrival.source, arrival.group), arrival.now
-        local_group = self._groups.current.get(arrival.group)
-        if not arrival.is_direct or (
-            local_group is not None
-            and not self.guard.may_join(arrival.source.peer, local_group.topic, now)
-        ):
-            return
-        if self._choice_said.due(asked, CHOICE_SECONDS, now) and self._choices.allows(now):
-            outlet = self._process.outlet(Kind.LINKS, arrival.group)
-            outlet.send([arrival.source], self._choice)
-
-    def _on_other_choice(self, arrival: Arrival, theirs: OtherChoice) -> None:
-        """Note why a process drops messages of this one, and tell it what this one has."""
-        ours, address = self._choice, arrival.source.address
-        if theirs == ours:
-            return
-        names = printable(f"{theirs.membership[:NAME_MAX]!r} and {theirs.protocol[:NAME_MAX]!r}")
-        why = (
-            f"it has the membership and protocol {names}, and this process {ours.membership!r} and"
-            f" {ours.protocol!r}: all of a community have to have the same"
-        )
-        self.misfits.add(address, why, arrival.now)
-        if self._log.due(address, arrival.now):
-            _log.warning("no community with %s: %s (said once a minute)", address, why)
-        self._say_choice(arrival)
 
     def _on_liveness(self, arrival: Arrival, body: bytes) -> bool:
         message = self._read(liveness_messages.DECODER, arrival, body)
@@ -721,14 +667,14 @@ class Node:
         topic = None if asking is None else asking.topic
         message = self._read(link_messages.DECODER, arrival, body, topic)
         if isinstance(message, OtherChoice):
-            self._on_other_choice(arrival, message)
+            self._misfits.on_choice(arrival, message)
         elif message is not None:
             self._queries.receive(arrival.source, arrival.group, message, arrival.now)
         return True
 
     def _on_discovery(self, arrival: Arrival, body: bytes) -> bool:
         if self.discovery.decoder is None:
-            self._say_choice(arrival)
+            self._misfits.say_choice(arrival)
             return False
         message = self._read(self.discovery.decoder, arrival, body)
         if message is not None:

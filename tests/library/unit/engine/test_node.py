@@ -16,7 +16,8 @@ from attrs import evolve
 from camcast.doors.plugs import find_discovery
 from camcast.engine import link_messages as links
 from camcast.engine import liveness_messages as liveness
-from camcast.engine.node import CHOICES_A_SECOND, Node
+from camcast.engine.misfits import CHOICES_A_SECOND
+from camcast.engine.node import Node
 from camcast.engine.repair import messages as repair
 from camcast.testing.world import World
 from camcast.vocabulary import messages, wire
