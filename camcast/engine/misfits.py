@@ -31,7 +31,7 @@ NAME_MAX: Final = 64  # chosen: characters that are logged of a plug's name that
 
 
 class MisfitAnswers:
-    """What a process notes of those that do not fit, and answers them.
+    """Notes the processes that do not fit, and answers them.
 
     `choice` names the membership and the protocol of this process, and `system` its system.
     """
@@ -40,7 +40,7 @@ class MisfitAnswers:
         self._process = process
         self._choice, self._system = choice, system
         self.met = Misfits()
-        """Who was met lately."""
+        """The processes that were met lately."""
         self._log = MinuteLog()
         self._said, self._answers = AskedLately(), Rate(CHOICES_A_SECOND)
 

@@ -142,9 +142,9 @@ def test_the_judge_sees_streams_that_nobody_sends_again(monkeypatch: pytest.Monk
         return stream[0] < 32 or answer(one, contact, stream, *rest)
 
     monkeypatch.setattr(Answering, "_answer", but_one_in_eight)
-    assert judge(make_case("scamp", 1, ("cut-10",))).lost
+    assert judge(make_case("scamp", 2, ("cut-10",))).lost
     monkeypatch.setattr(MissingRanges, "out_of_reach", lambda one, _: one.lowest + 1)
-    assert judge(make_case("scamp", 1, ("cut-10",))).told_wrongly  # though others have it
+    assert judge(make_case("scamp", 2, ("cut-10",))).told_wrongly  # though others have it
 
 
 def test_the_judge_sees_that_nothing_is_told_upward(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -165,10 +165,10 @@ def test_an_experiment_runs_signed(transport: str, tmp_path: Path) -> None:
 async def test_a_process_that_lets_strangers_in_does_not_start(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def open_to_all(_tested: InputPipe, _profile: Profile) -> bool:
+    async def open_to_all(_tested: InputPipe, _profile: Profile, _system: str) -> bool:
         return True
 
-    async def says_nothing(_tested: InputPipe, _profile: Profile) -> bool:
+    async def says_nothing(_tested: InputPipe, _profile: Profile, _system: str) -> bool:
         raise TimeoutError
 
     for broken, said in ((open_to_all, "a stranger got in"), (says_nothing, "no answer")):

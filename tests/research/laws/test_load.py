@@ -69,7 +69,7 @@ def test_a_process_receives_what_the_tables_that_name_it_send() -> None:
     mean = fmean(received[node] for node in tables)
     hubs = sorted(tables, key=named.__getitem__)[-HUBS:]
     law = fmean(named[node] for node in hubs) / fmean(named[node] for node in tables)
-    assert law > 1.3, "no hubs"
+    assert law > 1.2, "no hubs: an even load would pass, too"
     assert fmean(received[node] for node in hubs) / mean == pytest.approx(law, rel=0.07)
     assert community.load_received_peak == pytest.approx(max(received.values()) / mean)
     assert community.load_received_p99 == max(received.values())

@@ -25,6 +25,7 @@ import attrs
 import numpy as np
 import pytest
 
+from camcast.research.models.distributions import REACH
 from camcast.research.population.outcome import Outcome
 from camcast.research.systems.baselines.population import PROCESSES_MAX, simulate
 from camcast.research.systems.baselines.setting import (
@@ -317,7 +318,7 @@ def test_too_many_processes_or_interested_are_refused() -> None:
 def test_figures_are_json_with_intervals() -> None:
     spread = simulate(baseline("broadcast", PAPER, published_in=2), 30, 1)
     figures = spread.as_json()
-    assert set(figures) == {*MEASURES, "reception", "reliability"}
+    assert set(figures) == {*MEASURES, *REACH, "reception", "reliability"}
     for figure in figures.values():
         assert figure["low"] <= figure["mean"] <= figure["high"] < inf
     assert isinstance(spread, Outcome)

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from camcast.research.models.distributions import REACH
 from camcast.research.population.outcome import joined
 from camcast.research.systems.flat import population as pmcast
 from camcast.research.systems.flat.setting import FlatSetting
@@ -266,7 +267,7 @@ def test_a_flat_setting_out_of_range(wrong: dict[str, int]) -> None:
 def test_the_command_prints_what_it_says(capfd: Capture) -> None:
     options = ["--arity", 22, "--depth", 3, "--redundancy", 3, "--fanout", 2, "--interested", 0.5]
     printed = answer(capfd, "simulate", "hpmcast", *options, "--runs", 30, "--seed", 1)
-    figures = ["reception", "rounds", "messages", "parasites"]
+    figures = ["reception", *REACH, "rounds", "messages", "parasites"]
     assert [name for name in printed if name != "setting"] == [
         *("processes", *figures, "view", "model")
     ]
