@@ -108,7 +108,7 @@ def test_a_scenario_with_the_preset_paper_has_nothing_that_was_added(
         "repair = false\n"
         + SCENARIO
         + "[options]\nindirection = true\nsponsors = false\n"
-        + "[parameters]\nas_printed = true\nbatch_events_max = 1\nrefresh_probability = 0.0\n"
+        + "[parameters]\nas_printed = true\nbatch_events_max = 1\nretention_seconds = 0.0\n"
     )
     runs = [
         answer(capfd, "simulate", "virtual", file, *option)
