@@ -36,8 +36,8 @@ class GatewayTimeout(CommunityError, TimeoutError):  # a state, as users say it
 
         `reached` is how far a connection to each silent gateway gets, `me` who asked them; `nobody`
         are the gateways that keep the register and said that nobody is there. With `by_udp` nodes
-        of a DHT were asked in place of gateways. `misfits` are sentences about processes of other
-        systems.
+        of a DHT were asked in place of gateways. `misfits` are sentences about processes that do
+        not fit (`camcast.observe.stats.Stats`).
         """
         self.addresses, self.ignorant = tuple(addresses), tuple(ignorant)
         parts = []

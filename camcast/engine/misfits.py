@@ -19,7 +19,7 @@ from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.messages import Arrival
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.printable import printable
-from camcast.vocabulary.systems import Misfits, notice, other_system
+from camcast.vocabulary.systems import Misfits, notice, other_system, read_mark
 from camcast.vocabulary.wire import Kind
 
 _log = Logger(__name__)
@@ -41,6 +41,8 @@ class MisfitAnswers:
         self._choice, self._system = choice, system
         self.met = Misfits()
         """The processes that were met lately."""
+        self.datagrams: DatagramPort | None = None
+        """How other systems are answered; None before the process listens."""
         self._log = MinuteLog()
         self._said, self._answers = AskedLately(), Rate(CHOICES_A_SECOND)
 
@@ -76,28 +78,25 @@ class MisfitAnswers:
         )
         self.say_choice(arrival)
 
-    def refuse_datagram(
-        self,
-        datagrams: DatagramPort | None,
-        port: int,
-        source: Endpoint,
-        data: bytes,
-        marked: tuple[bytes, bytes],
-        now: float,
-        sender: bytes,
-    ) -> None:
-        """Drop a datagram of another system, and say of which one this process is.
+    def read_datagram(
+        self, port: int, source: Endpoint, data: bytes, now: float, sender: bytes
+    ) -> bytes | None:
+        """Return what a datagram of this system says; None for one of another system.
 
-        `marked` is what `read_mark` says of the datagram.
+        That is dropped, and its sender told of which system this process is.
         """
-        theirs, said = marked
-        why = other_system(theirs, self._system)
-        self._note("dropped a datagram of", address_of(source), why, now)
+        theirs, said = read_mark(data)
+        if theirs == self._system.encode():
+            return said
+        self._note(
+            "dropped a datagram of", address_of(source), other_system(theirs, self._system), now
+        )
         self._process.recorder.counters.datagrams_other_system += 1
         # Never longer than what came, so that nobody's bytes are multiplied, and not to a notice.
         answer = notice(self._system)
-        if said and datagrams is not None and len(answer) <= len(data):
-            datagrams.send(port, source, answer, sender)
+        if said and self.datagrams is not None and len(answer) <= len(data):
+            self.datagrams.send(port, source, answer, sender)
+        return None
 
     def _note(self, what: str, address: str, why: str, now: float) -> None:
         self.met.add(address, why, now)

@@ -59,7 +59,7 @@ from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.doors.signatures import NotAllowedError
 from camcast.engine import link_messages, liveness_messages, security_messages
-from camcast.engine.counted_datagrams import CountedDatagrams, NamedDatagrams
+from camcast.engine.discovery_datagrams import DiscoveryDatagrams
 from camcast.engine.group_tallies import GroupTallies
 from camcast.engine.groups import Groups
 from camcast.engine.guard.access_control import AccessControl
@@ -94,7 +94,7 @@ from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Arrival, Decoder, MessageT
 from camcast.vocabulary.outbox import ControlOutlet, Finding, Outbox, Token, Wake
 from camcast.vocabulary.parameters import CommunitySettings
-from camcast.vocabulary.systems import Misfits, read_mark
+from camcast.vocabulary.systems import Misfits
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind, UnknownRecordError, choice_of
 
@@ -141,7 +141,6 @@ class Node:
         """The groups among these whose membership has had an input, so that it may have joined."""
         self._subscribed: dict[GroupId, tuple[LocalGroup, ...]] = {}
         """The groups of each subscribed topic; the topic's events start in the first one."""
-        self._udp: DatagramPort | None = None
         self.recorder = recorder = Recorder(trace, outbox, groups.community, ring)
         self.hierarchy = hierarchy or Hierarchy()
         """The super-topics of topics, as this process knows them."""
@@ -493,11 +492,9 @@ class Node:
 
     def open(self, datagrams: DatagramPort, now: float) -> None:
         """Let the discovery listen, before any other input. Raises `OSError`."""
-        self._udp = datagrams
-        if self._settings.system:
-            datagrams = NamedDatagrams(datagrams, self._settings.system)
-        if (sent := self.outbox.control_bytes) is not None:
-            datagrams = CountedDatagrams(datagrams, sent)
+        self._misfits.datagrams = datagrams
+        sent = self.outbox.control_bytes
+        datagrams = DiscoveryDatagrams(datagrams, self._settings.system, sent)
         self.outbox.now = now
         self.discovery.open(datagrams, now)
         self._settle(now)
@@ -516,9 +513,8 @@ class Node:
         another system is dropped.
         """
         self.outbox.now = now
-        system, said = marked = read_mark(data)
-        if system != self._settings.system.encode():
-            self._misfits.refuse_datagram(self._udp, port, source, data, marked, now, sender)
+        said = self._misfits.read_datagram(port, source, data, now, sender)
+        if said is None:
             return
         self.discovery.receive_datagram(port, source, said, now, sender)
         if self.outbox.findings:
@@ -600,9 +596,8 @@ class Node:
         if arrival.is_direct and self.liveness.heard(sender, now):
             self._tell_all_neighbours(now)
         if arrival.choice not in (0, self.outbox.choice) and arrival.group in self._groups.current:
-            self._misfits.say_choice(
-                arrival
-            )  # not half a join, of messages that mean something else
+            # Not half a join: its messages mean something else here.
+            self._misfits.say_choice(arrival)
             counters.stray_controls += 1
         elif not self._handlers[arrival.kind](arrival, body):
             counters.stray_controls += 1

@@ -257,7 +257,7 @@ class Runner:
         return self._reporter.standings.get(group)
 
     def misfits(self) -> list[str]:
-        """Return a sentence about each process met lately that is of another system."""
+        """Return a sentence about each process met lately that does not fit (`Stats.misfits`)."""
         now = self._loop.time()
         return [*self._pipes.misfits.lately(now), *self.node.misfits.lately(now)]
 

@@ -73,7 +73,7 @@ class NodeCounters:
         "controls_stray", "Control records that no part of the process takes"
     )
     """Control records that no part of this node takes."""
-    malformed: int = count("frames_malformed", "Records that do not follow the format")
+    malformed: int = count("records_malformed", "Records that do not follow the format")
     """Records that did not follow the format, each dropped alone; where a record's length was
     wrong, the rest of its frame was dropped with it and counts as one record."""
     records_unknown: int = count(  # 0 in the digest of every run

@@ -223,7 +223,8 @@ class Stats:
     store: StoreStats | None
     """None without repair."""
     misfits: tuple[str, ...] = ()
-    """A sentence about each process met in the last minute that is of another system."""
+    """A sentence about each process met in the last minute that is of another system, membership or
+    protocol."""
     communities: tuple[CommunityStats, ...] = field(factory=tuple)
 
     def as_dict(self) -> dict[str, Any]:

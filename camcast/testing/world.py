@@ -185,7 +185,10 @@ class World:
         parameters: Parameters | None = None,
         backend: str = "scamp",
     ) -> Node:
-        """Start a node of CAMCAST that joins nothing yet and knows gateways for every topic."""
+        """Start a node of CAMCAST that joins nothing yet and knows gateways for every topic.
+
+        It is of the world's system.
+        """
         plug = find_backend(backend)
         settings = Settings(
             backend=plug,
@@ -194,6 +197,7 @@ class World:
             gateways={ROOT: gateways},
             parameters=parameters or CommunitySettings(),
             protocol=CamcastProtocol(),
+            system=self.settings.system,
         )
         return self.start(settings)
 

@@ -105,7 +105,7 @@ def test_a_name_that_is_none_or_cannot_be_told_is_refused() -> None:
     with pytest.raises(OptionError, match="'zmq' cannot name a system"):
         CommunityManager(system="one", transport="zmq")
     with pytest.raises(TypeError, match="system is a text"):
-        CommunityManager(system=1)  # type: ignore[arg-type]
+        CommunityManager(system=1)  # type: ignore[arg-type]  # as an untyped caller may
 
 
 def test_a_gateway_is_of_a_system_and_a_command_of_another_one_says_both() -> None:

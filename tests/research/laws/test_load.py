@@ -23,7 +23,7 @@ from tests.research.unit.pipeline.run_folders import simulate
 EVENTS = 80
 HUBS = 5
 ALONE = VirtualScenario(
-    seed=2,
+    seed=1,
     communities={ROOT: 60},
     membership="scamp",
     parameters=Parameters(c=1),
@@ -48,8 +48,8 @@ LINKED = VirtualScenario(
 
 
 def test_a_process_receives_what_the_tables_that_name_it_send() -> None:
-    """SCAMP's hubs: a peer in a table of v gets 1/v of what its owner sends. Five hubs get 3,500
-    copies here, a number with a standard deviation of 1.7 %: within 7 % at 99.99 %."""
+    """SCAMP's hubs: a peer in a table of v gets 1/v of what its owner sends. Five hubs get 3,250
+    copies here, a number with a standard deviation of 1.8 %: within 7 % at 99.99 %."""
     sink = ListSink()
     (community,) = run_scenario(ALONE, sink).summary.communities
     begin = min(record.when for record in sink.records if record.kind == "publish")
@@ -69,7 +69,7 @@ def test_a_process_receives_what_the_tables_that_name_it_send() -> None:
     mean = fmean(received[node] for node in tables)
     hubs = sorted(tables, key=named.__getitem__)[-HUBS:]
     law = fmean(named[node] for node in hubs) / fmean(named[node] for node in tables)
-    assert law > 1.2, "no hubs: an even load would pass, too"
+    assert law > 1.3, "no hubs"
     assert fmean(received[node] for node in hubs) / mean == pytest.approx(law, rel=0.07)
     assert community.load_received_peak == pytest.approx(max(received.values()) / mean)
     assert community.load_received_p99 == max(received.values())
