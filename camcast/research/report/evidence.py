@@ -33,7 +33,8 @@ _SIGNIFICANCE: Final = 0.05  # chosen: as of all intervals
 
 NO_DATA: Final = "It has no data."
 """The beginning of the finding about a drawing."""
-_EDGE: Final = 1.96  # standard errors from the mean to the edge of a 95 % interval
+EDGE: Final = 1.96
+"""Standard errors from the mean to the edge of a 95 % interval."""
 _SAME: Final = 1e-9  # chosen: of a formula's value, for what floating point loses
 
 
@@ -46,6 +47,11 @@ class Cause:
     shown: str
     """The calculation that shows it, with its result: the change that makes ours agree, or the
     reason why none does."""
+
+    @classmethod
+    def of_paper(cls, shown: str, *, holds: bool) -> Cause:
+        """Return the paper's cause if the calculation `holds` in these results; else it is open."""
+        return cls("the paper's" if holds else "open", shown)
 
 
 UNKNOWN: Final = Cause("open", "No cause has been calculated.")
@@ -112,18 +118,18 @@ def value(
         distance = published - ours.mean
         beyond = max(0.0, abs(distance) - rounded)
         half = half_of(ours)
-        deviation = hypot((half or 0.0) / _EDGE, error)
+        deviation = hypot((half or 0.0) / EDGE, error)
         if deviation:
             z = distance / deviation
         if half is None or beyond <= _SAME * abs(published):
             verdict = "agrees" if beyond <= _SAME * abs(published) else verdict
-        elif beyond > _EDGE * deviation:
+        elif beyond > EDGE * deviation:
             verdict = "differs"
-        elif beyond + _EDGE * deviation <= EQUIVALENT * max(1.0, abs(published)):
+        elif beyond + EDGE * deviation <= EQUIVALENT * max(1.0, abs(published)):
             verdict = "agrees"
         else:
             found += (
-                f" Not told apart, but ours may be {beyond + _EDGE * deviation:.2g} off, which is"
+                f" Not told apart, but ours may be {beyond + EDGE * deviation:.2g} off, which is"
                 f" more than {EQUIVALENT:.0%}: too few runs."
             )
     return _numeric(paper, item, quote, published, ours, z, verdict, found, cause)

@@ -103,6 +103,8 @@ def test_a_difference_has_a_cause_and_nothing_else_does() -> None:
     assert statement("000", "6.1", "better", [True, False], "found", cause).whose == cause.whose
     for held in ([True], [None], [True, None]):
         assert statement("000", "6.1", "better", held, "found").whose is None
+    assert Cause.of_paper("Shown.", holds=True).whose == "the paper's"
+    assert Cause.of_paper("Shown.", holds=False).whose == "open"  # the results do not show it
     judged_not = unpublished("000", "Table 1", "rounds", 1.0, exact(2.0), "Found.")
     assert (judged_not.verdict, judged_not.whose, judged_not.z) == ("cannot be judged", None, None)
 

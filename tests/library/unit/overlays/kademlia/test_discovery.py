@@ -83,6 +83,24 @@ def test_a_withdrawal_before_its_turn_leaves_nothing_behind() -> None:
             assert town.seek(finder, topic).contacts == (other.me,)
 
 
+def test_no_turn_is_lost_to_those_that_withdraw_or_seek_meanwhile() -> None:
+    """If it were, the process would find and enter nothing any more after `AT_ONCE` of them."""
+    rng = Random(1)
+    with Town("kademlia") as town:
+        other, finder = town.add(), town.add()
+        topics = [Topic.parse(f".t{number}") for number in range(4 * AT_ONCE)]
+        for topic in topics:  # more than have their turn
+            town.announce(other, topic=topic, settle=0.0)
+            town.start_seek(rng.choice((other, finder)), topic)
+        for topic in rng.sample(topics, len(topics)):
+            town.run(rng.choice((0.0, 0.0, 0.2)))
+            town.withdraw(other, topic)
+        town.run(60.0)
+        last = Topic.parse(".last")
+        town.announce(other, topic=last)
+        assert town.seek(finder, last).contacts == (other.me,)
+
+
 def _steps(communities: int) -> int:
     """Return the steps in which two processes enter the same communities and find each other."""
     town = Town("kademlia")
