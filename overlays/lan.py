@@ -15,6 +15,9 @@ has heard the other's announcement.
 Anybody on the network may write anything into its records. A record without a valid address is left
 out, addresses and groups are bounded, and an address that is not a member's costs a message.
 
+A process of a named system adds the name. Records of another system are left out, and who
+seeks meanwhile notes them (`DiscoveryContext.other_system`).
+
 Where processes have keys, the TXT record has the process's address and public key, and names no
 communities. Such records are hints, which `overlays.lan_questions` asks and does not believe.
 
@@ -72,6 +75,8 @@ class LanDiscovery(Discovery):
         """The multicasts under way, the latest last."""
         self._heard: dict[str, tuple[Contact, tuple[GroupId, ...]]] = {}
         """The processes on this network and their communities, by the name of the service."""
+        self._others: dict[str, tuple[str, bytes]] = {}
+        """The address and the system of those of other systems, by the same names."""
         self._hints: dict[str, Hint] = {}
         self._full = False  # whether it was logged that records are left out
         """In place of these, where processes have keys: by the same names, what mDNS says."""
@@ -138,6 +143,8 @@ class LanDiscovery(Discovery):
 
     @override
     def seek(self, topic: Topic, wanted: int, now: float) -> None:
+        for address, system in self._others.values():
+            self._context.other_system(address, system, now)
         since = max(self._opened, self._announced.get(topic.group, self._opened))
         self._asked += 1
         self._seeks[self._asked] = (topic, wanted)
@@ -175,6 +182,8 @@ class LanDiscovery(Discovery):
             return
         host, port = endpoint_of(self._context.me.address)
         properties: dict[str, str | None] = {"address": self._context.me.address}
+        if self._context.system:
+            properties["system"] = self._context.system
         if (admission := self._context.admission) is not None:
             wall = self._context.clock.wall(now)
             properties["key"] = admission.key_text(self._context.me, wall)
@@ -215,23 +224,25 @@ class LanDiscovery(Discovery):
         self, zeroconf: Zeroconf, service_type: str, name: str, state_change: ServiceStateChange
     ) -> None:
         """Take a record that came, changed or went."""
-        if state_change is ServiceStateChange.Removed:
-            self._heard.pop(name, None)
-            self._hints.pop(name, None)
-            return
+        for records in (self._heard, self._hints, self._others):
+            records.pop(name, None)
         info = ServiceInfo(service_type, name)
-        if not info.load_from_cache(zeroconf):
+        if state_change is ServiceStateChange.Removed or not info.load_from_cache(zeroconf):
+            return
+        system = info.properties.get(b"system") or b""
+        if system != self._context.system.encode():
+            address = _read_address(info.properties)
+            if address and self._has_room(self._others):
+                self._others[name] = address, system
             return
         if self._questions is not None:
             self._take_hint(name, _read_hint(info.properties))
             return
         heard = _read(name, info.properties)
-        self._heard.pop(name, None)
         if heard is not None and self._has_room(self._heard):
             self._heard[name] = heard
 
     def _take_hint(self, name: str, hint: Hint | None) -> None:
-        self._hints.pop(name, None)
         own = name == f"{self._context.me.peer.hex()}.{SERVICE}"
         if hint is not None and not own and self._has_room(self._hints):
             self._hints[name] = hint
@@ -262,14 +273,23 @@ async def _silence_once_started(speaker: Zeroconf) -> None:
         _silence(speaker)
 
 
-def _read_hint(properties: dict[bytes, bytes | None]) -> Hint | None:
-    """Return where a process is said to be, and under which key; None if it is not said."""
+def _read_address(properties: dict[bytes, bytes | None]) -> str:
+    """Return where a process is said to be; empty if it is not said."""
     try:
         address = check_address((properties.get(b"address") or b"").decode())
-        key = (properties.get(b"key") or b"").decode()
     except (AddressError, ValueError):
+        return ""
+    return address if is_numeric(address) else ""
+
+
+def _read_hint(properties: dict[bytes, bytes | None]) -> Hint | None:
+    """Return where a process is said to be, and under which key; None if it is not said."""
+    address = _read_address(properties)
+    try:
+        key = (properties.get(b"key") or b"").decode()
+    except ValueError:
         return None
-    return Hint(address, key) if key and is_numeric(address) else None
+    return Hint(address, key) if key and address else None
 
 
 def _read(
@@ -278,11 +298,12 @@ def _read(
     """Return the contact and the communities of a record; None if it is none of CAMCAST's."""
     try:
         peer = bytes.fromhex(name.removesuffix("." + SERVICE))
-        address = check_address((properties.get(b"address") or b"").decode())
-        groups = [bytes.fromhex(key.decode()) for key in properties if key != b"address"]
-    except (AddressError, ValueError):
+        texts = [key.decode() for key in properties if key not in (b"address", b"system")]
+        groups = [bytes.fromhex(text) for text in texts]
+    except ValueError:
         return None
-    if len(peer) != PEER_ID_BYTES or not is_numeric(address):
+    address = _read_address(properties)
+    if len(peer) != PEER_ID_BYTES or not address:
         return None
     known = [GroupId(group) for group in groups[:GROUPS_MAX] if len(group) == GROUP_ID_BYTES]
     return Contact(PeerId(peer), address), tuple(known)

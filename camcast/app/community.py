@@ -31,7 +31,7 @@ from camcast.inbox.subscription import (
 )
 from camcast.interests.interest import Interest
 from camcast.live.snapshot import take_community_stats
-from camcast.live.wire.probe_port import probe_ports
+from camcast.live.wire.probe_port import Reach, probe_ports
 from camcast.observe.stats import CommunityStats
 from camcast.vocabulary import typed
 from camcast.vocabulary.arguments import (
@@ -52,6 +52,7 @@ from camcast.vocabulary.parameters import CommunitySettings, ParameterChanges
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.typed import E, Sent
 
+FRAME_SECONDS: Final = 1.0  # chosen: as a connection has to say how far it gets (`probe_ports`)
 JOIN_SECONDS: Final = 10.0  # chosen: several rounds of asking gateways and contacts
 _BURST: Final = 256  # chosen: publishes in one loop turn, a whole batch, before others get theirs
 
@@ -150,21 +151,26 @@ class Community(Generic[E]):
         if local_group.joined:
             return
         runner = self._lifetime.running()
-        unanswered, node, misfits = local_group.unanswered, runner.node, runner.misfits()
+        unanswered, node = local_group.unanswered, runner.node
         self._leave()
         if unanswered is not None:
+            by_udp = node.discovery.asks_by_udp
+            reached = await probe_ports(unanswered.unreachable)
+            if by_udp and Reach.SILENT in reached.values():
+                # It may be a process of another membership, which was asked by a frame as well.
+                await runner.conditions.wait_for(lambda: bool(runner.misfits()), FRAME_SECONDS)
             raise GatewayTimeout(
                 self.topic,
                 unanswered.unreachable,
                 unanswered.ignorant,
-                await probe_ports(unanswered.unreachable),
+                reached,
                 node.me.address,
                 unanswered.nobody,
-                by_udp=node.discovery.asks_by_udp,
-                misfits=misfits,
+                by_udp=by_udp,
+                misfits=runner.misfits(),
             )
         assert not in_time
-        why = "; ".join(misfits) or "no contact answered"
+        why = "; ".join(runner.misfits()) or "no contact answered"
         raise NotReady(f"{self.topic} was not joined within {timeout} s: {why}")
 
     async def ready(

@@ -49,7 +49,9 @@ class GatewayTimeout(CommunityError, TimeoutError):  # a state, as users say it
             such = ", ".join(a for a in addresses if (reached or {}).get(a) is reach)
             says = reach.by_udp if by_udp else reach.value
             parts += [f"{such} {says.format(me=me)}"] if such else []
-        if ignorant:
+        if ignorant and by_udp:
+            parts.append(f"all that were found in {topic} have another membership or protocol")
+        elif ignorant:
             parts.append(
                 f"{', '.join(ignorant)} does not know who is in {topic}: name a gateway that keeps"
                 " the register, which is `camcast gateway` or a process that names no other gateway"
@@ -60,12 +62,12 @@ class GatewayTimeout(CommunityError, TimeoutError):  # a state, as users say it
                 " for the process to found the community"
             )
         parts += misfits
-        if by_udp:
+        if by_udp and not ignorant:
             parts.append(
                 "Check that `camcast gateway --overlay` or a member of the same DHT runs there, or"
                 " begin a DHT by naming no gateway"
             )
-        elif not (ignorant or nobody):
+        elif not (by_udp or ignorant or nobody):
             parts.append("Check that one runs there, or found the community by naming no gateway")
         super().__init__(". ".join(parts).replace("?. ", "? "))
 

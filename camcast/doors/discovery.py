@@ -19,6 +19,14 @@ from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.topics import GroupId, Topic
 
 ResultT = TypeVar("ResultT")
+OnOtherChoice = Callable[[Endpoint, str, float], None]
+"""Takes the endpoint of a process, the text of its choice, and now."""
+OnOtherSystem = Callable[[str, bytes, float], None]
+"""Takes the address of a process, the name of its system, and now."""
+
+
+def _ignore(_where: object, _what: object, _now: float) -> None:
+    """Note nothing: nobody asks who does not fit."""
 
 
 class KnownMembers(Protocol):
@@ -84,6 +92,16 @@ class DiscoveryContext:
     waiting: Waiting | None = None
     """Runs coroutines, for a discovery that has to wait
     (`camcast.doors.waiting_discovery`)."""
+    choice: str = ""
+    """The membership and protocol of this process (`camcast.vocabulary.choices`), for a discovery
+    that says them where it names members: those with another choice are no members to join."""
+    other_choice: OnOtherChoice = _ignore
+    """Is told of each other process that says another choice."""
+    system: str = ""
+    """The name of this process's system, for a discovery with sockets of its own
+    (`camcast.vocabulary.systems`): the system of datagrams and frames is not its concern."""
+    other_system: OnOtherSystem = _ignore
+    """Is told of each process of another system that such a discovery leaves out."""
 
 
 @frozen

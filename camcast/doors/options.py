@@ -2,8 +2,10 @@
 
 One rule for all plugs: the fields of the class are the options. Text is read as the type of the
 field says, if that is `str`, `pathlib.Path`, `int`, `float` or `bool`; a field of another type has
-a converter. The class is `Backend.options` of a membership (``--set``), `Discovery.options`
-(``--discovery-set``), and a protocol itself (``--protocol-set``).
+a converter. A field made with ``metadata=SHARED`` is an option that all of a community must have
+the same: processes that differ do not join each other (`camcast.vocabulary.choices`). The class is
+`Backend.options` of a membership (``--set``), `Discovery.options` (``--discovery-set``), and a
+protocol itself (``--protocol-set``).
 """
 
 from __future__ import annotations
@@ -12,12 +14,16 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 import attrs
 
 from camcast.vocabulary.arguments import is_finite
 from camcast.vocabulary.errors import CamcastError
+
+SHARED: Final = MappingProxyType({"camcast.shared": True})
+"""The metadata of an option that all of a community must have the same."""
 
 
 class OptionError(CamcastError, ValueError):
@@ -60,3 +66,15 @@ def build_options(options: type[Any], given: Mapping[str, object], owner: str) -
         return options(**values)
     except (TypeError, ValueError) as error:
         raise OptionError(f"{owner}: {error.args[0] if error.args else error}") from error
+
+
+def shared_options(*plugs: object) -> str:
+    """Return the options that others must have the same, as in ``arity=10 depth=2``."""
+    shared = {
+        option.name: getattr(plug, option.name)
+        for plug in plugs
+        if attrs.has(kind := type(plug))
+        for option in attrs.fields(kind)
+        if SHARED.items() <= option.metadata.items()
+    }
+    return " ".join(f"{name}={value}" for name, value in sorted(shared.items()))

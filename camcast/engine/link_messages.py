@@ -81,13 +81,16 @@ class SuperTopics(Message, tag=8, frozen=True):
 
 
 class OtherChoice(Message, tag=9, frozen=True):
-    """My membership and protocol, which are not yours: I have dropped your message in this group.
+    """My membership and protocol, and the options of both that have to be shared.
 
-    In no group, it answers a question to a discovery by frames, which I do not have.
+    They are not yours: I have dropped your message in this group. In no group, it answers a
+    question to a discovery by frames, which I do not have, or a process says so that has asked by
+    datagrams and had no answer.
     """
 
     membership: str
     protocol: str
+    options: str = ""
 
 
 DECODER: Final[Decoder[Message]] = Decoder(

@@ -57,6 +57,7 @@ from typing import Final
 from camcast.doors.contained import PlugError
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.discovery import Discovery, DiscoveryContext
+from camcast.doors.options import shared_options
 from camcast.doors.signatures import NotAllowedError
 from camcast.engine import link_messages, liveness_messages, security_messages
 from camcast.engine.discovery_datagrams import DiscoveryDatagrams
@@ -86,6 +87,7 @@ from camcast.observe.counters import NodeCounters
 from camcast.observe.recorder import Recorder
 from camcast.observe.trace import Trace
 from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.choices import Choice
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import Receipt
 from camcast.vocabulary.happenings import NO_GROUP, Happening, HappeningKind, TakeBatch
@@ -96,7 +98,7 @@ from camcast.vocabulary.outbox import ControlOutlet, Finding, Outbox, Token, Wak
 from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.systems import Misfits
 from camcast.vocabulary.topics import GroupId, Topic
-from camcast.vocabulary.wire import Kind, UnknownRecordError, choice_of
+from camcast.vocabulary.wire import Kind, UnknownRecordError
 
 CONTACTS_WANTED: Final = 5  # chosen: enough to survive 30 % dead contacts at 99.8 %
 # chosen: as often as a process announces itself to a gateway, be that silent or not. With 30, a
@@ -167,9 +169,9 @@ class Node:
             *(me, outbox, recorder, groups, rng, self.liveness, guard, clock, self.hierarchy),
             self._on_plug_error,
         )
-        membership, protocol = settings.backend.name, settings.protocol.name
-        outbox.choice = choice_of(membership, protocol)
-        choice = OtherChoice(membership, protocol)
+        backend, protocol = settings.backend, settings.protocol
+        shared = shared_options(settings.options or backend.options(), protocol)
+        outbox.choice = choice = Choice(backend.name, protocol.name, shared)
         self._misfits = MisfitAnswers(process, choice, settings.system)
         self._queries = queries = RemoteQueries(process, settings.parameters)
         self.signing: Signing | None = None
@@ -205,6 +207,10 @@ class Node:
                 clock=clock,
                 options=settings.discovery_options,
                 waiting=parts.waiting,
+                choice=choice.text,
+                other_choice=self._misfits.on_choice_by_datagram,
+                system=settings.system,
+                other_system=self._misfits.on_other_system,
             ),
         )
         self.discovery: Discovery = finding.contain(Discovery, found)
@@ -595,7 +601,11 @@ class Node:
         # A message that was passed on is no sign of life of its sender.
         if arrival.is_direct and self.liveness.heard(sender, now):
             self._tell_all_neighbours(now)
-        if arrival.choice not in (0, self.outbox.choice) and arrival.group in self._groups.current:
+        if (
+            arrival.choice  # 0: nothing is said
+            and arrival.group in self._groups.current
+            and not self._misfits.fits(arrival)
+        ):
             # Not half a join: its messages mean something else here.
             self._misfits.say_choice(arrival)
             counters.stray_controls += 1
@@ -741,6 +751,8 @@ class Node:
             if finding.unknown and not local_group.joined:
                 asked = (*finding.unreachable, *finding.ignorant)
                 self.recorder.tell(Happening("unanswered", topic.group, addresses=asked))
+                if self.discovery.decoder is None:
+                    self._misfits.ask(finding.unreachable, now)
             membership = local_group.membership
             if not membership.joined:
                 silent = local_group.silent

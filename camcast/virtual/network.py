@@ -12,7 +12,9 @@ A process that *crashes* takes no further input, and frames under way to it are 
 starts again before they arrive. It may start again at the same address, with its old identity
 (its disk survived) or a new one; its memory is lost in both cases. Timers of a former life have no
 effect. Frames and datagrams for a *paused* process wait, as in the buffers of the kernel, which
-here are never full; its timers come as much later as it stood still (`Node.on_standstill`).
+here are never full; its timers come as much later as it stood still (`Node.on_standstill`). No
+frame passes between processes of two systems: both note each other, as the two ends of a connection
+do.
 
 All random numbers come from named streams of one seed: ``protocol`` for the nodes, ``network`` for
 the weather. The same calls give the same run, byte for byte; `checksum` runs over every
@@ -43,6 +45,7 @@ from camcast.vocabulary.happenings import Happening
 from camcast.vocabulary.identity import Contact, PeerId, new_peer_id
 from camcast.vocabulary.outbox import Deliver, Tell, Token
 from camcast.vocabulary.streams import stream
+from camcast.vocabulary.systems import other_system
 
 T = TypeVar("T")
 
@@ -57,17 +60,22 @@ def address_of(number: int) -> str:
 class Process:
     """One simulated process, in one of its lives."""
 
-    __slots__ = ("alive", "datagrams", "held", "life", "me", "node", "number", "paused", "stood")
+    __slots__ = (
+        *("alive", "datagrams", "held", "life", "me", "node", "number", "paused", "stood"),
+        "system",
+    )
 
     datagrams: HostPort
 
-    def __init__(self, number: int, life: int, me: Contact, node: Node) -> None:
+    def __init__(self, number: int, life: int, me: Contact, node: Node, system: str) -> None:
         self.number = number
         """The number of the host; a process that starts again keeps it."""
         self.life = life
         """The number of the start; every start of a run has another one."""
         self.me = me
         self.node = node
+        self.system = system
+        """The name of its system."""
         self.alive = True
         self.held: list[Callable[[], None]] | None = None
         """The inputs that wait for a paused process, in order."""
@@ -112,6 +120,8 @@ class VirtualNetwork:
         self._numbers: dict[str, int] = {}
         self._next_host = 0
         self._lives = 0
+        self._systems: dict[str, None] = {}
+        """The names of the systems of all processes so far."""
 
     @property
     def now(self) -> float:
@@ -152,7 +162,8 @@ class VirtualNetwork:
         )
         parts = evolve(parts or Parts(), waiting=waiting)
         node = Node(me, settings, self.protocol, clock, trace, parts=parts)
-        process = Process(number, self._lives, me, node)
+        process = Process(number, self._lives, me, node, settings.system)
+        self._systems[settings.system] = None
         lives.append(process)
         process.datagrams = HostPort(
             self.datagrams, number, partial(self._receive_datagram, process)
@@ -274,6 +285,8 @@ class VirtualNetwork:
 
     def _carry(self, process: Process, frames: Iterator[tuple[str, bytes, int]]) -> None:
         """Let the frames of one step of a process cross the weather."""
+        if len(self._systems) > 1:
+            frames = self._within_system(process, frames)
         number, lives, at, now = process.number, self._lives, self.queue.at, self.queue.now
         steady = self.weather.steady
         if steady is not None:
@@ -287,6 +300,20 @@ class VirtualNetwork:
                 continue
             for delay in delays(number, target, copies):
                 at(now + delay, self._arrive, address, frame, lives, process.me.peer)
+
+    def _within_system(
+        self, process: Process, frames: Iterator[tuple[str, bytes, int]]
+    ) -> Iterator[tuple[str, bytes, int]]:
+        """Yield the frames that are not for a process of another system."""
+        for address, frame, copies in frames:
+            target = self.processes.get(address)
+            if target is None or target.system == process.system:
+                yield address, frame, copies
+                continue
+            self.undeliverable += copies
+            for one, another in ((process, target), (target, process)):
+                why = other_system(another.system.encode(), one.system)
+                one.node.misfits.add(another.me.address, why, self.now)
 
     def _drain(self, process: Process) -> None:
         outbox, queue = process.node.outbox, self.queue

@@ -14,6 +14,7 @@ import msgspec
 from camcast.vocabulary import messages
 from camcast.vocabulary.arguments import check_finite, check_type, check_whole
 from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.choices import Choice
 from camcast.vocabulary.events import Missed
 from camcast.vocabulary.happenings import Happening, HappeningKind
 from camcast.vocabulary.identity import Contact
@@ -129,8 +130,8 @@ class Outbox:
         self.now = 0.0
         """The time of the input that the node takes: what it sends is vouched for at this time, and
         what happens is told with it."""
-        self.choice = 0
-        """The membership and protocol of the process (`camcast.vocabulary.wire.choice_of`)."""
+        self.choice: Choice | None = None
+        """The membership and protocol of the process; None: its records say nothing of them."""
         self.sends: list[Send] = []
         self.wakes: list[Wake] = []
         self.deliveries: list[Deliver] = []
@@ -208,9 +209,10 @@ class ControlOutlet:
             head = self._head
             if head is None or not own or mandate:
                 sender = reply_to or self.me
-                chosen_here = self._outbox.choice if self._kind in _OF_CHOICE else 0
+                choice = self._outbox.choice if self._kind in _OF_CHOICE else None
+                said = 0 if choice is None else choice.byte(sender.peer)
                 head = control_head(
-                    *(self._kind, target, sender.peer, sender.address, mandate, chosen_here)
+                    *(self._kind, target, sender.peer, sender.address, mandate, said)
                 )
                 if own and not mandate:
                     self._head = head

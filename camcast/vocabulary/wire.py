@@ -30,8 +30,8 @@ body: 1 typed, 2 tree, 4 not upward, 8 `upward` is set, 128 a certificate's hash
 over the rest of the body follow the payloads (`camcast.security.signed_batches`). Flag of a control
 record: 1 a mandate follows the address, by which others may pass the message on for its sender
 (`camcast.security.mandates`). The `choice` of a record of a membership or a protocol stands for
-the names of both at the sender (`choice_of`), 0 for unsaid: tags are small numbers, and mean other
-things in each membership.
+those of its sender (`camcast.vocabulary.choices`), 0 for unsaid: tags are small numbers, and mean
+other things in each membership.
 
 A duplicate is recognised by group, stream, first and count alone, and nothing after them is looked
 at before that; payloads are opaque and are copied as they are. A record of an unknown kind, with
@@ -48,7 +48,6 @@ from __future__ import annotations
 
 from enum import IntEnum
 from functools import lru_cache
-from hashlib import blake2b
 from struct import Struct
 from typing import Final, NamedTuple
 
@@ -225,14 +224,6 @@ def record_end(frame: bytes, start: int) -> int:
     if end > len(frame) or end - start < CONTROL_HEADER_BYTES:
         raise WrongLengthError("a record's length does not fit its frame")
     return end
-
-
-def choice_of(membership: str, protocol: str) -> int:
-    """Return the byte, from 1 on, that stands for the names of a membership and a protocol.
-
-    Of two pairs of names, one in 255 has the same byte, and is then not told apart.
-    """
-    return 1 + blake2b(f"{membership} {protocol}".encode(), digest_size=8).digest()[0] % 255
 
 
 def control_head(

@@ -3,7 +3,8 @@
 At any time as many calls are under way as contacts are wanted. Slow calls do not count, so that a
 dead member or a lost datagram causes no delay. A contact is taken only from the answer of the
 member itself, and only with a topic whose hash is the group; the answer also proves that the
-member is alive. Where nodes have keys, the contact must be that of the key's owner, at an address
+member is alive. A member with another choice names no contact (`overlays.kademlia.protocol`).
+Where nodes have keys, the contact must be that of the key's owner, at an address
 that the owner has signed, and the owner's certificate must allow it to join the topic.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from camcast.doors.datagrams import Endpoint
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import GroupId, Topic, TopicError
 from overlays.kademlia.protocol import Call, Protocol
@@ -37,6 +39,8 @@ class ContactRound:
         self._over = False
         self._calls: dict[bytes, Call] = {}
         self._by_peer: dict[PeerId, Contact] = {}
+        self.others: dict[Endpoint, None] = {}
+        """The members that have answered with another choice than this process's."""
 
     def start(self, now: float) -> None:
         """Ask the first members; a round without members is over at once."""
@@ -80,9 +84,13 @@ class ContactRound:
         self._end_if_over(now)
 
     def _contact(
-        self, node: Neighbour, answer: tuple[bytes, Contact | None, str], now: float
+        self, node: Neighbour, answer: tuple[bytes, Contact | None, str, str], now: float
     ) -> Contact | None:
-        node_id, contact, name = answer
+        node_id, contact, name, choice = answer
+        if choice:
+            self.others[node.address] = None
+            self._protocol.on_other_choice(node.address, choice, now)
+            return None
         try:
             topic = Topic.parse(name)
         except TopicError:

@@ -34,7 +34,7 @@ from typing import ClassVar, Final
 from attrs import define
 from typing_extensions import override
 
-from camcast.doors.datagrams import DatagramPort, Endpoint, endpoint_of
+from camcast.doors.datagrams import DatagramPort, Endpoint, address_of, endpoint_of
 from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.logger import Logger
@@ -126,6 +126,8 @@ class KademliaDiscovery(Discovery):
             remembered=Remembered(self._context.remember, usable),
             reunited=self._reunited,
             naming=None if admission is None else KeyNames(admission, self._context.clock),
+            choice=self._context.choice,
+            other_choice=self._context.other_choice,
         )
 
     # -- life ----------------------------------------------------------------------------------
@@ -264,7 +266,8 @@ class KademliaDiscovery(Discovery):
     def _found(self, seek: _Seek, found: Found, now: float) -> None:
         """Answer, or look up again if the look-up does not answer all seeks so far."""
         seek.looks += 1
-        doubtful = found.doubtful and seek.looks < LOOKS_MAX
+        others = () if found.contacts else tuple(map(address_of, found.others))
+        doubtful = found.doubtful and seek.looks < LOOKS_MAX and not others
         announcement = self._announced.get(seek.topic.group)
         announced = announcement not in (None, seek.announcement) and not found.contacts
         more = seek.wanted > seek.asked == len(found.contacts)
@@ -273,5 +276,5 @@ class KademliaDiscovery(Discovery):
             return
         del self._seeks[seek.topic.group]
         unreachable = tuple(f"tcp://{address}" for address in found.unreachable)
-        self._context.outlet.found(seek.topic, found.contacts, unreachable, found.size)
+        self._context.outlet.found(seek.topic, found.contacts, unreachable, found.size, others)
         self._looks.end(now)

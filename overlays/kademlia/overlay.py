@@ -49,6 +49,7 @@ from typing import Any, Final, Literal
 from attrs import define, field, frozen
 
 from camcast.doors.datagrams import DatagramPort, Endpoint
+from camcast.doors.discovery import OnOtherChoice
 from camcast.vocabulary.identity import PUBLIC_KEY_BYTES, Contact
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
@@ -56,7 +57,7 @@ from camcast.vocabulary.topics import GroupId, Topic
 from overlays.kademlia.contacts import ContactRound
 from overlays.kademlia.crawl import Crawl, Survey, is_member, points, points_for, survey
 from overlays.kademlia.naming import DrawnNames, Naming
-from overlays.kademlia.protocol import Call, Done, OverlayContext, Protocol
+from overlays.kademlia.protocol import PADDING, Call, Done, OverlayContext, Protocol
 from overlays.kademlia.table import NEIGHBOURS, NODE_ID_BYTES, Limits, Neighbour, Table, usable
 from overlays.remembered import Remembered
 
@@ -96,6 +97,8 @@ class Found:
     """The endpoints that were asked, if nobody answered."""
     doubtful: bool = False
     """Whether there may be members although none was found: calls failed, or the time was up."""
+    others: tuple[Endpoint, ...] = ()
+    """The members that were asked and have another choice than this process."""
     seconds: float = 0.0
 
 
@@ -154,7 +157,8 @@ class KademliaOverlay:
     `host` is numeric IPv4; `port` 0 takes any free port. If the port is in use, a free one takes
     its place unless `port_required`. `remembered` keeps endpoints that answered, also in earlier
     runs. `limits` bounds the neighbours of one subnet. `reunited` is called when the process has
-    met an island. `naming` makes the identifiers, which are random without it.
+    met an island. `naming` makes the identifiers, which are random without it. `choice` is that of
+    the process, and `other_choice` is told of members that have another one.
     """
 
     def __init__(
@@ -169,6 +173,8 @@ class KademliaOverlay:
         limits: Limits | None = None,
         reunited: Then | None = None,
         naming: Naming | None = None,
+        choice: str = "",
+        other_choice: OnOtherChoice = lambda _endpoint, _choice, _now: None,
     ) -> None:
         self._naming = naming or DrawnNames(rng)
         self._context = OverlayContext(
@@ -178,6 +184,8 @@ class KademliaOverlay:
             heard=self._on_heard,
             lost=self._on_lost,
             connected=lambda: self.state == "connected",
+            choice=said if len(said := choice.encode()) <= len(PADDING) else b"",
+            other_choice=other_choice,
         )
         self.counters = self._context.counters
         self._rng = rng
@@ -533,6 +541,7 @@ class KademliaOverlay:
             contacts=contacts,
             doubtful=failed and not contacts,
             size=None if silent else result.size,
+            others=() if search.round is None else tuple(search.round.others),
             unreachable=tuple(f"{ip}:{port}" for ip, port in search.addresses) if silent else (),
             seconds=now - search.began,
         )

@@ -27,6 +27,11 @@ further failures evict it. An answer makes it good again.
 *Amplification.* An address that is not proven gets at most three times the bytes that it sent. A
 caller whose address may be unproven pads its call, so that the answer fits.
 
+*Choices.* A caller of ``contact`` writes its choice (`camcast.vocabulary.choices`) over the
+beginning of the padding, and a member with another choice answers with its own in place of a
+contact: both note the other one, and neither joins the other. Nodes of earlier releases pad with
+zeros, and answer without a choice: then nothing is compared.
+
 *Bytes from strangers* are decoded into the expected types and nothing else; other datagrams are
 counted and dropped. Sizes and types are checked before memory is allocated for them, and addresses
 before a datagram is sent there. A node that is not on loopback may not name addresses on loopback.
@@ -44,6 +49,7 @@ import msgspec
 from attrs import define, field, frozen
 
 from camcast.doors.datagrams import Endpoint
+from camcast.doors.discovery import OnOtherChoice
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import GROUP_ID_BYTES, NAME_BYTES_MAX, GroupId, Topic
 from overlays.kademlia.naming import Naming, NodeId, Said
@@ -85,9 +91,19 @@ _ARGUMENTS: Final[Mapping[str, msgspec.msgpack.Decoder[Any]]] = {
     "contact": msgspec.msgpack.Decoder(tuple[Said, _Group, _Padding]),
     "bye": msgspec.msgpack.Decoder(tuple[Said]),
 }
+
+
+class _ContactAnswer(msgspec.Struct, frozen=True, array_like=True):
+    said: Said
+    contact: Contact | None
+    topic: _Text
+    choice: _Text = ""
+    """The choice of the node that answers, if it is another one than the caller's."""
+
+
 _ANSWERS: Final[Mapping[str, msgspec.msgpack.Decoder[Any]]] = {
     "ping": msgspec.msgpack.Decoder(tuple[Said]),
-    "contact": msgspec.msgpack.Decoder(tuple[Said, Contact | None, _Text]),
+    "contact": msgspec.msgpack.Decoder(_ContactAnswer),
 }
 _PADDED: Final = ("find_node", "contact")
 _encode: Final = msgspec.msgpack.Encoder().encode
@@ -148,6 +164,10 @@ class OverlayContext:
     connected: Callable[[], bool]
     """Returns whether the DHT answers: if it does, a silent neighbour is dead, and this process is
     not cut off."""
+    choice: bytes = b""
+    """The choice of the process, as calls for contacts say it; empty if they say none."""
+    other_choice: OnOtherChoice = lambda _endpoint, _choice, _now: None
+    """Is told of each node with another choice that asks or answers about contacts."""
     counters: Counters = field(factory=Counters)
     patience: Patience = field(factory=Patience)
     failed: dict[Endpoint, tuple[int, float]] = field(factory=dict)
@@ -285,8 +305,10 @@ class Protocol:
         if call.method in _PADDED:
             target = call.target
             known = not isinstance(target, tuple) and self.router.get(target.id) is not None
+            choice = self._context.choice if call.method == "contact" else b""
             # A neighbour has most likely proven this address; if not, its answer may be short.
-            arguments = (*arguments, b"" if known and not call.sent else PADDING)
+            padding = choice if known and not call.sent else choice + PADDING[len(choice) :]
+            arguments = (*arguments, padding)
         attempt = len(call.sent)
         head = b"\x00" + call.number + bytes((attempt,))
         self._send(head + _encode((call.method, arguments)), call.address, call.key)
@@ -359,7 +381,7 @@ class Protocol:
             self.counters.stray += 1
             return
         try:
-            said, *rest = self._answers[call.method].decode(body)
+            said, *rest = _fields(self._answers[call.method].decode(body))
         except _MALFORMED:
             self.counters.malformed += 1
             self._fail(call, now)
@@ -417,7 +439,8 @@ class Protocol:
             case "find_node":
                 answer = (self._said, self._nearest(arguments[0], caller, room))
             case "contact":
-                answer = (self._said, *self._contact(arguments[0], sender, now))
+                theirs = _read_choice(arguments[1])
+                answer = (self._said, *self._contact(arguments[0], sender, address, theirs, now))
             case _:
                 self._take_bye(caller, now)
                 return
@@ -441,14 +464,26 @@ class Protocol:
             nearest = nsmallest(fitting, nearest + others, key=target.distance_to)
         return [self._naming.write(node) for node in nearest]
 
-    def _contact(self, group: GroupId, sender: bytes, now: float) -> tuple[Contact | None, str]:
-        """Return this member's contact and topic; None and "" if it is not in that group."""
+    def _contact(
+        self, group: GroupId, sender: bytes, address: Endpoint, theirs: str, now: float
+    ) -> tuple[object, ...]:
+        """Return this member's contact and topic; None and "" if it is not in that group.
+
+        A caller that says another choice than this member's gets that one, and no contact.
+        """
         if self.node_id[:GROUP_ID_BYTES] != group or self.contact is None:
             return None, ""
         if not self._naming.may_ask(sender, self._topic, now):
             self.counters.refused += 1
             return None, ""
+        if theirs and theirs != (ours := self._context.choice.decode()):
+            self._context.other_choice(address, theirs, now)
+            return None, "", ours
         return self.contact, self._topic
+
+    def on_other_choice(self, address: Endpoint, choice: str, now: float) -> None:
+        """Note that a member has another choice than this process."""
+        self._context.other_choice(address, choice, now)
 
     def is_of(self, contact: Contact, node: Neighbour, topic: Topic, now: float) -> bool:
         """Return whether a contact may belong to a node, and to a member of a topic."""
@@ -479,3 +514,13 @@ class Protocol:
 
 def _ignore(_answer: Any, _now: float) -> None:
     """Do nothing with an answer: a ping is for the table."""
+
+
+def _fields(answer: Any) -> Any:
+    """Return the fields of an answer in their order."""
+    return msgspec.structs.astuple(answer) if isinstance(answer, _ContactAnswer) else answer
+
+
+def _read_choice(padding: bytes) -> str:
+    """Return the choice that a call's padding begins with; empty if it says none."""
+    return padding.rstrip(b"\0").decode("utf-8", "replace")

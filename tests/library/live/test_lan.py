@@ -70,6 +70,21 @@ async def test_processes_find_each_other_without_any_address() -> None:
 
 @needs_multicast
 @live
+async def test_two_systems_of_one_network_leave_each_other_out_and_name_both() -> None:
+    async with manager(system="one") as first, manager(system="two") as other, manager() as none:
+        for process in (first, other, none):
+            await process.join(".soccer")
+        async with manager(system="one") as second:
+            community = await second.join(".soccer")
+            await community.ready()
+            assert {contact.address for contact in community.peers} == {first.address}
+            for address, theirs in ((other.address, "two"), (none.address, "")):
+                says = f"{address}: it is of the system {theirs!r}, and this process of the system"
+                assert f"{says} 'one'" in second.stats().misfits
+
+
+@needs_multicast
+@live
 async def test_who_left_a_community_is_found_there_no_more() -> None:
     async with manager() as gone, manager() as other:
         community = await gone.join(".soccer")

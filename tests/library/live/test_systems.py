@@ -81,7 +81,8 @@ async def test_with_a_passphrase_a_system_is_told_under_it() -> None:
     async with process("scamp", "one", **both) as first:
         await first.join(".a")
         async with process("scamp", "two", gateways=[first.address], **both) as other:
-            with pytest.raises(GatewayTimeout):
+            says = "of the system 'one', and this process of the system 'two'"
+            with pytest.raises(GatewayTimeout, match=says):
                 await other.join(".a")
         assert any("'two'" in one and "'one'" in one for one in first.stats().misfits)
         assert first.counters.input.systems_refused >= 1
@@ -96,6 +97,35 @@ async def test_pipes_that_managers_share_are_of_one_system() -> None:
     async with CommunityManager(pipes=pipes), CommunityManager(pipes=pipes, system="one"):
         pass
     pipes.close()
+
+
+@pytest.mark.parametrize("theirs", ["dht", "hybrid"])
+@live
+async def test_who_asks_by_datagrams_where_nobody_reads_them_learns_why(theirs: str) -> None:
+    """The gateway is a member of a community of another membership, which has no UDP."""
+    async with process("scamp", "") as first:
+        await first.join(".a")
+        async with process(theirs, "", gateways=[first.address]) as other:
+            says = f"protocol 'scamp' and 'camcast', and this process {theirs!r} and 'camcast'"
+            with pytest.raises(GatewayTimeout, match=says):
+                await other.join(".a")
+        assert any(
+            f"{theirs!r} and 'camcast', and this process 'scamp'" in one
+            for one in first.stats().misfits
+        )
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [("dht", "hybrid"), ("hybrid", "dht")])
+@live
+async def test_two_memberships_of_one_dht_name_both_and_stay_apart(ours: str, theirs: str) -> None:
+    async with process(ours, "") as first:
+        community = await first.join(".a")
+        async with process(theirs, "", gateways=[first.address]) as other:
+            says = f"protocol {ours!r} and 'camcast', and this process {theirs!r} and 'camcast'"
+            with pytest.raises(GatewayTimeout, match=says):
+                await other.join(".a")
+        assert any(f"this process {ours!r}" in one for one in first.stats().misfits)
+        assert community.peers == ()
 
 
 def test_a_name_that_is_none_or_cannot_be_told_is_refused() -> None:

@@ -21,7 +21,9 @@ The metadata are::
 
 libzmq sends the last property alone, and from its outputs only (`camcast.live.wire.zmq_links`). A
 peer that names another version of the wire format is refused (`WireVersionError`), since none of
-its frames could be read, and so is a peer of another system (`OtherSystemError`).
+its frames could be read, and so is a peer of another system (`OtherSystemError`). Under CURVE the
+process that dials says its system in its last command; the other one answers that before it closes
+the connection, so that both learn both names.
 
 `Decoder` takes the bytes of one peer as they come and yields what they say. A message here is one
 frame, never empty: the flag MORE, an empty frame, a frame above the limit, a command that is not
@@ -84,7 +86,14 @@ class StrangerError(ProtocolError):
 
 
 class OtherSystemError(ProtocolError):
-    """The peer is of another system (`camcast.vocabulary.systems`)."""
+    """The peer is of another system (`camcast.vocabulary.systems`).
+
+    `answer` is what is still to be sent to it, so that it learns the name of this system, too.
+    """
+
+    def __init__(self, message: str, answer: bytes = b"") -> None:
+        super().__init__(message)
+        self.answer = answer
 
 
 def greeting(mechanism: bytes, *, as_server: bool = False) -> bytes:
@@ -425,10 +434,10 @@ class Decoder:
             raise ProtocolError(why) if self._plain else StrangerError(why)
         answer, metadata = self.mechanism.take(name, body)
         if metadata is not None:
-            self.metadata = self._check_metadata(metadata)
+            self.metadata = self._check_metadata(metadata, answer)
         return name, answer
 
-    def _check_metadata(self, body: bytes) -> dict[str, bytes]:
+    def _check_metadata(self, body: bytes, answer: bytes) -> dict[str, bytes]:
         metadata = read_metadata(body)
         if metadata.get("socket-type") != self._peer_type:
             shown = metadata.get("socket-type", b"").decode("ascii", "replace")
@@ -444,7 +453,7 @@ class Decoder:
             raise WireVersionError(f"it speaks version {shown}, not {VERSION}")
         system = metadata.get(_SYSTEM.lower(), b"")
         if system != self._system.encode():
-            raise OtherSystemError(other_system(system, self._system))
+            raise OtherSystemError(other_system(system, self._system), answer)
         return metadata
 
     def _later_command(self, name: bytes, body: bytes) -> tuple[bytes, bytes]:

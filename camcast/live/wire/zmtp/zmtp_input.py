@@ -295,6 +295,7 @@ class ZmtpInput(CountingInput):
             self._lose(connection)
             return
         except OtherSystemError as error:
+            self._answer(connection, error.answer)
             self.counters.systems_refused += 1
             self._misfits.add(connection.host, str(error), self._loop.time())
             self._say("refused", connection.host, str(error))

@@ -20,6 +20,7 @@ from typing import Final, Protocol, runtime_checkable
 
 from attrs import field, frozen, validators
 
+from camcast.doors.options import SHARED
 from camcast.interests.interest import Interest
 from camcast.interests.wanted import ProcessInterest
 from camcast.research.systems.hpmcast.address import DIGITS_MAX, Address
@@ -37,12 +38,18 @@ _BRANCHES_MAX: Final = 2**64  # chosen: leaves x(0) half of an identity's 128 bi
 class Hierarchy:
     """How processes are arranged. Raises `ValueError` for a value out of range."""
 
-    arity: int = field(default=10, validator=[validators.ge(2), validators.le(ARITY_MAX)])
+    arity: int = field(
+        default=10, validator=[validators.ge(2), validators.le(ARITY_MAX)], metadata=SHARED
+    )
     """a: subsystems of a subsystem of level 2 or more. chosen: some hundred processes, which one
     machine runs, make groups of some tens, as many as are known from outside"""
-    depth: int = field(default=2, validator=[validators.ge(1), validators.le(DIGITS_MAX)])
+    depth: int = field(
+        default=2, validator=[validators.ge(1), validators.le(DIGITS_MAX)], metadata=SHARED
+    )
     """l: levels. chosen: as `arity`"""
-    redundancy: int = field(default=3, validator=[validators.ge(1), validators.le(REDUNDANCY_MAX)])
+    redundancy: int = field(
+        default=3, validator=[validators.ge(1), validators.le(REDUNDANCY_MAX)], metadata=SHARED
+    )
     """R: delegates of a subsystem. [hpmcast 5.3, Figures 7, 8]"""
 
     def __attrs_post_init__(self) -> None:

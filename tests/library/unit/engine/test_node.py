@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, permutations
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -21,6 +21,7 @@ from camcast.engine.node import Node
 from camcast.engine.repair import messages as repair
 from camcast.testing.world import World
 from camcast.vocabulary import messages, wire
+from camcast.vocabulary.choices import Choice
 from camcast.vocabulary.events import SEQUENCE_MAX, Event, EventId, stream_id
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.outbox import Finding
@@ -655,16 +656,10 @@ def test_a_control_for_a_part_that_is_not_there_is_counted_and_draws_nothing(
 # -- other memberships and protocols -------------------------------------------------------
 
 
-BY_FRAMES = ["scamp", "cyclon", "hyparview"]
+MEMBERSHIPS = ["scamp", "cyclon", "hyparview", "dht", "hybrid"]
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs"),
-    [
-        *((ours, theirs) for ours in BY_FRAMES for theirs in BY_FRAMES if ours != theirs),
-        *((by_udp, theirs) for by_udp in ("dht", "hybrid") for theirs in BY_FRAMES),
-    ],
-)
+@pytest.mark.parametrize(("ours", "theirs"), [*permutations(MEMBERSHIPS, 2)])
 def test_of_two_memberships_in_one_community_both_name_both_and_none_is_half_in(
     ours: str, theirs: str
 ) -> None:
@@ -677,14 +672,45 @@ def test_of_two_memberships_in_one_community_both_name_both_and_none_is_half_in(
     join(world, other, A)
     world.run(10.0)
     for node, mine, another in ((first, ours, theirs), (other, theirs, ours)):
-        (says,) = node.misfits.lately(world.now)
-        assert f"protocol {another!r} and 'camcast', and this process {mine!r}" in says
+        says = f"protocol {another!r} and 'camcast', and this process {mine!r}"
+        found = [*node.misfits.lately(world.now)]
+        assert found
+        assert all(says in one for one in found)
         (local_group,) = node.local_groups
         assert not [*local_group.membership.peers()]
         assert node.counters.malformed == node.counters.records_unknown == 0
     publish(world, first, A)
     world.run(2.0)
     assert deliveries(world, other) == []
+
+
+def test_frames_do_not_pass_between_two_systems_and_both_name_both() -> None:
+    world = World()
+    first = world.add()
+    join(world, first, A)
+    other = world.start(evolve(world.settings, system="two"))
+    join(world, other, A)
+    knows = Finding(A, (first.me,))
+    world.do(other, lambda node, now: node.contacts_found(knows, now))
+    world.run(5.0)
+    for node, ours, theirs in ((first, "", "two"), (other, "two", "")):
+        (says,) = node.misfits.lately(world.now)
+        assert f"it is of the system {theirs!r}, and this process of the system {ours!r}" in says
+        assert node.counters.controls == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_choices_of_one_byte_at_a_sender_are_two_at_another(seed: int) -> None:
+    """A byte alone would let two plugs meet by half at every process that has them."""
+    ours, sender = Choice("scamp", "camcast"), stranger(seed).peer
+    alike = next(
+        choice
+        for number in range(10_000)
+        if (choice := Choice(f"plug{number}", "camcast")).byte(sender) == ours.byte(sender)
+    )
+    others = [stranger(100 + number).peer for number in range(64)]
+    # 64 pairs of bytes: with probability 1 - 1e-3, three are equal at most (binomial, 1/255)
+    assert sum(alike.byte(one) == ours.byte(one) for one in others) <= 3
 
 
 def test_a_process_of_the_same_choice_or_of_a_release_that_says_none_is_no_misfit() -> None:
@@ -701,7 +727,8 @@ def test_a_flood_of_other_choices_has_few_answers() -> None:
     one.outbox.sends.clear()
     for number in range(1_000):
         sender = stranger(number)
-        choice = one.outbox.choice % 255 + 1
+        assert one.outbox.choice is not None
+        choice = one.outbox.choice.byte(sender.peer) % 255 + 1
         head = wire.control_head(
             Kind.MEMBERSHIP, A.group, sender.peer, sender.address, choice=choice
         )

@@ -6,6 +6,7 @@ from itertools import pairwise
 from random import Random
 
 import pytest
+from attrs import evolve
 
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import find_backend, find_protocol, membership_for
@@ -17,6 +18,7 @@ from camcast.research.systems.hpmcast.membership import HpmcastMembership, Hpmca
 from camcast.research.systems.hpmcast.protocol import Hpmcast
 from camcast.research.systems.hpmcast.view_messages import Ask, Join, LineNews, Update, View
 from camcast.testing.lone_process import contact
+from camcast.testing.world import World
 from camcast.virtual.census import Census
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.topics import Topic
@@ -154,3 +156,17 @@ def test_a_join_is_passed_on_while_somebody_is_nearer_to_who_joins() -> None:
     neighbour = next(n for n in range(11, 99) if member.tables.distance(contact(n).peer) == 1)
     member.receive(neighbour, Join(line(neighbour)), 1.5)
     assert member.kinds() == [(neighbour, "View")]
+
+
+def test_options_that_all_must_share_are_part_of_the_choice() -> None:
+    """Two hierarchies of another depth give one process two places."""
+    world = World(protocol="hpmcast")
+    first = world.join(TOPIC)
+    deeper = World(protocol="hpmcast", protocol_options={"depth": 3}).settings
+    other = world.start(evolve(deeper, discovery=world.census.discovery))
+    world.do(other, lambda node, now: node.join(TOPIC, now))
+    world.run(10.0)
+    for node, mine, another in ((first, 2, 3), (other, 3, 2)):
+        (says,) = node.misfits.lately(world.now)
+        assert f"with arity=10 depth={another} redundancy=3, and this process" in says
+        assert f"with arity=10 depth={mine} redundancy=3: all of a" in says
