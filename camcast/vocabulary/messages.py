@@ -57,7 +57,7 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):  # a Struct: one is made f
     now: float
     """The time of the input that brought the record."""
     choice: int = 0
-    """What stands for the sender's choice (`camcast.vocabulary.choices`), 0 if unsaid."""
+    """The byte of the sender's choice (`camcast.vocabulary.choices`), 0 if unsaid."""
 
     @property
     def is_direct(self) -> bool:
