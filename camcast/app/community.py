@@ -56,7 +56,7 @@ FRAME_SECONDS: Final = 1.0  # chosen: as a connection has to say how far it gets
 JOIN_SECONDS: Final = 10.0  # chosen: several rounds of asking gateways and contacts
 _BURST: Final = 256  # chosen: publishes in one loop turn, a whole batch, before others get theirs
 
-State = Literal["new", "joining", "alone", "member", "left"]
+State = Literal["new", "joining", "alone", "member", "deaf", "left"]
 
 
 class Community(Generic[E]):
@@ -486,12 +486,18 @@ class Community(Generic[E]):
 
     @property
     def state(self) -> State:
-        """Whether the process is a member; "alone" is a member that knows no other one."""
+        """Whether the process is a member.
+
+        ``alone`` is a member that knows no other one, ``deaf`` one that no frame reaches although
+        it watches others.
+        """
         if self._local_group is None:
             return "new" if self._group is None else "left"
         if not self._local_group.joined:
             return "joining"
-        return "member" if self.peers else "alone"
+        if not self.peers:
+            return "alone"
+        return "deaf" if self._lifetime.running().node.liveness.deaf else "member"
 
     @property
     def peers(self) -> tuple[Contact, ...]:

@@ -43,7 +43,7 @@ def status(socket: Socket, json: options.Json = False) -> None:
         f"process {answer['process']} at {answer['address']}, peer {answer['peer'][:8]},"
         f" up {duration(answer['up_seconds'])}",
         f"peers: {liveness['watched']} watched, {liveness['suspects']} suspect"
-        + (", ISOLATED" if liveness["isolated"] else "")
+        + (", DEAF" if liveness["deaf"] else ", ISOLATED" if liveness["isolated"] else "")
         + f"; discovery: {answer['discovery']['state']}",
         *(
             f"gateway {one['address']}: {_ANSWERS[one['answers']]} {duration(one['seconds'])}"

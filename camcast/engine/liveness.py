@@ -56,6 +56,11 @@ gone. If nobody is left to ask, each part learns that all are silent and can loo
 does a part whose own peers are all suspect. The time in which this process stood still counts as
 nobody's silence, and no helper whose errand was late confirms anything.
 
+*Deaf.* A process that watches peers, and receives no frame of anybody for `DEAF_SILENCES` silences,
+is *deaf*: it may be that frames leave it and none gets in, as behind a firewall. Unlike isolation,
+this does not need a peer that was ever heard of. It ends with the next frame, and only then: the
+membership may meanwhile give its peers up for others, which it does not hear either.
+
 *Doubts.* Anybody can say in another's name that it has left a group. A peer is asked
 before a part learns that it is gone (`camcast.engine.questions`). So is a peer that is said to be
 elsewhere, where no record proves an address; its messages from there are dropped meanwhile.
@@ -117,6 +122,7 @@ HIGH_FACTOR: Final = 6.0  # [Lifeguard 4.2: beta = 6]
 # chosen: units. At 30 % loss TCP is silent for as long once in 15,000 segments (0.3^8).
 UNREACHED: Final = 60
 HEALTH_MAX: Final = 8  # [Lifeguard 4.1: S = 8]
+DEAF_SILENCES: Final = 3  # chosen: told before a peer that never answers is given up, after 5
 WATCHED_MIN: Final = 3  # chosen: that one or two peers are silent says nothing of this process
 
 _ALIVE: Final = Heartbeat(()), Answer((), ())  # what is said where nothing is repaired
@@ -278,6 +284,11 @@ class LivenessService:
         """The factor of `high`."""
         self.isolated = False
         """Whether every watched peer was suspect at the end of the last period that watched any."""
+        self.frame_at = -inf
+        """When the last frame of anybody arrived; the node notes it here."""
+        self._listened_at = -inf  # when the last period ended
+        self._unheard_seconds = 0.0  # periods with watched peers since the last frame
+        self._deaf_at = -inf  # when the last period of a deaf process ended
         self.given_up: dict[PeerId, None] = {}
         """Peers reported silent to the parts, until the node has announced it."""
         self.pauses = 0
@@ -320,6 +331,11 @@ class LivenessService:
     def watched(self) -> int:
         """Count the peers that get heartbeats."""
         return sum(entry.watched for entry in self.entries.values())
+
+    @property
+    def deaf(self) -> bool:
+        """Whether no frame has arrived for `DEAF_SILENCES` silences, though peers were watched."""
+        return self.frame_at < self._deaf_at
 
     def contact(self, peer: PeerId) -> Contact | None:
         """Return the contact of a process that a part watches or listens to; None of another."""
@@ -476,6 +492,7 @@ class LivenessService:
             unwell = watched >= WATCHED_MIN and 2 * suspects > watched
             self.health = max(1, min(HEALTH_MAX, self.health + (1 if unwell else -1)))
             self.isolated = suspects == watched
+        self._note_hearing(now)
         if suspects:
             cut_off = self._cut_off(now, everybody=suspects == watched)
             for part in cut_off:
@@ -485,6 +502,18 @@ class LivenessService:
             min((min(entry.period, entry.unit) for entry in self.entries.values()), default=inf)
         )
         return changed
+
+    def _note_hearing(self, now: float) -> None:
+        """Find out at the end of a period whether this process is deaf."""
+        if self.frame_at >= self._listened_at:
+            self._unheard_seconds = 0.0
+        else:
+            watched = (entry.silence for entry in self.entries.values() if entry.watched)
+            if (silence := min(watched, default=inf)) < inf:
+                self._unheard_seconds += self._interval
+            if self._unheard_seconds >= DEAF_SILENCES * silence:
+                self._deaf_at = now
+        self._listened_at = now
 
     # -- suspicion -------------------------------------------------------------------------
 

@@ -172,6 +172,7 @@ class Node:
         backend, protocol = settings.backend, settings.protocol
         shared = shared_options(settings.options or backend.options(), protocol)
         outbox.choice = choice = Choice(backend.name, protocol.name, shared)
+        self._isolated = self._deaf = False  # as was told last
         self._misfits = MisfitAnswers(process, choice, settings.system)
         self._queries = queries = RemoteQueries(process, settings.parameters)
         self.signing: Signing | None = None
@@ -452,7 +453,7 @@ class Node:
         sent.
         """
         outbox, signing = self.outbox, self.signing
-        outbox.now = now
+        outbox.now = self.liveness.frame_at = now
         forgeries = 0 if signing is None else signing.forgeries
         if self.guard.admits is None:
             link = None  # without certificates no link proves whose it is
@@ -469,14 +470,10 @@ class Node:
         self.outbox.now = now
         self._wake_failed, timers = False, len(self.outbox.wakes)
         if token.kind is Kind.LIVENESS:
-            was_isolated = self.liveness.isolated
             self._moved |= dict.fromkeys(self._joining)  # what a watcher learns may let it join
             if self.liveness.wake(token.name, now):
                 self._tell_all_neighbours(now)
-            if self.liveness.isolated is not was_isolated:
-                count = self.liveness.watched()
-                kind: HappeningKind = "healed" if was_isolated else "isolated"
-                self.recorder.tell(Happening(kind, count=count))
+            self._tell_hearing()
         elif token.kind is Kind.DISCOVERY:
             self.discovery.wake(token.name, now)
         elif token.kind is Kind.SECURITY:
@@ -861,6 +858,18 @@ class Node:
                 self._tell_neighbours(local_group, now)
         self._groups.changed.clear()
         self.liveness.given_up.clear()
+
+    def _tell_hearing(self) -> None:
+        """Tell whether this process is isolated or deaf, if that has changed."""
+        isolated, deaf = self.liveness.isolated, self.liveness.deaf
+        kinds: list[HappeningKind] = []
+        if isolated is not self._isolated:
+            kinds.append("isolated" if isolated else "healed")
+        if deaf is not self._deaf:
+            kinds.append("deafened" if deaf else "hears")
+        self._isolated, self._deaf = isolated, deaf
+        for kind in kinds:
+            self.recorder.tell(Happening(kind, count=self.liveness.watched()))
 
     def _note_moved(self, local_group: LocalGroup) -> None:
         """Note that the membership of a group has had an input."""

@@ -62,7 +62,9 @@ class Reporter:
             return
         group, count = local_group.topic.group, len(local_group.membership.peers())
         standing: Standing = "member" if count else "alone"
-        if count and self._node.liveness.isolated:
+        if count and self._node.liveness.deaf:
+            standing = "deaf"
+        elif count and self._node.liveness.isolated:
             standing = "degraded"
         if self.standings.get(group) != standing:
             self.standings[group] = standing

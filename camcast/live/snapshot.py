@@ -58,6 +58,7 @@ def take_stats(
             watched=liveness.watched(),
             suspects=liveness.suspects(now),
             isolated=liveness.isolated,
+            deaf=liveness.deaf and liveness.watched() > 0,
             health=liveness.health,
             pauses=liveness.pauses,
             paused_seconds=liveness.paused_seconds,

@@ -37,6 +37,8 @@ Reason = Literal[
 ]
 """Why a process has an event or lacks it, in a word for programs."""
 
+_CUT_OFF: Final = {"isolated": True, "healed": False, "deafened": True, "hears": False}
+"""Whether nothing reached the process after a moment of this kind."""
 _HAVE: Final = ("publish", "receive", "deliver")
 
 
@@ -302,10 +304,9 @@ class _Case:
         for one in life:
             if self.published is not None and one.when > self.published:
                 break
-            if one.kind in ("isolated", "healed"):
-                isolated = one.kind == "isolated"
-        last = _last(life, "isolated", "healed")
-        return isolated or (last is not None and last.kind == "isolated")
+            isolated = _CUT_OFF.get(one.kind, isolated)
+        last = _last(life, *_CUT_OFF)
+        return isolated or (last is not None and _CUT_OFF[last.kind])
 
     def _unsent_to(self, account: Account) -> str:
         names = (

@@ -43,6 +43,9 @@ class LivenessStats:
     """Those of them that were silent for too long, and are not given up yet."""
     isolated: bool = gauge("isolated", "1 while nothing is heard of any peer")
     """Whether nothing is heard of any peer: this process may be cut off."""
+    deaf: bool = gauge("deaf", "1 while peers are watched and no frame of anybody comes")
+    """Whether no frame has come for three silences, though peers are watched: nobody may be able to
+    connect to this process."""
     health: int = gauge(
         "health_factor", "Patience with others, 1 to 8: more after being late itself"
     )

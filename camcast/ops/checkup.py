@@ -66,8 +66,9 @@ def _of_communities(stats: Mapping[str, Any]) -> Iterator[Finding]:
             do = "start another member, or check that the others name the same gateways"
             yield Finding(check, False, "no other member is known", do)
         else:
+            heard = one["state"] != "deaf"
             says = f"{one['state']}, {one['peers']} peers in the table of about {one['size']:.0f}"
-            yield Finding(check, True, says)
+            yield Finding(check, heard, says, "" if heard else "see what is said of the peers")
         for link in one["links"]:
             if not link["contacts"]:
                 says = (
@@ -107,6 +108,10 @@ def _of_misfits(misfits: Sequence[str]) -> Iterator[Finding]:
 def _of_liveness(stats: Mapping[str, Any]) -> Finding:
     liveness = stats["liveness"]
     watched, suspects = liveness["watched"], liveness["suspects"]
+    if liveness["deaf"]:
+        says = f"no frame reaches {stats['address']}, while {watched} peers are watched"
+        do = "let others connect to that address: see --advertise, the firewall and NAT"
+        return Finding("peers", False, says, do)
     if liveness["isolated"]:
         do = "check this machine's network: others may be well, and have given this process up"
         return Finding("peers", False, "nothing is heard of any peer", do)

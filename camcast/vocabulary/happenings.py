@@ -25,12 +25,12 @@ from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import GroupId, Topic
 
-Standing = Literal["member", "alone", "degraded"]
+Standing = Literal["member", "alone", "degraded", "deaf"]
 """How a process stands in a community that it has joined."""
 
 _OfCommunity = Literal["joined", "left", "unheard", "unanswered", "missed"]
 _OfTables = Literal["peer_seen", "peer_gone", "linked", "unlinked", "searching"]
-_OfProcess = Literal["isolated", "healed", "paused", "clock_set", "crashed"]
+_OfProcess = Literal["isolated", "healed", "deafened", "hears", "paused", "clock_set", "crashed"]
 _OfDiscovery = Literal["seek", "found", "gateway_answers", "gateway_lost", "gateway_back"]
 HappeningKind = Literal[Standing, _OfCommunity, _OfTables, _OfProcess, _OfDiscovery]
 
@@ -79,7 +79,8 @@ class Change:
     """A change in one community, as this process sees it.
 
     How the process stands: ``member``, with peers in the topic table; ``alone``, without any;
-    ``degraded``, when no peer is heard from, so that this process may be cut off;
+    ``degraded``, when no peer is heard from, so that this process may be cut off; ``deaf``, when
+    no frame of anybody has arrived for three silences, so that nobody may be able to connect to it;
     ``left``. And who is in its topic table: ``peer_seen`` came in, and ``peer_gone`` is in it no
     more. Of those that are gone the `silent` ones were found dead or cut off. Others have left
     the community, or live on outside this table: it holds some members only.
@@ -161,6 +162,10 @@ PROCESS_KINDS: Final[Mapping[HappeningKind, Row]] = {
     "degraded": Row(
         _info("cut off in {topic}: nothing is heard of its {count} peers"), change="degraded"
     ),
+    # No frame reaches this process, of whatever process.
+    "deaf": Row(
+        _info("deaf in {topic}: no frame arrives, of its {count} peers or others"), change="deaf"
+    ),
     # A process came into the topic table.
     "peer_seen": Row(
         _debug("{contact} came into the table of {topic}", "peer", "address"),
@@ -185,6 +190,19 @@ PROCESS_KINDS: Final[Mapping[HappeningKind, Row]] = {
     "healed": Row(
         _info("healed: heard again: of {count} peers", "count"), restands=True, ring=True
     ),
+    # No frame of anybody has come for three silences, though peers are watched.
+    "deafened": Row(
+        Line(
+            logging.WARNING,
+            "deaf: {me} watches {count} peers, and no frame of anybody arrives: can they connect to"
+            " that address?",
+            ("count",),
+        ),
+        restands=True,
+        ring=True,
+    ),
+    # A frame has come after `deafened`.
+    "hears": Row(_info("not deaf any more: frames arrive"), restands=True, ring=True),
     # This process did not run for some seconds, until now.
     "paused": Row(_info("this process did not run for {seconds:.1f} s", "seconds"), ring=True),
     # The wall clock was set forward by some seconds, back if negative.

@@ -57,6 +57,7 @@ def _node(socket: Path) -> dict[str, Any]:
         "socket": str(socket),
         **{key: status[key] for key in ("peer", "address", "process", "up_seconds")},
         "isolated": status["liveness"]["isolated"],
+        "deaf": status["liveness"]["deaf"],
         "suspects": status["liveness"]["suspects"],
         "discovery": status["discovery"]["state"],
         "counters": {key: counters[key] for key in COUNTERS}

@@ -4,12 +4,14 @@ import asyncio
 import json
 import logging
 import signal
+from pathlib import Path
 
 import pytest
 
-from camcast import Change, Changes, CommunityError, CommunityManager, Lagged
+from camcast import Change, Changes, CommunityError, CommunityManager, Lagged, Received
 from camcast.app import blocking
-from tests.library.live.communities import free_address, managers
+from tests.camcast_command import Capture, camcast
+from tests.library.live.communities import free_address, free_port, managers
 from tests.library.live.running_command import Running
 from tests.patience import PATIENCE_SECONDS, eventually, live
 
@@ -71,6 +73,41 @@ async def test_a_process_that_is_stopped_and_killed_shows(caplog: pytest.LogCapt
         await community.leave()
     assert called[-1] == Change("left", community.topic)
     assert [change.kind for change in called][:3] == ["alone", "peer_seen", "member"]
+
+
+@live
+async def test_who_can_dial_out_and_is_reached_by_nobody_is_deaf(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: Capture
+) -> None:
+    """Its address is one at which nothing listens: events leave it, answers of the DHT reach it."""
+    quick, socket, port = {"check_seconds": 0.2}, tmp_path / "control", free_port()
+    async with CommunityManager("dht", options=quick) as outer:
+        events = (await outer.join(".a")).subscribe()
+        inner = CommunityManager(
+            "dht",
+            options=quick,
+            gateways=[outer.address],
+            bind=f"tcp://127.0.0.1:{port}",
+            advertise=f"tcp://127.0.0.2:{port}",
+            transport="zmq",
+            control=socket,
+        )
+        async with inner:
+            community = await inner.join(".a")
+            changes = community.changes()
+            await until(changes, "deaf")
+            assert (await community.publish(b"heard")).accepted
+            received = await anext(events)
+            assert isinstance(received, Received)
+            assert received.payload == b"heard"
+            assert inner.stats().liveness.deaf
+            assert not outer.stats().liveness.deaf
+            assert {one.state for one in inner.stats().communities} <= {"deaf", "alone"}
+            assert await asyncio.to_thread(camcast, "doctor", socket) == 1
+            assert f"no frame reaches {inner.address}" in " ".join(capfd.readouterr().out.split())
+            changes.close()
+    (line,) = [one for one in caplog.records if one.levelname == "WARNING"]
+    assert line.getMessage().startswith("deaf: ")
 
 
 @live

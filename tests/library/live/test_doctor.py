@@ -52,6 +52,7 @@ def test_nothing_is_wrong_with_what_is_well(healthy: dict[str, Any]) -> None:
         ("discovery.first_contacts.0.answers", False, "gateway", "has not answered"),
         ("counters.key_conflicts", 2, "key", "use one key"),
         ("liveness.isolated", True, "peers", "nothing is heard"),
+        ("liveness.deaf", True, "peers", "no frame reaches"),
         ("liveness.health", 5, "peers", "did not run"),
         ("liveness.paused_seconds", 1e9, "peers", "did not run"),
         ("counters.outputs.pipes_refused", 1, "pipes", "refused"),

@@ -559,10 +559,10 @@ def test_a_node_notes_what_happens_to_it() -> None:
     assert noted(one) == ["healed"]
     network.cut(lambda source, target: False)
     network.run(120.0)
-    assert noted(one) == ["isolated", "peer_gone!"]  # found silent
+    assert noted(one) == ["isolated", "deafened", "peer_gone!"]  # found silent
     network.heal()
     network.run(60.0)
-    assert noted(one) == ["peer_seen", "healed"]
+    assert noted(one) == ["peer_seen", "healed", "hears"]
     network.leave(other, A)
     network.run(5.0)
     assert noted(one) == ["peer_gone"]  # said goodbye

@@ -55,5 +55,6 @@ def test_only_what_may_explain_something_is_remembered() -> None:
     recent = Recent()
     for kind in PROCESS_KINDS:
         recent.take(Happening(kind), ".a", 1.0)
-    remembered = ["join", "leave", "isolated", "healed", "paused", "linked", "unlinked", "missed"]
-    assert [one.kind for one in recent.life] == [*remembered, "crash"]
+    remembered = ["join", "leave", "isolated", "healed", "deafened", "hears", "paused"]
+    remembered += ["linked", "unlinked", "missed", "crash"]
+    assert [one.kind for one in recent.life] == remembered

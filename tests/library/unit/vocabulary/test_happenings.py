@@ -123,6 +123,8 @@ def happenings(group: GroupId) -> Iterator[Happening]:
     yield Happening("peer_gone", group, contact=PEER, silent=True)
     yield Happening("isolated", count=2)
     yield Happening("healed", count=2)
+    yield Happening("deafened", count=2)
+    yield Happening("hears", count=2)
     yield Happening("paused", seconds=2.5)
     yield Happening("clock_set", seconds=-600.0)
     yield Happening("seek", topic=A)
