@@ -186,6 +186,13 @@ class OutputPipes(ABC):
         be queued is dropped and counted. Sending after `close` drops too.
         """
 
+    def speaks(self, contact: Contact, extension: str) -> bool:
+        """Return whether a process has named an extension, on the connection that leads to it now.
+
+        False by default, for a transport whose peers name none.
+        """
+        return False
+
     def introduce_anew(self) -> None:  # noqa: B027 - most transports show nothing for long
         """Show the profile's proof again on all links that go on showing the one of their start."""
 

@@ -170,9 +170,12 @@ class Node:
             self._on_plug_error,
         )
         backend, protocol = settings.backend, settings.protocol
-        shared = shared_options(settings.options or backend.options(), protocol)
+        options = [shared_options(settings.options or backend.options(), protocol)]
+        options += [f"extension={one.name}" for one in settings.extensions if one.of_communities]
+        shared = " ".join(filter(None, options))
         outbox.choice = choice = Choice(backend.name, protocol.name, shared)
         self._isolated = self._deaf = False  # as was told last
+        outbox.speaks = parts.speaks
         self._misfits = MisfitAnswers(process, choice, settings.system)
         self._queries = queries = RemoteQueries(process, settings.parameters)
         self.signing: Signing | None = None

@@ -17,6 +17,7 @@ from camcast.doors.protocol import Protocol
 from camcast.doors.signatures import Signatures
 from camcast.engine.publisher import ReserveNumbers, by_clock
 from camcast.engine.store import Store
+from camcast.vocabulary.extensions import EXTENSIONS, Extension, Speaks, speaks_none
 from camcast.vocabulary.parameters import CommunitySettings, settings_of
 from camcast.vocabulary.topics import Topic
 
@@ -41,6 +42,8 @@ class Settings:
     protocol: Protocol = field(kw_only=True)
     system: str = ""
     """The name of the system, which datagrams bear; connections are the transport's."""
+    extensions: tuple[Extension, ...] = EXTENSIONS
+    """The extensions that the process understands, as its connections name them."""
     topics: tuple[Topic, ...] = ()
     """All topics that exist, for protocols that must know them beforehand."""
 
@@ -64,5 +67,7 @@ class Parts:
     other draws."""
     waiting: Waiting | None = None
     """Runs the coroutines of the discovery; None where it has none."""
+    speaks: Speaks = speaks_none
+    """Says which processes have named an extension."""
     plug_failed: Callable[[PlugError], None] | None = None
     """Takes the errors of plugs, which are contained; None: they are raised, for tests."""

@@ -133,7 +133,12 @@ class Runner:
         self._recent = recent
         self.waiting = LiveWaiting(clock, self._finish)
         """Runs the coroutines of the discovery."""
-        parts = evolve(parts, waiting=self.waiting, plug_failed=self._on_plug_error)
+        parts = evolve(
+            parts,
+            waiting=self.waiting,
+            plug_failed=self._on_plug_error,
+            speaks=pipes.speaks,
+        )
         self.node = Node(
             me, settings, rng, clock, trace, inbox.attributes, parts, ring, inbox.hierarchy
         )

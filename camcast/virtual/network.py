@@ -42,7 +42,7 @@ from camcast.virtual.virtual_waiting import VirtualWaiting
 from camcast.virtual.weather import Weather
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.happenings import Happening
-from camcast.vocabulary.identity import Contact, PeerId, new_peer_id
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId, new_peer_id
 from camcast.vocabulary.outbox import Deliver, Tell, Token
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.systems import other_system
@@ -62,20 +62,20 @@ class Process:
 
     __slots__ = (
         *("alive", "datagrams", "held", "life", "me", "node", "number", "paused", "stood"),
-        "system",
+        "settings",
     )
 
     datagrams: HostPort
 
-    def __init__(self, number: int, life: int, me: Contact, node: Node, system: str) -> None:
+    def __init__(self, number: int, life: int, me: Contact, node: Node, settings: Settings) -> None:
         self.number = number
         """The number of the host; a process that starts again keeps it."""
         self.life = life
         """The number of the start; every start of a run has another one."""
         self.me = me
         self.node = node
-        self.system = system
-        """The name of its system."""
+        self.settings = settings
+        """The settings of its node."""
         self.alive = True
         self.held: list[Callable[[], None]] | None = None
         """The inputs that wait for a paused process, in order."""
@@ -160,9 +160,9 @@ class VirtualNetwork:
             lambda: lives[0].alive,
             lambda name, outcome: self._finish(lives[0], name, outcome),
         )
-        parts = evolve(parts or Parts(), waiting=waiting)
+        parts = evolve(parts or Parts(), waiting=waiting, speaks=self._speaks)
         node = Node(me, settings, self.protocol, clock, trace, parts=parts)
-        process = Process(number, self._lives, me, node, settings.system)
+        process = Process(number, self._lives, me, node, settings)
         self._systems[settings.system] = None
         lives.append(process)
         process.datagrams = HostPort(
@@ -301,18 +301,26 @@ class VirtualNetwork:
             for delay in delays(number, target, copies):
                 at(now + delay, self._arrive, address, frame, lives, process.me.peer)
 
+    def _speaks(self, contact: Contact, extension: str) -> bool:
+        """Return whether a process has named an extension, as all do at the first frame."""
+        target = self.processes.get(contact.address)
+        return target is not None and any(
+            contact.peer in (target.me.peer, UNKNOWN_PEER) and extension == one.name
+            for one in target.settings.extensions
+        )
+
     def _within_system(
         self, process: Process, frames: Iterator[tuple[str, bytes, int]]
     ) -> Iterator[tuple[str, bytes, int]]:
         """Yield the frames that are not for a process of another system."""
         for address, frame, copies in frames:
             target = self.processes.get(address)
-            if target is None or target.system == process.system:
+            if target is None or target.settings.system == process.settings.system:
                 yield address, frame, copies
                 continue
             self.undeliverable += copies
             for one, another in ((process, target), (target, process)):
-                why = other_system(another.system.encode(), one.system)
+                why = other_system(another.settings.system.encode(), one.settings.system)
                 one.node.misfits.add(another.me.address, why, self.now)
 
     def _drain(self, process: Process) -> None:

@@ -68,6 +68,9 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):  # a Struct: one is made f
 class Message(msgspec.Struct, frozen=True, array_like=True):
     """Base of every control message; a subclass gives its `tag`, unique within its part."""
 
+    extension: ClassVar[str] = ""
+    """The extension that the message is of: it is sent only to processes that have named that one
+    (`camcast.vocabulary.extensions`); empty for messages of version 2."""
     passed_on: ClassVar[bool] = False
     """Whether another process may pass the message on for its sender (`reply_to` of
     `ControlOutlet.send`). In the profile ``signed``, other messages count only over a link of their

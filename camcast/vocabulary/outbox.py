@@ -16,6 +16,7 @@ from camcast.vocabulary.arguments import check_finite, check_type, check_whole
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.choices import Choice
 from camcast.vocabulary.events import Missed
+from camcast.vocabulary.extensions import Speaks, speaks_none
 from camcast.vocabulary.happenings import Happening, HappeningKind
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import GroupId, Topic
@@ -122,6 +123,7 @@ class Outbox:
             "now",
             "seeks",
             "sends",
+            "speaks",
         ),
         *("tell", "tells", "vouch", "wakes"),
     )
@@ -132,6 +134,8 @@ class Outbox:
         what happens is told with it."""
         self.choice: Choice | None = None
         """The membership and protocol of the process; None: its records say nothing of them."""
+        self.speaks: Speaks = speaks_none
+        """Says which processes have named an extension."""
         self.sends: list[Send] = []
         self.wakes: list[Wake] = []
         self.deliveries: list[Deliver] = []
@@ -182,7 +186,8 @@ class ControlOutlet:
         """Send a message to the same part of other processes, in this or another group.
 
         `reply_to` names another process as the sender, when a message is passed on for it; its
-        class then says that it may be (`Message.passed_on`). The same object, sent again, is not
+        class then says that it may be (`Message.passed_on`). A message of an extension leaves only
+        for processes that have named it (`Message.extension`). The same object, sent again, is not
         encoded again, and shares a wish with the time before if nothing came between.
         """
         chosen = list(contacts)
@@ -191,6 +196,10 @@ class ControlOutlet:
         _check_contacts(chosen)
         if not isinstance(message, messages.Message):
             raise TypeError(f"a message is a Message, and not {message!r}")
+        if message.extension:
+            chosen = [one for one in chosen if self._outbox.speaks(one, message.extension)]
+            if not chosen:
+                return
         sends, own = self._outbox.sends, group is None and reply_to is None
         if own and message is self._said:
             record = self._record

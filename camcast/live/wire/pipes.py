@@ -41,6 +41,7 @@ from camcast.doors.transport import InputPipe, OutputPipes, PipeLimits
 from camcast.live.wire.crowd import Crowd
 from camcast.live.wire.output_pipe import OutputPipe
 from camcast.observe.counters import PipeCounters
+from camcast.vocabulary.extensions import EXTENSIONS, Extension
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
@@ -106,10 +107,12 @@ class QueuedPipes(OutputPipes, Generic[P]):
         frame_header: bytes = b"",
         profile: Profile | None = None,
         system: str = "",
+        extensions: Sequence[Extension] = EXTENSIONS,
     ) -> None:
         self.limits = limits = limits or PipeLimits()
         self.profile = profile
         self.system = system
+        self.extensions = extensions
         self.misfits = Misfits()
         self.counters = PipeCounters()
         self.lost: list[Callable[[str, Sequence[bytes]], None]] = []

@@ -9,8 +9,19 @@ import pytest
 import zmq
 
 from camcast.doors.transport import InputPipe, PipeLimits
-from camcast.live.wire.zmtp.codec import GREETING, Decoder, ProtocolError, handshake, peer_in, ready
+from camcast.live.transports import find_transport
+from camcast.live.wire.zmtp.codec import (
+    GREETING,
+    Decoder,
+    ProtocolError,
+    extensions_in,
+    handshake,
+    peer_in,
+    ready,
+)
+from camcast.vocabulary.extensions import EXTENSION_BYTES_MAX, EXTENSIONS_MAX, Extension
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
+from camcast.vocabulary.systems import SYSTEM_BYTES_MAX
 from camcast.vocabulary.wire import VERSION
 from tests.library.live.pipe_ends import (
     ANY_PORT,
@@ -72,6 +83,44 @@ def test_a_ready_of_another_version_or_without_sense_is_refused(
 ) -> None:
     with pytest.raises(ProtocolError, match=complaint):
         read(GREETING + ready({"Socket-Type": b"PUSH", name: value}), b"PUSH")
+
+
+def test_the_longest_ready_is_taken() -> None:
+    """The longest name of a system, and as many extensions as there may be."""
+    most = [Extension(f"{number}".rjust(EXTENSION_BYTES_MAX, "x")) for number in range(8)]
+    assert len(most) == EXTENSIONS_MAX
+    said = handshake(b"PUSH", ONE, system="s" * SYSTEM_BYTES_MAX, extensions=most)
+    decoder = Decoder(b"PUSH", 100, system="s" * SYSTEM_BYTES_MAX)
+    list(decoder.feed(memoryview(said)))
+    assert extensions_in(decoder.metadata or {}) == {one.name for one in most}
+
+
+@pytest.mark.parametrize("within", ["zmtp", "tcp"])
+@live
+async def test_an_extension_is_spoken_on_a_connection_to_who_has_named_it(within: str) -> None:
+    """And not before, nor to an earlier release, libzmq, or another process at the address."""
+    make, toy = find_transport(within), [Extension("toy")]
+    ours, theirs = (make(frame_header=HEADER, extensions=toy) for _ in range(2))
+    earlier, libzmq = make(frame_header=HEADER), find_transport("zmq")(frame_header=HEADER)
+    inboxes = [Inbox() for _ in range(3)]
+    inputs = [
+        pipes.open_input(ANY_PORT, inbox, peer)
+        for pipes, inbox, peer in zip(
+            (theirs, earlier, libzmq), inboxes, (ONE, OTHER, UNKNOWN_PEER), strict=True
+        )
+    ]
+    contacts = [Contact(one.peer, one.address) for one in inputs]
+    assert not any(ours.speaks(one, "toy") for one in contacts)
+    ours.send(contacts, make_record(1))
+    for inbox in inboxes:
+        await inbox.has_numbers(1)
+    assert [ours.speaks(one, "toy") for one in contacts] == [True, False, False]
+    assert not ours.speaks(contacts[0], "other")
+    assert not ours.speaks(Contact(OTHER, contacts[0].address), "toy")
+    assert ours.speaks(Contact(UNKNOWN_PEER, contacts[0].address), "toy")
+    assert not libzmq.speaks(contacts[0], "toy")
+    for pipes in (ours, theirs, earlier, libzmq):
+        pipes.close()
 
 
 # -- who gets what

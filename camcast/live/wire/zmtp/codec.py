@@ -15,6 +15,8 @@ The metadata are::
     X-Camcast-Peer   the 16 bytes of the peer id of the process; missing where there is no single
                      one: an output that several nodes of a loop share
     X-Camcast-System the name of the process's system; missing for the system without a name
+    X-Camcast-Extensions  what the process understands beyond that version, separated by commas;
+                     missing where that is nothing (`camcast.vocabulary.extensions`)
     X-Camcast-Record in the profile `signed`: who the process is, where it is and what it may do,
                      signed (`camcast.security.known_peers`), in Base64, since libzmq hands an
                      application the text before the first zero byte
@@ -36,13 +38,14 @@ however small the pieces in which they come.
 from __future__ import annotations
 
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from struct import Struct
 from typing import Final, Protocol
 
 from typing_extensions import override
 
 from camcast.live.wire.handshake_texts import ASKS_FOR_ENCRYPTION, BROKEN_OFF, SPEAKS_PLAIN
+from camcast.vocabulary.extensions import Extension, read_extensions, write_extensions
 from camcast.vocabulary.identity import PEER_ID_BYTES, UNKNOWN_PEER, PeerId
 from camcast.vocabulary.systems import other_system
 from camcast.vocabulary.wire import VERSION
@@ -68,6 +71,7 @@ CONTEXT_BYTES_MAX: Final = 16  # [RFC 37, 2.5] the context of a PING
 _WIRE: Final = "X-Camcast-Wire"
 _PEER: Final = "X-Camcast-Peer"
 _SYSTEM: Final = "X-Camcast-System"
+_EXTENSIONS: Final = "X-Camcast-Extensions"
 RECORD: Final = "X-Camcast-Record"
 _WIRE_VERSION: Final = str(VERSION).encode()
 _WIRE_DIGITS_MAX: Final = 8  # chosen: digits that are logged of a version that a stranger names
@@ -234,6 +238,7 @@ def handshake(
     mechanism: Mechanism = NULL,
     record: bytes = b"",
     system: str = "",
+    extensions: Iterable[Extension] = (),
 ) -> bytes:
     """Return what a process sends first; `UNKNOWN_PEER` for no process in particular."""
     metadata = {"Socket-Type": socket_type, _WIRE: _WIRE_VERSION}
@@ -241,6 +246,8 @@ def handshake(
         metadata[_PEER] = peer
     if system:
         metadata[_SYSTEM] = system.encode()
+    if named := write_extensions(extensions):
+        metadata[_EXTENSIONS] = named
     if record:
         metadata[RECORD] = record_text(record)
     return mechanism.begin(write_metadata(metadata))
@@ -249,6 +256,11 @@ def handshake(
 def peer_in(metadata: Mapping[str, bytes]) -> PeerId:
     """Return the peer id that a READY names, `UNKNOWN_PEER` if it names none."""
     return PeerId(metadata.get(_PEER.lower(), UNKNOWN_PEER))
+
+
+def extensions_in(metadata: Mapping[str, bytes]) -> frozenset[str]:
+    """Return the extensions that a READY names."""
+    return read_extensions(metadata.get(_EXTENSIONS.lower(), b""))
 
 
 def record_text(record: bytes) -> bytes:

@@ -154,6 +154,7 @@ class ZmtpInput(CountingInput):
         self._frame_limit = pipes.frame_bytes_max
         self._profile = pipes.profile
         self._system, self._misfits = pipes.system, pipes.misfits
+        self._extensions = pipes.extensions
         self._accepted = accepted
         self._readers = readers
         self._buffer = buffer
@@ -224,7 +225,8 @@ class ZmtpInput(CountingInput):
             prepare(made)
             self._readers.add(made, partial(self._read, connection))
             # An empty kernel buffer takes some hundred bytes.
-            made.send(handshake(b"PULL", self.peer, mechanism, self._shown(), self._system))
+            says = self.peer, mechanism, self._shown(), self._system, self._extensions
+            made.send(handshake(b"PULL", *says))
         except OSError:
             self._lose(connection)
         else:

@@ -41,7 +41,7 @@ import os
 import select
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from ipaddress import ip_address
 from typing import ClassVar, Final
@@ -66,6 +66,7 @@ from camcast.live.wire.zmtp.codec import (
     ProtocolError,
     StrangerError,
     WireVersionError,
+    extensions_in,
     handshake,
     peer_in,
     record_in,
@@ -73,6 +74,7 @@ from camcast.live.wire.zmtp.codec import (
 from camcast.live.wire.zmtp.readers import Readers
 from camcast.live.wire.zmtp.zmtp_input import Accepted, ZmtpInput, prepare
 from camcast.vocabulary.addresses import check_address, is_loopback, is_numeric
+from camcast.vocabulary.extensions import EXTENSIONS, Extension
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.logger import Logger
 
@@ -108,6 +110,8 @@ class _ZmtpOutput(OutputPipe):
     """The process that its first record was for."""
     dialled: Contact | None = None
     """The contact that the present connection was made to."""
+    extensions: frozenset[str] = frozenset()
+    """The extensions that the process which named itself understands."""
     retry_seconds: float = RETRY_SECONDS
     retry_at: float = 0.0
     timer: Patience | asyncio.TimerHandle | None = None
@@ -134,8 +138,15 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         frame_header: bytes = b"",
         profile: Profile | None = None,
         system: str = "",
+        extensions: Sequence[Extension] = EXTENSIONS,
     ) -> None:
-        super().__init__(limits, frame_header=frame_header, profile=profile, system=system)
+        super().__init__(
+            limits,
+            frame_header=frame_header,
+            profile=profile,
+            system=system,
+            extensions=extensions,
+        )
         self._keys: CurveKeys | None = None
         if profile is not None:
             from camcast.live.wire.zmtp.curve import CurveKeys  # and PyNaCl with it
@@ -224,7 +235,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         inner = self.inputs.get(pipe.address) if self.within_machine else None
         if self.profile is None and isinstance(inner, ZmtpInput):
             pipe.inner = inner
-            self._ready(pipe, inner.peer)
+            self._ready(pipe, inner.peer, frozenset(one.name for one in self.extensions))
             return
         if pipe.timer is not None:
             pipe.timer.cancel()
@@ -262,7 +273,8 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         shown = b"" if self.profile is None else self.profile.shown
         try:
             # An empty kernel buffer takes some hundred bytes.
-            made.send(handshake(b"PUSH", self._own_peer(), mechanism, shown, self.system))
+            says = self._own_peer(), mechanism, shown, self.system, self.extensions
+            made.send(handshake(b"PUSH", *says))
         except OSError:
             self._broken(pipe)
 
@@ -297,7 +309,8 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         try:
             for name, body in decoder.feed(self._buffer[:size]):
                 if name == b"READY":
-                    self._ready(pipe, self._named(pipe, decoder))
+                    extensions = extensions_in(decoder.metadata or {})
+                    self._ready(pipe, self._named(pipe, decoder), extensions)
                 elif body and name in (b"KEY", b"WELCOME"):
                     made.send(body)
                 elif name == b"PING" and pipe.frame is None:
@@ -339,12 +352,22 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
     def _log_due(self, pipe: _ZmtpOutput, kind: object) -> bool:
         return self._log.due((kind, pipe.address), self._loop.time())
 
-    def _ready(self, pipe: _ZmtpOutput, peer: PeerId) -> None:
+    @override
+    def speaks(self, contact: Contact, extension: str) -> bool:
+        pipe = self._pipes.get(contact.address)
+        return (
+            pipe is not None
+            and pipe.named is not None
+            and contact.peer in (pipe.named, UNKNOWN_PEER)
+            and extension in pipe.extensions
+        )
+
+    def _ready(self, pipe: _ZmtpOutput, peer: PeerId, extensions: frozenset[str]) -> None:
         """Begin to send, but only records for the process that said READY."""
         if pipe.timer is not None:
             pipe.timer.cancel()
             pipe.timer = None
-        pipe.named = peer
+        pipe.named, pipe.extensions = peer, extensions
         self._drop_misdirected(pipe, peer)
         pipe.retry_seconds = RETRY_SECONDS
         if pipe.message is not None and pipe.inner is not None:
