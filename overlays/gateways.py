@@ -11,12 +11,26 @@ itself to all the gateways that it knows, so a register lacks only members whose
 lost. An announcement is a lease, renewed until withdrawn. A process renews the leases of all its
 communities at once, with one message to a gateway (`AnnounceAgain`).
 
+*Names.* A gateway may be configured by a host name, which is looked up again and again
+(`camcast.doors.named_contacts`) and stands for all its addresses. A process that finds a new
+address announces itself there at once, and asks there for members of its communities: the register
+may be empty, and newcomers may have founded a community a second time. A gateway that was
+configured to remember announcements in a file tells the processes in it that it is there again
+(`Back`), so they look its name up at once. Until they have had the time to announce themselves
+again, it does not answer that a community is empty. Gateways that keep the register of one topic
+and are configured with each other's address or common name tell each other once in `TELL_SECONDS`
+which members announced themselves (`Told`).
+
 *Seeking.* A seek asks all gateways of the topic at once, and the silent ones again after
-`AGAIN_SECONDS`. The first answer with members ends the seek. The community is empty only if all
-gateways keep its register and answer `Nobody`. In all other cases the finding names the gateways
-that were silent and those that do not know: half an answer must not found a second community. A
-process that seeks members of a community that it has announced sends the announcement again: when
-several processes find a gateway again at once, only the first is told that the community is empty.
+`AGAIN_SECONDS`. The first answer with members ends the seek. The community is empty if all gateways
+that keep its register answer `Nobody`, at least one does, and each of the other gateways goes only
+by gateways that were asked, as it says in its answer (`Unknown`). In all other cases the finding
+names the gateways that were silent, the names without an address and the gateways that do not
+know: half an answer must not found a second community. The silence of an IPv4 address does not
+count if an IPv6 address of the same name answers, and the other way round: the gateway may listen
+at one of them only. A process that seeks members of a community that it has announced sends the
+announcement again: when several processes find a gateway again at once, only the first is told that
+the community is empty.
 
 *The dead.* The lease of a killed process is longer than its successor waits. A process that none of
 the members answered that a gateway named says so in its next question (`AskAgain`). The gateway
@@ -37,7 +51,7 @@ member that knows no other process, or know members from below.
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Sequence
 from math import inf
 from typing import ClassVar, Final
 
@@ -46,6 +60,8 @@ from typing_extensions import override
 
 from camcast.doors.datagrams import DatagramPort, Endpoint, address_of, endpoint_of
 from camcast.doors.discovery import Discovery, DiscoveryContext, FirstContact
+from camcast.doors.first_contacts import CONTACTS_WANTED
+from camcast.doors.named_contacts import ADDRESSES_MAX, PAUSE_SECONDS, NamedContacts
 from camcast.vocabulary.addresses import AddressError, check_address, is_numeric
 from camcast.vocabulary.happenings import NO_GROUP, HappeningKind
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
@@ -67,6 +83,9 @@ CHECK_SECONDS: Final = 2 * TIMEOUT_SECONDS / 3  # chosen: leaves whoever asked t
 AGAIN_SECONDS: Final = TIMEOUT_SECONDS / 3
 CONTACTS_MAX: Final = 64  # chosen: members remembered for a community; a newcomer gets 5
 RENEWED_BYTES: Final = 1 << 14  # chosen: 512 names of 32 bytes; longer ones are fewer
+TELL_SECONDS: Final = 60.0  # chosen: as names are looked up; members renew at all that they know
+# chosen: two losses of three messages do not matter; whoever asks finds out who died (`Check`)
+TOLD_SECONDS: Final = 2.5 * TELL_SECONDS
 GROUPS_MAX: Final = 4096  # chosen: bounds a gateway's memory at about 50 MB
 
 
@@ -112,6 +131,8 @@ class Unknown(Message, tag=6, frozen=True):
     """Answer: the process knows of no members, and does not keep the register."""
 
     seek: int
+    gateways: tuple[str, ...] = ()
+    """The gateways by which it goes itself; without any, it says nothing of them."""
 
 
 class AskAgain(Ask, tag=8, frozen=True):
@@ -136,6 +157,21 @@ class AnnounceAgain(Message, tag=9, frozen=True):
     """The topics of the groups."""
 
 
+class Told(Message, tag=10, frozen=True):
+    """Members of the group that announced themselves to the sender, another gateway."""
+
+    right: ClassVar[Right] = Right.SERVE
+    topic: str
+    contacts: tuple[Contact, ...]
+
+
+class Back(Message, tag=11, frozen=True):
+    """The sender is a gateway that has started, and asks for announcements.
+
+    A process announces itself to its own gateways only, so a liar gains nothing by it.
+    """
+
+
 @define
 class Member:
     """A member of a community that has announced itself."""
@@ -145,6 +181,8 @@ class Member:
     """When the lease ends."""
     checked: float = -inf
     """When the member last answered a check."""
+    told: bool = False
+    """Whether another gateway has told of the member, and not the member itself."""
 
 
 class Directory:
@@ -152,24 +190,33 @@ class Directory:
 
     def __init__(self) -> None:
         self._groups: dict[GroupId, dict[PeerId, Member]] = {}
+        self._topics: dict[GroupId, Topic] = {}
         self._log = MinuteLog()
 
-    def remember(self, group: GroupId, contact: Contact, now: float) -> Member:
+    def remember(self, topic: Topic, contact: Contact, now: float, *, told: bool = False) -> Member:
         """Remember a member; beyond the bounds the one announced longest ago makes room.
 
-        A community that makes room is logged: until its members announce themselves again, a
-        newcomer founds it a second time.
+        What another gateway has `told` does not replace an announcement. A community that makes
+        room is logged: until its members announce themselves again, a newcomer founds it a second
+        time.
         """
+        group = topic.group
         if group not in self._groups and len(self._groups) >= GROUPS_MAX:
-            del self._groups[next(iter(self._groups))]
+            oldest = next(iter(self._groups))
+            del self._groups[oldest], self._topics[oldest]
             if self._log.due("full", now):
                 log.warning("the register is full with %d communities: one is left out", GROUPS_MAX)
         members = self._groups.setdefault(group, {})
-        before = members.pop(contact.peer, None)
+        self._topics[group] = topic
+        before = members.get(contact.peer)
+        if told and before is not None and not before.told and before.until >= now:
+            return before
+        members.pop(contact.peer, None)
         if len(members) >= CONTACTS_MAX:
             del members[next(iter(members))]
         checked = -inf if before is None else before.checked
-        remembered = members[contact.peer] = Member(contact, now + LEASE_SECONDS, checked)
+        until = now + (TOLD_SECONDS if told else LEASE_SECONDS)
+        remembered = members[contact.peer] = Member(contact, until, checked, told)
         return remembered
 
     def forget(self, group: GroupId, peer: PeerId) -> None:
@@ -178,6 +225,15 @@ class Directory:
         members.pop(peer, None)
         if not members:
             self._groups.pop(group, None)
+            self._topics.pop(group, None)
+
+    def announced(self, now: float) -> Iterator[tuple[Topic, tuple[Contact, ...]]]:
+        """Yield each topic with the members that announced themselves here."""
+        for group, topic in self._topics.items():
+            members = self._groups[group].values()
+            contacts = tuple(one.contact for one in members if one.until >= now and not one.told)
+            if contacts:
+                yield topic, contacts
 
     def members(self, group: GroupId, now: float) -> list[Contact]:
         """Return the members whose lease runs."""
@@ -205,16 +261,26 @@ class _Seek:
     """The gateways that have not answered, by the number of the question to each."""
     remembered: dict[int, str]
     """The remembered contacts that have not answered, by the number of the question to each."""
+    unknown: tuple[str, ...]
+    """The names of gateways that have no address so far."""
+    registers: Container[str]
+    """The gateways that were asked, and this process if it keeps the register itself."""
     ignorant: list[str] = field(factory=list)
-    """The gateways that answered `Unknown`."""
+    """The gateways that answered `Unknown`, and go by gateways that were not asked."""
+    referring: list[str] = field(factory=list)
+    """The gateways that answered `Unknown`, and go by `registers` only."""
     nobody: list[str] = field(factory=list)
     """The gateways that answered `Nobody`."""
 
     @property
+    def empty(self) -> bool:
+        """Whether the community is empty by all answers, of which none is open."""
+        return bool(self.nobody) and not (self.silent or self.ignorant or self.unknown)
+
+    @property
     def over(self) -> bool:
         """Whether the finding without members is certain, whatever is answered later."""
-        empty = bool(self.nobody) and not self.ignorant
-        return not self.silent and (empty or not self.remembered)
+        return not self.silent and (self.empty or not self.remembered)
 
 
 def _pages(names: Iterable[str]) -> Iterator[tuple[str, ...]]:
@@ -241,7 +307,17 @@ class GatewayDiscovery(Discovery):
     """Discovery through the gateways of the configuration; see the module's text."""
 
     decoder: ClassVar[Decoder[Message] | None] = Decoder(
-        Announce | AnnounceAgain | Withdraw | Ask | Members | Nobody | Unknown | Check | AskAgain
+        Announce
+        | AnnounceAgain
+        | Withdraw
+        | Ask
+        | Members
+        | Nobody
+        | Unknown
+        | Check
+        | AskAgain
+        | Told
+        | Back
     )
 
     def __init__(self, context: DiscoveryContext) -> None:
@@ -268,15 +344,29 @@ class GatewayDiscovery(Discovery):
         """The gateways that still have time to answer, by the numbers of the questions to them."""
         self._first_contacts: dict[str, FirstContact] = {}
         """The gateways that were asked, by address, and whether each has answered."""
-        self._registers = {
-            topic: context.me.address in addresses for topic, addresses in context.gateways.items()
-        }
-        """For each topic that has gateways in the configuration, whether this process is one."""
+        self._names = NamedContacts(context, self._on_looked_up)
+        self._unasked: list[tuple[Topic, int]] = []
+        """The seeks that wait for the first look-up of a gateway's name."""
+        self._gateways: dict[Topic, tuple[str, ...]] = {}
+        """The gateways of the configuration by topic, without this process, by their addresses."""
+        self._registers: dict[Topic, None] = {}
+        """The topics whose gateways in the configuration are this process and perhaps others."""
+        self._self_asked: dict[Topic, None] = {}
+        """Those whose gateways name this process by another of its addresses."""
+        self._find_gateways()
+        self._serves = False
+        """Whether this process was the gateway of any topic, in this run."""
+        self._called_until = -inf
+        """Until when those called by `Back` may announce themselves before others get answers."""
+        self._back_at = -inf
+        """When a gateway last said that it is back."""
 
     @override
     def open(self, datagrams: DatagramPort, now: float) -> None:
         """See `Discovery`; this one sends no datagrams."""
         self._remembered.recall()
+        self._names.open(now)
+        self._begin_to_serve(now)
 
     @override
     def close(self, now: float) -> None:
@@ -285,8 +375,17 @@ class GatewayDiscovery(Discovery):
     def gateways(self, topic: Topic) -> tuple[str, ...]:
         """Return the gateways of the nearest topic above or at `topic` that has any."""
         nearest = self._configured(topic)
-        named = () if nearest is None else self._context.gateways[nearest]
-        return tuple(a for a in named if a != self._context.me.address)
+        return () if nearest is None else self._gateways[nearest]
+
+    def _find_gateways(self) -> None:
+        """Note which addresses the gateways have now, and whether this process is one of them."""
+        me = self._context.me.address
+        for topic, named in self._context.gateways.items():
+            addresses = dict.fromkeys(a for one in named for a in self._names.addresses(one))
+            self._gateways[topic] = tuple(a for a in addresses if a != me)
+            self._registers.pop(topic, None)
+            if me in addresses or topic in self._self_asked:
+                self._registers[topic] = None
 
     @override
     def first_contacts(self) -> Sequence[FirstContact]:
@@ -295,6 +394,8 @@ class GatewayDiscovery(Discovery):
 
     def _note(self, gateway: str, *, answers: bool, now: float) -> None:
         """Note whether a gateway answers, and since when."""
+        if gateway not in self._first_contacts:  # the name has moved from there
+            return
         before = self._first_contacts[gateway].answers
         if before is not answers:
             self._first_contacts[gateway] = FirstContact(gateway, answers, now)
@@ -333,7 +434,19 @@ class GatewayDiscovery(Discovery):
 
     @override
     def seek(self, topic: Topic, wanted: int, now: float) -> None:
-        gateways = self.gateways(topic)
+        nearest = self._configured(topic)
+        named = () if nearest is None else self._context.gateways[nearest]
+        self._names.look_up((one for one in named if not self._names.addresses(one)), now)
+        if any(one in named for one in self._names.pending):
+            self._unasked.append((topic, wanted))
+            self._context.outlet.wake(TIMEOUT_SECONDS, "unasked")
+        else:
+            self._seek(topic, wanted, now)
+
+    def _seek(self, topic: Topic, wanted: int, now: float) -> None:
+        nearest, gateways = self._configured(topic), self.gateways(topic)
+        named = () if nearest is None else self._context.gateways[nearest]
+        unknown = tuple(one for one in named if not self._names.addresses(one))
         silent = self._silent.get(topic.group, {})
         doubted = self._doubted(topic, silent, now)
         own = [
@@ -347,31 +460,52 @@ class GatewayDiscovery(Discovery):
         asked = (self._context.me.address, *gateways)
         without = [endpoint_of(address) for address in asked]
         others = [] if self._certain else self._recalled(without)
-        if own or not (gateways or others):
+        if own or not (gateways or others or unknown):
             self._silent.pop(topic.group, None)
             self._context.outlet.found(topic, self._sample(own, wanted))
             return
-        seek = _Seek(topic, wanted, self._number(gateways), self._number(map(address_of, others)))
+        seek = _Seek(
+            topic,
+            wanted,
+            self._number(gateways),
+            self._number(map(address_of, others)),
+            unknown,
+            asked if self._keeps_register(topic) else gateways,
+        )
         self._questions |= seek.silent
-        for address in gateways:
+        for address in (*gateways, *unknown):
             self._first_contacts.setdefault(address, FirstContact(address))
+        for name in unknown:
+            self._note(name, answers=False, now=now)
         if topic.group in self._announced and self._announced_at < now:
             self._send(gateways, topic.group, Announce(topic.name))
         numbers = (*seek.silent, *seek.remembered)
+        if not numbers:
+            self._end(seek)
+            return
         self._seeks |= dict.fromkeys(numbers, seek)
         self._ask(numbers)
         self._context.outlet.wake(AGAIN_SECONDS, "again", *seek.silent)
         self._context.outlet.wake(2 * AGAIN_SECONDS, "again", *seek.silent)
         self._context.outlet.wake(TIMEOUT_SECONDS, "seek", *numbers)
 
+    def _seek_unasked(self, now: float, *, waits: bool) -> None:
+        """Begin the seeks that wait for names; with `waits`, those whose names are looked up."""
+        unasked, self._unasked = self._unasked, []
+        for topic, wanted in unasked:
+            (self.seek if waits else self._seek)(topic, wanted, now)
+
     def _recalled(self, without: Iterable[Endpoint]) -> list[Endpoint]:
         """Draw remembered contacts; in the profile ``signed``, only those whose key is known.
 
         Only their addresses are named in the question, so the key of each is pinned.
         """
-        drawn = self._remembered.some(self._context.rng, without)
+        return self._pinned(self._remembered.some(self._context.rng, without))
+
+    def _pinned(self, drawn: Iterable[Endpoint]) -> list[Endpoint]:
+        """Return remembered endpoints that can be dialled, with their keys where keys are known."""
         if (admission := self._context.admission) is None:
-            return drawn
+            return list(drawn)
         known = [(endpoint, self._remembered.key_of(endpoint)) for endpoint in drawn]
         for endpoint, key in known:
             admission.pin(address_of(endpoint), key)
@@ -408,6 +542,14 @@ class GatewayDiscovery(Discovery):
                 if self._renewing:
                     self._announce(self._announced.values(), now)
                     self._context.outlet.wake(RENEW_SECONDS, "renew")
+            case ("unasked",):
+                self._seek_unasked(now, waits=False)
+            case ("tell",):
+                siblings = dict.fromkeys(a for t in self._registers for a in self._gateways[t])
+                self._tell(siblings, now)
+                self._context.outlet.wake(TELL_SECONDS, "tell")
+            case ("called",):
+                self._answer_all(now)
             case ("again", *numbers):
                 self._ask(numbers)
             case ("check", bytes() as group, bytes() as peer):
@@ -419,21 +561,54 @@ class GatewayDiscovery(Discovery):
             case ("seek", *numbers):
                 for number in numbers:
                     if isinstance(number, int) and number in self._questions:
-                        self._note(self._questions.pop(number), answers=False, now=now)
+                        gateway = self._questions.pop(number)
+                        self._note(gateway, answers=False, now=now)
+                        self._names.look_up(self._names.names(gateway), now)
                 late = [self._seeks[number] for number in numbers if number in self._seeks]
                 if late:
                     self._end(late[0])
+            case _:
+                self._names.wake(name, now)
+
+    @override
+    def finished(self, name: tuple[Hashable, ...], outcome: object, now: float) -> None:
+        self._names.finished(name, outcome, now)
+
+    def _on_looked_up(self, new: tuple[str, ...], now: float) -> None:
+        """Announce this process at `new` addresses of gateways, and ask there who else came."""
+        self._find_gateways()
+        listed = dict.fromkeys(a for several in self._gateways.values() for a in several)
+        listed |= dict.fromkeys(self._names.unknown)
+        gone = [address for address in self._first_contacts if address not in listed]
+        for address in gone:
+            del self._first_contacts[address]
+        self._begin_to_serve(now)
+        if new:
+            self._tell(new, now)
+            there = [
+                topic
+                for topic in self._announced.values()
+                if any(one in new for one in self.gateways(topic))
+            ]
+            if there:
+                self._announce(there, now, only=new)
+            waiting = [topic for topic, _ in self._unasked]
+            for topic in there:
+                if topic not in waiting:
+                    self._seek(topic, CONTACTS_WANTED, now)
+        self._seek_unasked(now, waits=True)
+        self._answer_all(now)
 
     @override
     def receive(self, source: Contact, group: GroupId, message: Message, now: float) -> None:
         match message:
             case Announce(topic=name):
-                if read_topic(name).group != group:
+                if (topic := read_topic(name)).group != group:
                     raise MalformedError(f"an announcement for {name} in another topic's group")
-                self._on_announced(group, source, now)
+                self._on_announced(topic, source, now)
             case AnnounceAgain(topics=names):
                 for topic in map(read_topic, names[:TOPICS_MAX]):
-                    self._on_announced(topic.group, source, now)
+                    self._on_announced(topic, source, now)
             case Withdraw():
                 self._directory.forget(group, source.peer)
                 if self._checks.pop((group, source.peer), None) is not None:
@@ -443,26 +618,78 @@ class GatewayDiscovery(Discovery):
             case Check(topic=name):
                 if group in self._announced:
                     self._context.outlet.send([source], Announce(name), group=group)
+            case Told(topic=name, contacts=contacts):
+                topic = read_topic(name)
+                told = self._keeps_register(topic) and source.address in self.gateways(topic)
+                for contact in contacts[: CONTACTS_MAX if told else 0]:
+                    self._directory.remember(topic, contact, now, told=True)
+            case Back():
+                self._on_back(source, now)
             case Members() | Nobody() | Unknown():
                 if (gateway := self._questions.pop(message.seek, None)) is not None:
                     self._note(gateway, answers=True, now=now)
+                    self._excuse_twins(gateway)
                 if message.seek in self._seeks:
                     self._on_answer(source, message, now)
 
-    def _on_announced(self, group: GroupId, source: Contact, now: float) -> None:
-        member = self._directory.remember(group, source, now)
-        if self._checks.pop((group, source.peer), None) is not None:
+    def _on_announced(self, topic: Topic, source: Contact, now: float) -> None:
+        group, member = topic.group, self._directory.remember(topic, source, now)
+        if self._context.remember is not None and self._keeps_register(topic):
+            self._remember(source, now)
+            self._remembered.write(now)
+        checked = self._checks.pop((group, source.peer), None) is not None
+        if checked:
             member.checked = now
+        if checked or now < self._called_until:
             self._answer_waiting(group, now)
 
-    def _announce(self, topics: Iterable[Topic], now: float) -> None:
-        """Announce this process in all these topics; remember members that it knows there."""
+    # -- gateways that come back, and gateways of one name -----------------------------------
+
+    def _begin_to_serve(self, now: float) -> None:
+        """As soon as this process is a gateway, call those whom it remembers, and tell others."""
+        serves = not self._context.gateways or self._registers
+        if self._serves or not serves:
+            return
+        self._serves = True
+        if self._registers:
+            self._context.outlet.wake(TELL_SECONDS, "tell")
+        if called := self._pinned(self._remembered.latest):
+            self._send(tuple(map(address_of, called)), NO_GROUP, Back())
+            self._called_until = now + CHECK_SECONDS
+            self._context.outlet.wake(CHECK_SECONDS, "called")
+
+    def _on_back(self, source: Contact, now: float) -> None:
+        """Look for a gateway that is back, perhaps at a new address, and announce this process."""
+        if now < self._back_at + PAUSE_SECONDS:
+            return
+        self._back_at = now
+        self._names.look_up_all(now)
+        here = [t for t in self._announced.values() if source.address in self.gateways(t)]
+        self._announce(here, now, only=(source.address,))
+
+    def _tell(self, gateways: Collection[str], now: float) -> None:
+        """Tell those of these gateways that keep registers with this one who announced itself."""
+        for topic, contacts in self._directory.announced(now):
+            if self._keeps_register(topic):
+                told = tuple(a for a in self.gateways(topic) if a in gateways)
+                self._send(told, topic.group, Told(topic.name, contacts))
+
+    def _announce(
+        self, topics: Iterable[Topic], now: float, only: Container[str] | None = None
+    ) -> None:
+        """Announce this process in all these topics, to the gateways among `only`.
+
+        Remember members that it knows there.
+        """
         by_gateways: dict[tuple[str, ...], list[Topic]] = {}
         for topic in topics:
             for contact in self._context.known(topic.group, REMEMBERED_MAX):
                 if contact.peer != self._context.me.peer:
                     self._remember(contact, now)
-            by_gateways.setdefault(self.gateways(topic), []).append(topic)
+            gateways = self.gateways(topic)
+            if only is not None:
+                gateways = tuple(one for one in gateways if one in only)
+            by_gateways.setdefault(gateways, []).append(topic)
         self._remembered.write(now)
         self._announced_at = now
         for gateways, same in by_gateways.items():
@@ -497,10 +724,12 @@ class GatewayDiscovery(Discovery):
         configured = self._configured(topic)
         if configured is not None and source.peer == self._context.me.peer:
             # The configuration names this process as a gateway by another of its addresses.
-            self._registers[configured] = True
+            self._self_asked[configured] = None
+            self._find_gateways()
+            self._begin_to_serve(now)
         if self._unknown and not self._remembered.full:
             self._remembered.note(endpoint_of(source.address))
-        answer: Message = Unknown(ask.seek)
+        answer: Message = Unknown(ask.seek, self.gateways(topic)[:ADDRESSES_MAX])
         if self._keeps_register(topic):
             answer = Nobody(ask.seek, topic.name)
         wanted = max(0, min(ask.wanted, CONTACTS_MAX))
@@ -508,12 +737,25 @@ class GatewayDiscovery(Discovery):
         doubted = self._doubted(topic, silent, now)
         if members := self._members(group, wanted, source.peer, doubted, now):
             answer = Members(ask.seek, members)
-        elif doubted:
+        elif doubted or self._finds_out(topic, answer, now):
             waiting = self._waiting.setdefault(group, {})
-            if len(waiting) < CONTACTS_MAX or source.peer in waiting:
+            full = len(waiting) >= CONTACTS_MAX or len(self._waiting) > GROUPS_MAX
+            if not full or source.peer in waiting:
                 waiting[source.peer] = (source, ask)
             return
         self._context.outlet.send([source], answer, group=group)
+
+    def _finds_out(self, topic: Topic, answer: Message, now: float) -> bool:
+        """Say whether this process may soon have a better answer to a question about a topic.
+
+        Those called by `Back` may announce themselves, or the name of the topic's gateways turn out
+        to be that of this process.
+        """
+        if isinstance(answer, Nobody):
+            return now < self._called_until
+        configured = self._configured(topic)
+        named = () if configured is None else self._context.gateways[configured]
+        return any(one in named for one in self._names.pending)
 
     # -- members that may be dead ----------------------------------------------------------
 
@@ -552,9 +794,22 @@ class GatewayDiscovery(Discovery):
         for source, ask in self._waiting.pop(group, {}).values():
             self._on_ask(source, group, ask, now)
 
+    def _answer_all(self, now: float) -> None:
+        for group in list(self._waiting):
+            self._answer_waiting(group, now)
+
     def _keeps_register(self, topic: Topic) -> bool:
         configured = self._configured(topic)
-        return configured is None or self._registers[configured]
+        return configured is None or configured in self._registers
+
+    def _excuse_twins(self, gateway: str) -> None:
+        """Wait no longer for addresses of the other family that are of the same name."""
+        for number, address in list(self._questions.items()):
+            if self._names.are_twins(gateway, address):
+                del self._questions[number]
+                self._first_contacts.pop(address, None)
+                if (seek := self._seeks.pop(number, None)) is not None:
+                    del seek.silent[number]
 
     def _on_answer(self, source: Contact, answer: Members | Nobody | Unknown, now: float) -> None:
         seek = self._seeks.pop(answer.seek)
@@ -565,10 +820,15 @@ class GatewayDiscovery(Discovery):
         contacts = answer.contacts[:CONTACTS_MAX] if isinstance(answer, Members) else ()
         for contact in contacts if gateway else (source, *contacts):
             self._remember(contact, now)
+        if gateway is not None and self._names.names(gateway):  # for when no name is known
+            self._remember(Contact(source.peer, gateway), now)
         if gateway is None:
             pass  # a remembered contact keeps no register
         elif isinstance(answer, Nobody):
             seek.nobody.append(gateway)
+        elif isinstance(answer, Unknown) and answer.gateways:
+            goes_by_others = any(one not in seek.registers for one in answer.gateways)
+            (seek.ignorant if goes_by_others else seek.referring).append(gateway)
         elif not contacts:
             seek.ignorant.append(gateway)
         if contacts or seek.over:
@@ -577,9 +837,9 @@ class GatewayDiscovery(Discovery):
     def _end(self, seek: _Seek, contacts: tuple[Contact, ...] = ()) -> None:
         for number in (*seek.silent, *seek.remembered):
             del self._seeks[number]
-        # Without any gateway to ask, this process keeps the register itself, and it is empty.
-        empty = not seek.silent and not seek.ignorant
-        self._certain = bool(contacts) or (empty and bool(seek.nobody))
+        if not (seek.nobody or self._keeps_register(seek.topic)):
+            seek.ignorant += seek.referring  # they go by each other
+        self._certain = bool(contacts) or seek.empty
         outlet, topic = self._context.outlet, seek.topic
         if self._certain:
             self._unknown.pop(topic.group, None)
@@ -590,5 +850,9 @@ class GatewayDiscovery(Discovery):
             outlet.found(topic, contacts)
         else:
             outlet.found(
-                topic, (), seek.silent.values(), ignorant=seek.ignorant, nobody=seek.nobody
+                topic,
+                (),
+                (*seek.unknown, *seek.silent.values()),
+                ignorant=seek.ignorant,
+                nobody=seek.nobody,
             )

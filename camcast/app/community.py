@@ -115,16 +115,17 @@ class Community(Generic[E]):
     async def join(self, *, timeout: float | None = JOIN_SECONDS, retry: bool = False) -> None:
         """Become a member; the first one founds the community.
 
-        Raises `GatewayTimeout` when the configured gateways cannot tell who is in it: only if all
-        of them keep its register and answer that nobody is there, the process is the first member.
-        With `retry` it keeps asking instead, until `timeout`. Raises `NotReady` when that runs out
-        (None: never). After an error, or when the call is cancelled, the process no longer tries to
-        join, unless another call or a subscription wants it to.
+        Raises `GatewayTimeout` when the configured gateways cannot tell who is in it: the process
+        is the first member only if those that keep its register answer that nobody is there, and
+        the others go by these. With `retry` it keeps asking instead, until `timeout`. Raises
+        `NotReady` when that runs out (None: never). After an error, or when the call is cancelled,
+        the process no longer tries to join, unless another call or a subscription wants it to.
 
         Args:
             timeout: Seconds to wait. More: a busy start is waited for. Less: failures are known
                 sooner. None: for ever.
-            retry: Whether to keep asking gateways that do not answer, until `timeout`.
+            retry: Whether to keep asking gateways that do not answer, and looking up names that
+                have no address yet, until `timeout`.
         """
         check_timeout(timeout)
         check_flag("retry", retry)

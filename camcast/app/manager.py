@@ -39,7 +39,7 @@ from camcast.inbox.deliveries import Deliveries, Inbox
 from camcast.live import transports
 from camcast.live.control_socket import Answer, ControlServer
 from camcast.live.event_account import account_of_event
-from camcast.live.gateway_file import check_keys, parse_gateways, read_gateways, resolve_gateways
+from camcast.live.gateway_file import check_keys, parse_gateways, read_gateways, without_keys
 from camcast.live.runner import Runner
 from camcast.live.snapshot import take_peer_stats, take_stats
 from camcast.live.wall_clock import start_clock
@@ -86,8 +86,9 @@ class CommunityManager:
         discovery_options: The options of the discovery, if it has any.
         gateways: Whom to ask first: addresses, addresses by topic, or the path of a TOML file
             (`camcast.live.gateway_file`). More: one may be down. Without any, the process founds
-            the communities that it joins. In the profile ``signed`` gateways off the loopback are
-            named with their key, ``tcp://host:port#KEY``.
+            the communities that it joins. A host name stands for all its addresses, and is looked
+            up again once a minute and when nobody answers there. In the profile ``signed`` gateways
+            off the loopback are named with their key, ``tcp://host:port#KEY``.
         bind: The address to listen at. Port 0 is any free port; with an overlay, any other port has
             to be free for UDP, too.
         advertise: The address that other processes are told; needed when `bind` is a wildcard.
@@ -278,7 +279,7 @@ class CommunityManager:
     # -- life --------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Listen. Raises `BindError` if that is not possible, `GatewayError` for unknown names.
+        """Listen. Raises `BindError` if that is not possible.
 
         With a passphrase or an identity, the process first connects to its own input as a stranger:
         `InsecureError` if the stranger gets in.
@@ -294,7 +295,7 @@ class CommunityManager:
 
     async def _start(self) -> None:
         settings = self._settings
-        gateways, keys = await resolve_gateways(settings.gateways)
+        gateways, keys = without_keys(settings.gateways)
         pipes, admission, loop = self._given_pipes, None, asyncio.get_running_loop()
         clock = start_clock(loop.time)
         if self._identity is not None:
@@ -315,7 +316,7 @@ class CommunityManager:
         runner: Runner | None = None
         try:
             runner = Runner(
-                attrs.evolve(settings, gateways=gateways, system=pipes.system),
+                attrs.evolve(settings, gateways=gateways, keys=keys, system=pipes.system),
                 attrs.evolve(self._parts, store=store, admission=admission),
                 pipes,
                 clock=clock,

@@ -42,6 +42,16 @@ def gateway(
         list[str] | None, options.option_of(Contacts, "discovery_options")
     ] = None,
     protocol: Annotated[str | None, options.option_of(Spread, "protocol")] = None,
+    gateway: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--gateway",
+            metavar="ADDRESS",
+            help="This gateway and others of the same topics, by a name that all have or one by"
+            " one: they tell each other who is there. Repeatable.",
+        ),
+    ] = None,
+    remember: Annotated[Path | None, options.option_of(Contacts, "remember")] = None,
     listening: Listening = _LISTENING,
     security: Security = _SECURITY,
     metrics: options.Metrics = None,
@@ -55,7 +65,9 @@ def gateway(
     contacts of a DHT instead, and with --protocol what the membership of that protocol needs. It
     prints its address, with its key if it has one, for --gateway of
     the other commands, when it is ready. Several may run side by side; every process announces
-    itself to all it knows.
+    itself to all it knows, and gateways that are named to each other tell each other once a minute.
+    With --remember FILE a gateway that starts again calls those who were there, so they announce
+    themselves at once, also at another address under its name.
     """
     with clear_failures():
         # It joins no community: of membership and protocol, only the discovery matters.
@@ -64,6 +76,8 @@ def gateway(
             membership="dht" if overlay else "scamp",
             discovery=discovery,
             discovery_options=options.named_values(discovery_settings, "--discovery-set"),
+            gateways=gateway or (),
+            remember=remember,
         )
         spread = Spread() if protocol is None else Spread(protocol=protocol)
         settings = ProcessSettings(

@@ -60,6 +60,12 @@ class Waiting(Protocol):
         A virtual network calls it at once.
         """
 
+    async def look_up(self, named: str) -> tuple[str, ...]:
+        """Return all addresses of ``tcp://NAME:PORT``, of IPv4 and IPv6, each ``tcp://IP:PORT``.
+
+        Raises `OSError` for a name that is not known.
+        """
+
     def wall(self) -> float:
         """Return the seconds since 1970; in virtual networks, virtual ones."""
 
@@ -76,7 +82,11 @@ class DiscoveryContext:
     """Takes answers (`found`), timers and messages to the discoveries of other processes."""
     known: KnownMembers
     gateways: Mapping[Topic, tuple[str, ...]]
-    """Configured first contacts, by topic. The contacts of a topic serve its subtopics, too."""
+    """Configured first contacts, by topic. The contacts of a topic serve its subtopics, too. Some
+    may be host names, which `camcast.doors.named_contacts` looks up."""
+    keys: Mapping[str, str] = field(factory=dict)
+    """The public keys of the first contacts that are configured with one, in the profile
+    ``signed``."""
     remember: Path | None = None
     """The file in which the discovery may keep contacts from one run to the next, if any."""
     port_required: bool = False

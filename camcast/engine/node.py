@@ -205,6 +205,7 @@ class Node:
                 outlet=process.outlet(Kind.DISCOVERY, NO_GROUP),
                 known=queries.known,
                 gateways=settings.gateways,
+                keys=settings.keys,
                 remember=settings.remember,
                 port_required=settings.port_required,
                 admission=guard.admission,

@@ -33,6 +33,8 @@ class Settings:
     discovery_options: Any = None
     """The discovery's options; None for one without options."""
     gateways: Mapping[Topic, tuple[str, ...]] = field(factory=dict)
+    keys: Mapping[str, str] = field(factory=dict)
+    """The public keys of the gateways that are given with one."""
     remember: Path | None = None
     """Where the discovery keeps contacts from one run to the next, if it can."""
     port_required: bool = False

@@ -9,18 +9,17 @@ In a TOML file::
 In the profile `signed` an address has the gateway's key behind it, ``tcp://192.0.2.1:7000#KEY``, as
 ``camcast keys show`` prints it.
 
+A host name stands for all its addresses, as they are at the time (`camcast.doors.named_contacts`).
 A topic's gateways serve its subtopics too, unless those have gateways of their own. A plain
 list of addresses is short for the gateways of the root.
 """
 
 from __future__ import annotations
 
-import asyncio
-import socket
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from camcast.vocabulary.addresses import AddressError, check_address, is_loopback, is_numeric
+from camcast.vocabulary.addresses import AddressError, check_address, is_loopback
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.toml_text import TomlTextError, parse_toml, read_toml
 from camcast.vocabulary.topics import ROOT, Topic, TopicError
@@ -103,39 +102,19 @@ def check_keys(gateways: Gateways, *, wanted: bool, pinned: bool = True) -> None
             )
 
 
-async def resolve_gateways(gateways: Gateways) -> tuple[Gateways, Mapping[str, str]]:
-    """Look host names up, once; return the gateways by topic, and their keys by address.
+def without_keys(gateways: Gateways) -> tuple[Gateways, Mapping[str, str]]:
+    """Return the gateways by topic without their keys, and the keys by address.
 
-    Raises `GatewayError` for a name that has no address.
+    Raises `GatewayError` for an address that has two.
     """
     addresses: dict[Topic, tuple[str, ...]] = {}
     keys: dict[str, str] = {}
     for topic, texts in gateways.items():
         listed = []
         for text in texts:
-            named, sharp, key = text.partition("#")
-            address = await _resolve(named)
+            address, sharp, key = text.partition("#")
             listed.append(address)
             if sharp and keys.setdefault(address, key) != key:
                 raise GatewayError(f"gateway {address}: it is given with two different keys")
         addresses[topic] = tuple(listed)
     return addresses, keys
-
-
-async def _resolve(address: str) -> str:
-    if is_numeric(address):
-        return address
-    host, _, port = address.removeprefix("tcp://").rpartition(":")
-    loop = asyncio.get_running_loop()
-    try:
-        found = await loop.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)
-    except UnicodeError as error:  # by Python, for an empty or long label
-        raise GatewayError(f"gateway {address}: {host!r} is no host name: {error}") from error
-    except OSError as error:
-        raise GatewayError(
-            f"gateway {address}: no address for {host!r}: {error.strerror}"
-        ) from error
-    numeric = str(found[0][4][0])
-    return check_address(
-        f"tcp://[{numeric}]:{port}" if ":" in numeric else f"tcp://{numeric}:{port}"
-    )

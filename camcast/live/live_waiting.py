@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable, Coroutine, Hashable
 from contextlib import suppress
 from functools import partial
@@ -57,6 +58,16 @@ class LiveWaiting:
 
         Thread(target=run, name="camcast discovery", daemon=True).start()
         return await outcome
+
+    async def look_up(self, named: str) -> tuple[str, ...]:
+        """See `Waiting`; the resolver of the operating system knows the names."""
+        host, _, port = named.removeprefix("tcp://").rpartition(":")
+        try:
+            found = await self._loop.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)
+        except UnicodeError as error:  # by Python, for an empty or long label
+            raise OSError(f"{host!r} is no host name: {error}") from error
+        hosts = [str(one[4][0]) for one in found]
+        return tuple(f"tcp://[{h}]:{port}" if ":" in h else f"tcp://{h}:{port}" for h in hosts)
 
     def wall(self) -> float:
         """See `Waiting`."""

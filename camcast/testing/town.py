@@ -77,6 +77,8 @@ class Town:
         self.options = discovery_options(self._plug, name, options or {})
         """The options of the discovery."""
         self._clock = Clock()
+        self.names: dict[str, tuple[str, ...]] = {}
+        """The name server of all processes: the addresses of each ``tcp://NAME:PORT``."""
         self._announced: list[tuple[Topic, Person]] = []
         self._added = 0
         self._bound = InputBound()
@@ -124,6 +126,7 @@ class Town:
                 self._clock,
                 lambda: self.people.get(me.address) is person,
                 partial(self._finish, person),
+                self.names,
             ),
         )
         person.discovery = self._plug(context)

@@ -107,6 +107,8 @@ class VirtualNetwork:
         """Copies of records sent so far."""
         self.bytes = 0
         """The bytes of all these copies."""
+        self.names: dict[str, tuple[str, ...]] = {}
+        """The name server of all processes: the addresses of each ``tcp://NAME:PORT``."""
         self.undeliverable = 0
         """Copies whose receiver has died, or was restarted, before they arrived."""
         self.checksum = 0
@@ -159,6 +161,7 @@ class VirtualNetwork:
             clock,
             lambda: lives[0].alive,
             lambda name, outcome: self._finish(lives[0], name, outcome),
+            self.names,
         )
         parts = evolve(parts or Parts(), waiting=waiting, speaks=self._speaks)
         node = Node(me, settings, self.protocol, clock, trace, parts=parts)

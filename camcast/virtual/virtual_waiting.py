@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Generator, Hashable
+from collections.abc import Callable, Coroutine, Generator, Hashable, Mapping
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from camcast.virtual.event_queue import EventQueue
@@ -25,7 +26,8 @@ class VirtualWaiting:
     """Steps the coroutines of one process on the queue of its network.
 
     `finish(name, outcome)` takes each outcome; `alive()` says whether the process is, without which
-    nothing of its coroutines runs any more.
+    nothing of its coroutines runs any more. `names` has the addresses of each first contact that is
+    configured by a host name.
     """
 
     def __init__(
@@ -34,7 +36,9 @@ class VirtualWaiting:
         clock: Clock,
         alive: Callable[[], bool],
         finish: Callable[[tuple[Hashable, ...], object], None],
+        names: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
     ) -> None:
+        self._names = names
         self._queue, self._clock, self._alive, self._finish = queue, clock, alive, finish
 
     def start(self, coroutine: Coroutine[Any, Any, Any], *name: Hashable) -> None:
@@ -48,6 +52,12 @@ class VirtualWaiting:
     async def call(self, function: Callable[..., ResultT], *arguments: Any) -> ResultT:
         """See `Waiting`."""
         return function(*arguments)
+
+    async def look_up(self, named: str) -> tuple[str, ...]:
+        """See `Waiting`; it takes no time."""
+        if named not in self._names:
+            raise OSError(f"the virtual network knows no {named}")
+        return self._names[named]
 
     def wall(self) -> float:
         """See `Waiting`."""

@@ -31,7 +31,8 @@ Standing = Literal["member", "alone", "degraded", "deaf"]
 _OfCommunity = Literal["joined", "left", "unheard", "unanswered", "missed"]
 _OfTables = Literal["peer_seen", "peer_gone", "linked", "unlinked", "searching"]
 _OfProcess = Literal["isolated", "healed", "deafened", "hears", "paused", "clock_set", "crashed"]
-_OfDiscovery = Literal["seek", "found", "gateway_answers", "gateway_lost", "gateway_back"]
+_OfGateways = Literal["gateway_answers", "gateway_lost", "gateway_back", "gateway_moved"]
+_OfDiscovery = Literal["seek", "found", _OfGateways]
 HappeningKind = Literal[Standing, _OfCommunity, _OfTables, _OfProcess, _OfDiscovery]
 
 BatchKind = Literal[
@@ -230,6 +231,8 @@ PROCESS_KINDS: Final[Mapping[HappeningKind, Row]] = {
     "gateway_lost": Row(_info("the gateway {gateways} does not answer", "gateways")),
     # A gateway answers after `gateway_lost`.
     "gateway_back": Row(_info("the gateway {gateways} answers again", "gateways")),
+    # The name of a gateway has other addresses than before.
+    "gateway_moved": Row(_info("a gateway has moved: {gateways}", "gateways")),
     # The discovery is asked for members of a topic.
     "seek": Row(_debug("looks for members of {of}", "of"), trace="seek"),
     # The discovery answered; traced if it named a process.

@@ -10,6 +10,10 @@ port, so that one address serves both. If that port is in use, a process whose p
 explicitly does not start, since other processes may be configured with it; any other process takes
 a free port.
 
+A bootstrap address may have a host name, which is looked up again and again
+(`camcast.doors.named_contacts`). The overlay asks a new address at once: the node there may be of
+an island. What comes before the first look-up is over waits for it, `NAMES_SECONDS` at most.
+
 A seek in a community that this process has announced waits until the nearest nodes know the
 announcement, and a look-up that began before the announcement and found no member is repeated. Two
 founders that start at the same time thus find each other: each can be found before it looks.
@@ -36,6 +40,7 @@ from typing_extensions import override
 
 from camcast.doors.datagrams import DatagramPort, Endpoint, address_of, endpoint_of
 from camcast.doors.discovery import Discovery, DiscoveryContext
+from camcast.doors.named_contacts import NamedContacts
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.topics import GroupId, Topic
@@ -47,6 +52,7 @@ from overlays.remembered import Remembered
 log = Logger(__name__)
 
 REUNION_WANTED: Final = 5  # chosen: five members of two halves are of one with 1 in 16
+NAMES_SECONDS: Final = 2.0  # chosen: as a gateway has to answer; a seek has nine seconds
 # chosen: each has three calls under way, and a socket's buffer holds some hundred answers (Linux)
 AT_ONCE: Final = 32
 # chosen: look-ups that find no member while calls fail, until the community counts as empty. The
@@ -104,6 +110,7 @@ class KademliaDiscovery(Discovery):
 
     def __init__(self, context: DiscoveryContext) -> None:
         self._context = context
+        self._names = NamedContacts(context, self._on_looked_up)
         self._overlay = self._overlay_at(endpoint_of(context.me.address)[0])
         self._announced: dict[GroupId, tuple[Topic, int]] = {}
         """The topic and number of the latest announcement, until it is withdrawn."""
@@ -114,6 +121,8 @@ class KademliaDiscovery(Discovery):
         self._seeks: dict[GroupId, _Seek] = {}
         self._early: list[Then] | None = []
         """The inputs from before the overlay had looked for the DHT; None afterwards."""
+        self._attempted = False
+        """Whether the overlay has looked for the DHT at the addresses known at the start."""
 
     def _overlay_at(self, host: str) -> KademliaOverlay:
         admission = self._context.admission
@@ -125,6 +134,7 @@ class KademliaDiscovery(Discovery):
             port_required=self._context.port_required,
             remembered=Remembered(self._context.remember, usable),
             reunited=self._reunited,
+            silent=self._on_silent,
             naming=None if admission is None else KeyNames(admission, self._context.clock),
             choice=self._context.choice,
             other_choice=self._context.other_choice,
@@ -135,10 +145,7 @@ class KademliaDiscovery(Discovery):
     @override
     def open(self, datagrams: DatagramPort, now: float) -> None:
         """See `Discovery`; raises `OSError` if no UDP port can be had, or not the one required."""
-        listed = [a for addresses in self._context.gateways.values() for a in addresses]
-        bootstrap = [endpoint_of(address) for address in dict.fromkeys(listed)]
-        own = endpoint_of(self._context.me.address)
-        others = [a for a in bootstrap if usable(a) and a != own]
+        own, others = endpoint_of(self._context.me.address), self._bootstrap()
         if not usable(own):
             raise OSError(
                 errno.EAFNOSUPPORT,
@@ -152,11 +159,36 @@ class KademliaDiscovery(Discovery):
             # The announced address is none of this machine's (NAT, a container).
             self._overlay = self._overlay_at("0.0.0.0")
             self._overlay.open(datagrams, others, self._opened, now)
+        self._names.open(now)
+        if self._names.pending:
+            self._context.outlet.wake(NAMES_SECONDS, "named")
+
+    def _bootstrap(self) -> list[Endpoint]:
+        """Return the endpoints that the first contacts have now, without this process."""
+        named = [one for several in self._context.gateways.values() for one in several]
+        listed = [a for one in named for a in self._names.addresses(one)]
+        own = endpoint_of(self._context.me.address)
+        return [a for a in map(endpoint_of, dict.fromkeys(listed)) if usable(a) and a != own]
+
+    def _on_looked_up(self, new: tuple[str, ...], now: float) -> None:
+        if new:
+            self._overlay.bootstrap_from(self._bootstrap(), now)
+        self._begin(now)
+
+    def _on_silent(self, address: Endpoint, now: float) -> None:
+        """Look the name of a bootstrap node up again, which may be elsewhere now."""
+        self._names.look_up(self._names.names(address_of(address)), now)
 
     def _opened(self, now: float) -> None:
-        early, self._early = self._early or [], None
-        for wish in early:
-            wish(now)
+        self._attempted = True
+        self._begin(now)
+
+    def _begin(self, now: float, *, waits: bool = True) -> None:
+        """Carry out what came early, once the DHT was looked for where names say."""
+        if self._attempted and not (waits and self._names.pending):
+            early, self._early = self._early or [], None
+            for wish in early:
+                wish(now)
 
     @override
     def close(self, now: float) -> None:
@@ -179,7 +211,14 @@ class KademliaDiscovery(Discovery):
 
     @override
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
+        if name == ("named",):
+            self._begin(now, waits=False)
+        self._names.wake(name, now)
         self._overlay.wake(name, now)
+
+    @override
+    def finished(self, name: tuple[Hashable, ...], outcome: object, now: float) -> None:
+        self._names.finished(name, outcome, now)
 
     @override
     def announce(self, topic: Topic, now: float) -> None:
@@ -271,10 +310,13 @@ class KademliaDiscovery(Discovery):
         announcement = self._announced.get(seek.topic.group)
         announced = announcement not in (None, seek.announcement) and not found.contacts
         more = seek.wanted > seek.asked == len(found.contacts)
-        if not found.unreachable and (doubtful or announced or more):
+        unreachable = tuple(f"tcp://{address}" for address in found.unreachable)
+        if self._overlay.state == "alone" and (unknown := self._names.unknown):
+            self._names.look_up(unknown, now)
+            unreachable += unknown  # nobody was asked there, so there may be a DHT
+        if not unreachable and (doubtful or announced or more):
             self._look(seek, now)
             return
         del self._seeks[seek.topic.group]
-        unreachable = tuple(f"tcp://{address}" for address in found.unreachable)
         self._context.outlet.found(seek.topic, found.contacts, unreachable, found.size, others)
         self._looks.end(now)

@@ -157,8 +157,9 @@ class KademliaOverlay:
     `host` is numeric IPv4; `port` 0 takes any free port. If the port is in use, a free one takes
     its place unless `port_required`. `remembered` keeps endpoints that answered, also in earlier
     runs. `limits` bounds the neighbours of one subnet. `reunited` is called when the process has
-    met an island. `naming` makes the identifiers, which are random without it. `choice` is that of
-    the process, and `other_choice` is told of members that have another one.
+    met an island, and `silent` with the endpoint of a bootstrap node that did not answer. `naming`
+    makes the identifiers, which are random without it. `choice` is that of the process, and
+    `other_choice` is told of members that have another one.
     """
 
     def __init__(
@@ -172,6 +173,7 @@ class KademliaOverlay:
         remembered: Remembered | None = None,
         limits: Limits | None = None,
         reunited: Then | None = None,
+        silent: Callable[[Endpoint, float], None] | None = None,
         naming: Naming | None = None,
         choice: str = "",
         other_choice: OnOtherChoice = lambda _endpoint, _choice, _now: None,
@@ -198,6 +200,7 @@ class KademliaOverlay:
         self._lost: dict[Endpoint, bytes] = {}
         """The keys of neighbours that were evicted as silent, by endpoint, the oldest first."""
         self._tell_reunited = reunited
+        self._tell_silent = silent
         self._reunited_at = -PROBE_SECONDS
         self._datagrams: DatagramPort | None = None
         """The process's UDP; None until the overlay is opened."""
@@ -289,6 +292,13 @@ class KademliaOverlay:
         self.remembered.recall()
         self._enter(identity, then, now)
         self._schedule_probe()
+
+    def bootstrap_from(self, bootstrap: Sequence[Endpoint], now: float) -> None:
+        """Take other bootstrap nodes; new ones may be of an island, and are asked at once."""
+        new = [address for address in bootstrap if address not in self._bootstrap]
+        self._bootstrap = tuple(bootstrap)
+        for address in new if self._identities else ():
+            self._probe_at(address, True, now)
 
     def join(self, topic: Topic, contact: Contact, now: float) -> None:
         """Become findable as a member of a community, under the contact given.
@@ -628,16 +638,19 @@ class KademliaOverlay:
         own = self.addresses
         bootstrap = [address for address in self._bootstrap if address not in own]
         out_of_sight = [a for a in (*bootstrap, *self._lost) if a not in in_sight]
-        asked = out_of_sight or bootstrap
+        if asked := out_of_sight or bootstrap:
+            self._probe_at(self._rng.choice(asked), bool(out_of_sight), now)
+
+    def _probe_at(self, address: Endpoint, island: bool, now: float) -> None:
+        """Ask one endpoint, which may be of an `island`, for the nodes nearest to an identifier."""
         identity = self._rng.choice(list(self._identities.values()))
-        if asked and identity.upkeep is not None:
-            chosen = self._rng.choice(asked)
+        if identity.upkeep is not None:
             identity.protocol.request(
-                chosen,
+                address,
                 "find_node",
                 identity.protocol.node_id,
-                key=self._lost.get(chosen, b""),
-                done=partial(self._on_probe, identity, bool(out_of_sight)),
+                key=self._lost.get(address, b""),
+                done=partial(self._on_probe, identity, island),
                 now=now,
             )
 
@@ -742,7 +755,10 @@ class KademliaOverlay:
                     log.info("the DHT answers again (said once a minute)")
                 self._hurry()
                 self._reunite((), now)
-        elif self._heard_at is not None and started >= self._heard_at:
+            return
+        if address in self._bootstrap and self._tell_silent is not None:
+            self._tell_silent(address, now)
+        if self._heard_at is not None and started >= self._heard_at:
             self._silence += 1
             if self._silence == SILENCE_CALLS:
                 if self._log.due("silent", now):

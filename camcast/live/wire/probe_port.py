@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from enum import Enum
@@ -17,6 +18,7 @@ KEPT_SECONDS: Final = 0.2  # chosen: an input that is full cuts a connection off
 class Reach(Enum):
     """How far a connection gets; the value completes "ADDRESS …", and {me} is who asked."""
 
+    NAMELESS = "is a name without an address"
     ABSENT = "cannot be connected to"
     FULL = "takes no more connections"
     SILENT = (
@@ -31,6 +33,7 @@ class Reach(Enum):
 
 
 _BY_UDP: Final = {
+    Reach.NAMELESS: Reach.NAMELESS.value,
     Reach.ABSENT: Reach.ABSENT.value,
     Reach.FULL: "runs, but answered no datagram",
     Reach.SILENT: (
@@ -51,6 +54,8 @@ async def _reach(address: str) -> Reach:
     try:
         async with patience(CONNECT_SECONDS):
             reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
+    except (socket.gaierror, UnicodeError):  # the latter by Python, for an empty or long label
+        return Reach.NAMELESS
     except (OSError, TimeoutError):
         return Reach.ABSENT
     try:

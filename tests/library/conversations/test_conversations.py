@@ -171,7 +171,7 @@ def gateway_silent(story: Story) -> None:
 
 
 def gateway_half(story: Story) -> None:
-    """Half an answer founds no community: only registers that all say nobody make a founder.
+    """Half an answer founds no community: all registers that anybody goes by have to say nobody.
 
     n1 is the gateway, n2 and n3 are members of .a.b and .a. n4 is told of n1 and n3.
     """
@@ -195,7 +195,9 @@ def gateway_half(story: Story) -> None:
         f" do not know: {' '.join(map(name_of, ignorant))}"
     )
     gateway = story.network.restart(gateway)
-    story.say("n1 is back, and knows n2, who has sought others; n3 asks n4, which has asked it")
+    story.say(
+        "n1 is back, and n3 goes by it alone: n4 founds .a.b again, and n2 seeks others there"
+    )
     story.network.run(4.6)
     story.only(newcomer)
     story.run(0.0, *HEARTBEATS, *SEARCH)

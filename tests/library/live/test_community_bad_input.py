@@ -14,6 +14,7 @@ import camcast
 from camcast import (
     CommunityManager,
     GatewayError,
+    GatewayTimeout,
     InsecureError,
     Interest,
     Parameters,
@@ -153,10 +154,14 @@ async def test_calls_name_what_is_of_a_wrong_type_and_join_nothing() -> None:
 
 
 @live
-async def test_a_gateway_name_without_an_address_is_refused() -> None:
-    manager = CommunityManager(gateways=["tcp://no-such-host.invalid:7000"])
-    with pytest.raises(GatewayError, match="no address for 'no-such-host"):
-        await manager.start()
-    manager = CommunityManager(gateways=[f"tcp://{'a' * 64}:7000"])
-    with pytest.raises(GatewayError, match="is no host name"):
-        await manager.start()
+@pytest.mark.parametrize("name", ["no-such-host.invalid", "a" * 64])
+async def test_a_gateway_name_without_an_address_is_named_by_join(name: str) -> None:
+    """And with `retry` it is waited for."""
+    gateway = f"tcp://{name}:7000"
+    async with CommunityManager(gateways=[gateway]) as manager:
+        with pytest.raises(GatewayTimeout, match=f"{gateway} is a name without an address"):
+            await manager.join(".a")
+        (asked,) = manager.stats().discovery.first_contacts
+        assert (asked.address, asked.answers) == (gateway, False)
+        with pytest.raises(GatewayTimeout, match="is a name without an address"):
+            await manager.join(".a", retry=True, timeout=2.5)

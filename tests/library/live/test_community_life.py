@@ -180,7 +180,7 @@ async def test_half_an_answer_founds_no_second_community() -> None:
 async def test_what_each_gateway_said_is_named() -> None:
     """One is silent, one keeps the register, one only knows its own topic."""
     silent = free_address()
-    async with managers(2) as (gateway, member):
+    async with managers(2) as (_, member), CommunityManager() as gateway:
         await member.join(".b")
         asked = (silent, gateway.address, member.address)
         async with CommunityManager(gateways=asked) as newcomer:

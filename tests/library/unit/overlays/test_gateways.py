@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from camcast.doors import named_contacts
 from camcast.doors.contained import plug_of
 from camcast.doors.plugs import find_backend, find_discovery
 from camcast.engine.local_group import LocalGroup
@@ -15,6 +16,7 @@ from camcast.engine.node import Node
 from camcast.engine.settings import Settings
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.testing.world import World
+from camcast.virtual.network import address_of
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import TOPICS_MAX, Message
 from camcast.vocabulary.topics import ROOT, GroupId, Topic
@@ -47,11 +49,11 @@ def join(world: World, node: Node, topic: Topic, seconds: float = 3.0) -> LocalG
     return local_group
 
 
-def test_a_register_and_one_that_does_not_know_make_no_founder() -> None:
-    """However long it asks; a register restarted empty says nobody while others know better."""
+def test_a_register_and_one_that_goes_by_another_make_no_founder() -> None:
+    """However long it asks; the other register may know better."""
     world = World(1)
-    register = world.add()
-    member = add(world, {ROOT: (register.me.address,)})
+    register, other = world.add(), world.add()
+    member = add(world, {ROOT: (other.me.address,)})
     join(world, member, B)
     newcomer = add(world, {ROOT: (register.me.address, member.me.address)})
     joining = join(world, newcomer, NEW, LONG)
@@ -212,7 +214,7 @@ def test_nothing_is_kept_of_topics_that_were_left_answered_or_not() -> None:
     kept = {name: one for name, one in vars(plug_of(node.discovery)).items() if one}
     assert [name for name, one in kept.items() if isinstance(one, dict)] == [
         "_first_contacts",
-        "_registers",
+        "_gateways",
     ]
 
 
@@ -263,10 +265,11 @@ def test_a_full_register_leaves_out_the_oldest_community_and_says_so(
 ) -> None:
     monkeypatch.setattr(gateways, "GROUPS_MAX", 2)
     register, member = gateways.Directory(), Contact(PeerId(bytes(16)), "tcp://10.0.0.1:7000")
-    groups = [Topic.parse(name).group for name in (".a", ".b", ".c", ".d")]
-    for group in groups:
-        register.remember(group, member, 0.0)
-    assert [bool(register.members(group, 1.0)) for group in groups] == [False, False, True, True]
+    topics = [Topic.parse(name) for name in (".a", ".b", ".c", ".d")]
+    for topic in topics:
+        register.remember(topic, member, 0.0)
+    named = [bool(register.members(topic.group, 1.0)) for topic in topics]
+    assert named == [False, False, True, True]
     assert caplog.messages == ["the register is full with 2 communities: one is left out"]
 
 
@@ -299,3 +302,130 @@ def test_a_process_renews_all_its_communities_with_one_message() -> None:
     world.do(member, lambda node, now: [node.discovery.withdraw(topic, now) for topic in topics])
     world.run(gateways.RENEW_SECONDS + 1.0)
     assert len(sent) == 8
+
+
+NAME = "tcp://gateway.example:7000"
+
+
+def test_a_gateway_that_moves_under_its_name_splits_no_community() -> None:
+    """Also where those who come in the meantime found their community a second time."""
+    world = World(1)
+    old = world.add()
+    world.virtual.names[NAME] = (old.me.address,)
+    before = [add(world, {ROOT: (NAME,)}) for _ in range(3)]
+    for node in before:
+        join(world, node, A)
+    world.kill(old)
+    world.virtual.names[NAME] = (world.add().me.address,)
+    after = [add(world, {ROOT: (NAME,)}) for _ in range(2)]
+    for node in after:
+        join(world, node, A)
+    world.run(named_contacts.LOOK_UP_SECONDS + 15.0)
+    world.delivered.clear()
+    for node in (before[0], after[0]):
+        world.publish(node, A)
+    assert sorted(receiver.me.address for receiver, _ in world.delivered) == sorted(
+        node.me.address for node in 2 * (before + after)
+    )
+
+
+def test_a_silent_gateway_is_looked_up_at_once() -> None:
+    """Who seeks when it has moved joins through the gateway at the new address."""
+    world = World(1)
+    old, new = world.add(), world.add()
+    world.virtual.names[NAME] = (old.me.address,)
+    member, seeker = (add(world, {ROOT: (NAME,)}) for _ in range(2))
+    join(world, member, A)
+    join(world, seeker, B)
+    world.kill(old)
+    world.virtual.names[NAME] = (new.me.address,)
+    joining = join(world, seeker, NEW, 5.0)
+    assert joining.joined
+    assert [one.address for one in seeker.discovery.first_contacts()] == [new.me.address]
+
+
+def test_a_name_without_an_address_is_waited_for() -> None:
+    world = World(1)
+    joining = join(world, add(world, {ROOT: (NAME,)}), A, 5.0)
+    assert joining.unanswered is not None
+    assert joining.unanswered.unreachable == (NAME,)
+    world.virtual.names[NAME] = (world.add().me.address,)
+    world.run(10.0)
+    assert joining.joined
+
+
+def test_of_one_name_all_addresses_count_but_those_of_a_family_that_nobody_listens_at() -> None:
+    world = World(1)
+    one, two = world.add(), world.add()
+    world.virtual.names[NAME] = ("tcp://[2001:db8::1]:7000", one.me.address, two.me.address)
+    node = add(world, {ROOT: (NAME,)})
+    assert join(world, node, A).joined
+    assert [(c.address, c.answers) for c in node.discovery.first_contacts()] == [
+        (one.me.address, True),
+        (two.me.address, True),
+    ]
+    world.kill(two)
+    joining = join(world, add(world, {ROOT: (NAME,)}), NEW, LONG)
+    assert not joining.joined
+    assert joining.unanswered is not None
+    assert joining.unanswered.unreachable == (two.me.address,)
+
+
+def test_a_gateway_that_is_back_calls_those_whom_it_remembers(tmp_path: Path) -> None:
+    """At a new address under its name, or at its old one: no newcomer founds anything."""
+    path = tmp_path / "register"
+    world = World(1)
+    gateway = add(world, {}, path)
+    world.virtual.names[NAME] = (gateway.me.address,)
+    member = add(world, {ROOT: (NAME,)})
+    join(world, member, A, 30.0)
+    world.kill(gateway)
+    gateway = add(world, {}, path)
+    world.virtual.names[NAME] = (gateway.me.address,)
+    newcomer = add(world, {ROOT: (NAME,)})
+    joining = world.do(newcomer, lambda node, now: node.join(A, now))
+    world.run(3.0)
+    assert [one.address for one in joining.membership.peers()] == [member.me.address]
+
+
+def test_gateways_of_one_name_tell_each_other_who_announced_itself() -> None:
+    """Who knows one of the two alone finds members that know the other alone."""
+    world = World(1)
+    addresses = tuple(address_of(number) for number in range(2))
+    world.virtual.names[NAME] = addresses
+    for _ in addresses:
+        add(world, {ROOT: (NAME,)})
+    member = add(world, {ROOT: addresses[:1]})
+    join(world, member, A)
+    world.run(gateways.TELL_SECONDS)
+    newcomer = add(world, {ROOT: addresses[1:]})
+    joining = join(world, newcomer, A)
+    assert [one.address for one in joining.membership.peers()] == [member.me.address]
+    world.kill(member)
+    world.run(gateways.TOLD_SECONDS + gateways.TELL_SECONDS)
+    told = [
+        plug_of(node.discovery)._directory.members(A.group, world.now) for node in world.nodes[:2]
+    ]
+    assert told == [[newcomer.me], [newcomer.me]]
+
+
+def test_nobody_but_a_gateway_of_the_same_topic_is_believed_what_it_tells() -> None:
+    world = World(1)
+    gateway = add(world, {})
+    liar = Contact(PeerId(bytes(16)), "tcp://10.9.9.9:7000")
+    plug = plug_of(gateway.discovery)
+    plug.receive(liar, A.group, gateways.Told(A.name, (liar,)), world.now)
+    assert plug._directory.members(A.group, world.now) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_gateway_that_goes_by_the_other_one_founds_with_it(seed: int) -> None:
+    world = World(seed)
+    register = world.add()
+    member = add(world, {ROOT: (register.me.address,)})
+    join(world, member, B)
+    both = {ROOT: (register.me.address, member.me.address)}
+    assert join(world, add(world, both), NEW).joined
+    world.kill(register)  # and the other one alone does not know
+    assert not join(world, add(world, both), AX).joined
+    assert not join(world, add(world, {ROOT: (member.me.address,)}), A).joined

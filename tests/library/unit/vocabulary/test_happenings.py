@@ -138,6 +138,7 @@ def happenings(group: GroupId) -> Iterator[Happening]:
     yield Happening("gateway_answers", addresses=GATEWAYS[:1])
     yield Happening("gateway_lost", addresses=GATEWAYS[:1])
     yield Happening("gateway_back", addresses=GATEWAYS[:1])
+    yield Happening("gateway_moved", addresses=("tcp://gateway.example:7000", *GATEWAYS))
     yield Happening("unanswered", group, addresses=GATEWAYS)
     yield Happening("unheard", group, count=7)
     yield Happening("missed", group, count=2, event="p-1-3")
