@@ -1,81 +1,25 @@
 """CAMCAST: publish/subscribe without a broker, over hierarchical topics, on gossip."""
 
-__version__ = "0.1.0"  # before the imports, since some of what they import says it
+__version__ = "0.1.0"
 
-from camcast.app.community import Community
-from camcast.app.community_errors import GatewayTimeout, InsecureError, NotReady
-from camcast.app.manager import CommunityManager
-from camcast.doors.contained import PlugError
-from camcast.doors.options import OptionError
-from camcast.doors.plugs import AmbiguousPlugError, UnknownPlugError
-from camcast.doors.signatures import NotAllowedError
-from camcast.doors.transport import AddressInUse, BindError
-from camcast.inbox.changes import Changes
-from camcast.inbox.received import Lagged, Overflow, Received, ReceivedBatch
-from camcast.inbox.subscription import Subscription
-from camcast.interests.interest import Interest, InterestError
-from camcast.live.gateway_file import GatewayError
-from camcast.live.transports import open_pipes
-from camcast.observe.stats import Stats
-from camcast.observe.trace import DigestSink, JsonLinesSink, ListSink, TraceRecord
-from camcast.security.passphrase import PassphraseError
-from camcast.shipped import SHIPPED as _SHIPPED  # noqa: F401  # for tools that follow imports
-from camcast.vocabulary.addresses import AddressError
-from camcast.vocabulary.errors import CamcastError, CommunityError
-from camcast.vocabulary.events import EventId, Missed, Receipt
-from camcast.vocabulary.happenings import Change
-from camcast.vocabulary.identity import Contact
-from camcast.vocabulary.parameters import CommunitySettings, Parameters
-from camcast.vocabulary.topics import ROOT, Topic, TopicError
-from camcast.vocabulary.typed import Sent, TypedEventError, topic, topic_of
-from camcast.vocabulary.wire import PayloadTooLargeError
+TYPE_CHECKING = False  # type checkers take it for True; `typing` would cost as much as all of this
 
-__all__ = [
-    "ROOT",
-    "AddressError",
-    "AddressInUse",
-    "AmbiguousPlugError",
-    "BindError",
-    "CamcastError",
-    "Change",
-    "Changes",
-    "Community",
-    "CommunityError",
-    "CommunityManager",
-    "CommunitySettings",
-    "Contact",
-    "DigestSink",
-    "EventId",
-    "GatewayError",
-    "GatewayTimeout",
-    "InsecureError",
-    "Interest",
-    "InterestError",
-    "JsonLinesSink",
-    "Lagged",
-    "ListSink",
-    "Missed",
-    "NotAllowedError",
-    "NotReady",
-    "OptionError",
-    "Overflow",
-    "Parameters",
-    "PassphraseError",
-    "PayloadTooLargeError",
-    "PlugError",
-    "Receipt",
-    "Received",
-    "ReceivedBatch",
-    "Sent",
-    "Stats",
-    "Subscription",
-    "Topic",
-    "TopicError",
-    "TraceRecord",
-    "TypedEventError",
-    "UnknownPlugError",
-    "__version__",
-    "open_pipes",
-    "topic",
-    "topic_of",
-]
+if TYPE_CHECKING:
+    from camcast.interface import *  # noqa: F403  # its names are ours
+    from camcast.interface import __all__ as __all__
+else:
+
+    def __getattr__(name):
+        """Return a name of the interface, all of which are imported by the first one (PEP 562)."""
+        if name == "interface" or (name.startswith("__") and name != "__all__"):
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from camcast import interface
+
+        names = globals()
+        names.update({one: getattr(interface, one) for one in ("__all__", *interface.__all__)})
+        if name not in names:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return names[name]
+
+    def __dir__():
+        return sorted(dict.fromkeys([*globals(), *__getattr__("__all__")]))

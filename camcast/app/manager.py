@@ -259,6 +259,7 @@ class CommunityManager:
             "peers": lambda _: self.peers(),
             "trace": self._trace_event,
             "tune": self._tune,
+            "ready": lambda _: self.stats().unready(),
         }
         control = given.control
         self._recent = None if control is None else Recent()

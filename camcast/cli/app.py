@@ -11,7 +11,7 @@ from typing import Annotated, Final
 import typer
 
 from camcast import __version__
-from camcast.cli.ask import peers, status, topics
+from camcast.cli.ask import peers, ready, status, topics
 from camcast.cli.certify import certify
 from camcast.cli.command_group import CommandGroup, add_command
 from camcast.cli.dashboard import dashboard
@@ -79,6 +79,7 @@ _COMMANDS: Final[dict[Callable[..., None] | typer.Typer, str]] = {
     " > ada.cert",
     revoke: "revoke --with root.key 2f0c8f5e19a3b6d7 > root.list",
     status: "status /run/user/1000/camcast.sock",
+    ready: "ready /run/user/1000/camcast.sock",
     peers: "peers /run/user/1000/camcast.sock",
     topics: "topics /run/user/1000/camcast.sock",
     tune: "tune /run/user/1000/camcast.sock .soccer g=20",

@@ -1,4 +1,4 @@
-"""``camcast status``, ``peers`` and ``topics``: what a running process says of itself."""
+"""``camcast status``, ``ready``, ``peers``, ``topics``: what a running process says of itself."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from camcast.cli import options
 from camcast.cli.failure import clear_failures
 from camcast.cli.output import print_json
 from camcast.cli.printed import TopicRow
+from camcast.cli.readiness import ask_ready
 from camcast.live.control_socket import ask
 
 _UNITS: Final = ("B", "kB", "MB", "GB")
@@ -68,6 +69,16 @@ def status(socket: Socket, json: options.Json = False) -> None:
             for one in answer["communities"]
         ),
     )
+
+
+def ready(socket: Socket) -> None:
+    """Ask a running process whether it is ready; exit code 1 if not, saying why.
+
+    Ready is a process that has joined every community that it was asked to join, and that frames
+    reach: it is neither deaf nor isolated. The question costs little more than starting Python, so
+    that an orchestrator may ask every few seconds.
+    """
+    raise typer.Exit(ask_ready(str(socket)))
 
 
 def peers(socket: Socket, json: options.Json = False) -> None:

@@ -16,7 +16,7 @@ from camcast.cli.failure import clear_failures
 from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json, print_line
 from camcast.cli.printed import GatewayAddress
-from camcast.cli.served_metrics import served_metrics
+from camcast.cli.served_health import served_health
 from camcast.cli.until_signalled import run_until_signalled
 
 # chosen: a fixed one, because others have to name it; the port of all our examples.
@@ -54,7 +54,7 @@ def gateway(
     remember: Annotated[Path | None, options.option_of(Contacts, "remember")] = None,
     listening: Listening = _LISTENING,
     security: Security = _SECURITY,
-    metrics: options.Metrics = None,
+    health: options.Health = None,
     control: Annotated[Path | None, options.option_of(ProcessSettings, "control")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
 ) -> None:
@@ -87,11 +87,11 @@ def gateway(
             spread=spread,
             control=control,
         )
-        run_until_signalled(_serve(make_manager(settings), metrics, json=json))
+        run_until_signalled(_serve(make_manager(settings), health, json=json))
 
 
-async def _serve(manager: CommunityManager, metrics: str | None, *, json: bool) -> None:
-    async with manager, served_metrics(manager, metrics):
+async def _serve(manager: CommunityManager, health: str | None, *, json: bool) -> None:
+    async with manager, served_health(manager, health):
         try:
             if json:
                 where = GatewayAddress(address=manager.address, gateway=manager.gateway)

@@ -35,6 +35,11 @@ def main() -> None:
     _open_missing_streams()
     _replace_unknown_signs()
     try:
+        match sys.argv[1:]:
+            case ["ready", str(path)] if not path.startswith("-"):
+                from camcast.cli.readiness import ask_ready
+
+                sys.exit(ask_ready(path))
         from camcast.cli.app import main as run
 
         run()

@@ -5,14 +5,14 @@ whose defaults are those of the options::
 
     @frozen
     class Listening:
-        metrics: options.Metrics = None
+        health: options.Health = None
         json: options.Json = False
 
     @grouped
     def serve(listening: Listening = Listening()) -> None:
         ...
 
-typer sees ``--metrics`` and ``--json`` at the place of the parameter. A group may hold groups.
+typer sees ``--health`` and ``--json`` at the place of the parameter. A group may hold groups.
 
 The records of settings (`camcast.app.settings`) are groups, too: the `Option` of a field has its
 name and its help. Where a person writes a setting otherwise than a program does, a group of options

@@ -18,12 +18,12 @@ from camcast.app.settings import Option
 from camcast.cli.failure import CommandError
 from camcast.doors.options import OptionError
 
-Metrics = Annotated[
+Health = Annotated[
     str | None,
     typer.Option(
-        "--metrics",
+        "--health",
         metavar="[HOST:]PORT",
-        help="Serve metrics for Prometheus there; without a host, on the loopback.",
+        help="Serve /livez, /readyz and /metrics there; without a host, on the loopback.",
     ),
 ]
 Retry = Annotated[

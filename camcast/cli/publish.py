@@ -20,7 +20,7 @@ from camcast.cli.input_lines import input_lines
 from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json
 from camcast.cli.printed import PublishReceipt
-from camcast.cli.served_metrics import served_metrics
+from camcast.cli.served_health import served_health
 from camcast.cli.until_signalled import run_until_signalled
 from camcast.doors.transport import OutputPipes
 from camcast.live.runner import GATHERING_TURNS_MAX
@@ -50,7 +50,7 @@ def publish(
     ] = WAIT_SECONDS,
     settings: ProcessSettings = _PROCESS,
     retry: options.Retry = False,
-    metrics: options.Metrics = None,
+    health: options.Health = None,
     typed: Annotated[
         bool,
         typer.Option(
@@ -75,7 +75,7 @@ def publish(
             raise CommandError("--class needs a topic below the root, which is that of no class")
         work = _publish(
             settings,
-            metrics,
+            health,
             parsed,
             input_lines(sys.stdin.fileno(), PAYLOAD_BYTES_MAX)
             if message is None
@@ -95,7 +95,7 @@ async def _one(event: bytes) -> AsyncIterator[bytes | None]:
 
 async def _publish(
     settings: ProcessSettings,
-    metrics: str | None,
+    health: str | None,
     topic: Topic,
     events: AsyncIterator[bytes | None],
     wait_seconds: float,
@@ -107,7 +107,7 @@ async def _publish(
     """Publish the events; say whether every one of them left for somebody."""
     published, refused, unheard, dropped = 0, 0, 0, 0
     manager = make_manager(settings)
-    async with manager, served_metrics(manager, metrics):
+    async with manager, served_health(manager, health):
         community = manager.community(topic)
         await _not_alone(community, wait_seconds, retry=retry)
         number = 0

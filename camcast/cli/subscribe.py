@@ -28,7 +28,7 @@ from camcast.cli.printed import (
     TextEvent,
     TypedEvent,
 )
-from camcast.cli.served_metrics import served_metrics
+from camcast.cli.served_health import served_health
 from camcast.cli.until_signalled import run_until_signalled
 from camcast.inbox.received import Lagged, Received
 from camcast.interests.interest import Interest
@@ -66,7 +66,7 @@ def subscribe(
     ] = None,
     settings: ProcessSettings = _PROCESS,
     retry: options.Retry = False,
-    metrics: options.Metrics = None,
+    health: options.Health = None,
     json: Annotated[
         bool,
         typer.Option("--json", help="Say on stdout, too, when joined and how many were missed."),
@@ -82,7 +82,7 @@ def subscribe(
     with clear_failures():
         work = _subscribe(
             settings,
-            metrics,
+            health,
             Topic.parse(topic),
             count,
             None if where is None else Interest.parse(where),
@@ -95,7 +95,7 @@ def subscribe(
 
 async def _subscribe(
     settings: ProcessSettings,
-    metrics: str | None,
+    health: str | None,
     topic: Topic,
     count: int | None,
     where: Interest | None,
@@ -147,7 +147,7 @@ async def _subscribe(
             loop.call_soon_threadsafe(done.set)
 
     manager = make_manager(settings)
-    async with manager, served_metrics(manager, metrics):
+    async with manager, served_health(manager, health):
         community = manager.community(topic)
         await community.join(timeout=None if retry else JOIN_SECONDS, retry=retry)
         if json:

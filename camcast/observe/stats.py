@@ -230,6 +230,21 @@ class Stats:
     protocol."""
     communities: tuple[CommunityStats, ...] = field(factory=tuple)
 
+    def unready(self) -> tuple[str, ...]:
+        """Return why the process is not ready for work, a reason each; empty if it is.
+
+        It is if all communities that it was asked to join are joined, and frames reach it. A
+        gateway, which is in no community, is ready as soon as it runs.
+        """
+        reasons = [
+            f"{one.topic} is not joined" for one in self.communities if one.state == "joining"
+        ]
+        if self.liveness.deaf:
+            reasons.append(f"deaf: no frame reaches {self.address}")
+        elif self.liveness.isolated:
+            reasons.append("isolated: nothing is heard of any peer")
+        return tuple(reasons)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the snapshot as plain dictionaries, lists, numbers and text."""
         snapshot: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))

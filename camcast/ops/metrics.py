@@ -1,10 +1,7 @@
 """The metrics of a process, for Prometheus: a collector over `CommunityManager.stats()`.
 
 Needs the extra ``camcast[metrics]``. Register a `Collector` in a registry of your own, or let
-`serve` answer over HTTP::
-
-    with camcast.ops.metrics.serve(manager, port=9100):
-        ...
+`camcast.ops.health.serve` answer over HTTP.
 
 Nothing is measured between two questions: each is answered from one snapshot, which the manager's
 event loop takes. Names, units and kinds follow Prometheus's conventions: ``_total`` for what only
@@ -14,37 +11,27 @@ docs/operating.md lists them.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, get_args
 
 import attrs
 from attrs import define, field
-from prometheus_client import CollectorRegistry, ProcessCollector, start_http_server
+from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.core import Metric as PrometheusMetric
+from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector as PrometheusCollector
 from typing_extensions import override
 
-from camcast.app import blocking
 from camcast.app.community import State
-from camcast.app.loop_thread import Moment
-from camcast.app.manager import CommunityManager
-from camcast.doors.transport import BindError
-from camcast.inbox.feed import running_loop
 from camcast.observe.counters import INPUT, METRIC, OUTPUTS, Metric
 from camcast.observe.stats import CommunityStats, Stats, SubscriptionStats
-from camcast.vocabulary.errors import CommunityError
+from camcast.ops.http_server import Answer
+from camcast.ops.snapshots import AnyManager, BusyError, Snapshots
 from camcast.vocabulary.logger import Logger
 
 _log = Logger(__name__)
 
-# chosen: half the time that Prometheus gives a scrape by default; a loop that is busy for longer
-# has no metrics.
-STATS_SECONDS: Final = 5.0
-
-AnyManager = CommunityManager | blocking.CommunityManager
 _Labels = tuple[str, ...]
 
 
@@ -109,14 +96,7 @@ class Collector(PrometheusCollector):
     """
 
     def __init__(self, managers: AnyManager | Mapping[str, AnyManager]) -> None:
-        self._node_label: _Labels = ()
-        if isinstance(managers, Mapping):
-            self._node_label, self._managers = ("node",), managers
-        else:
-            self._managers = {"": managers}
-        self._loop = None
-        if any(isinstance(one, CommunityManager) for one in self._managers.values()):
-            self._loop = asyncio.get_running_loop()
+        self._snapshots = Snapshots(managers)
 
     def describe(self) -> Iterator[PrometheusMetric]:
         """Describe nothing, so that registering the collector takes no snapshot."""
@@ -125,34 +105,15 @@ class Collector(PrometheusCollector):
     @override
     def collect(self) -> Iterator[PrometheusMetric]:
         """Yield the metrics, from one snapshot of each manager."""
-        families = _Families(self._node_label)
-        for name, stats in self._snapshots().items():
-            families.node = (name,) if self._node_label else ()
-            _add(families, stats)
-        yield from families.made.values()
-
-    def _snapshots(self) -> dict[str, Stats]:
-        snapshots: dict[str, Stats] = {}
-
-        def take() -> None:
-            for name, manager in list(self._managers.items()):
-                with suppress(CommunityError):  # it was closed
-                    snapshots[name] = manager.stats()
-            taken.happen()
-
-        taken = Moment()
+        named = self._snapshots.named
+        families = _Families(("node",) if named else ())
         try:
-            if self._loop is None or running_loop() is self._loop:
-                with blocking.timeout(STATS_SECONDS):
-                    take()
-            else:
-                self._loop.call_soon_threadsafe(take)
-                if not taken.wait(STATS_SECONDS):
-                    raise TimeoutError
-        except (TimeoutError, RuntimeError):  # the loop is busy, or has ended
-            _log.warning("no metrics: the event loop does not answer within %g s", STATS_SECONDS)
-            return {}
-        return snapshots
+            for name, stats in self._snapshots.take().items():
+                families.node = (name,) if named else ()
+                _add(families, stats)
+        except BusyError as error:
+            _log.warning("no metrics: %s", error)
+        yield from families.made.values()
 
 
 def _add(families: _Families, stats: Stats) -> None:
@@ -187,30 +148,20 @@ def _add_community(families: _Families, community: CommunityStats) -> None:
         families.add_all(community.repair, topic=topic)
 
 
-@contextmanager
-def serve(
-    managers: AnyManager | Mapping[str, AnyManager], host: str = "127.0.0.1", port: int = 0
-) -> Iterator[str]:
-    """Answer Prometheus over HTTP, from a thread, until the block ends; yield the URL.
+def exposition(
+    managers: AnyManager | Mapping[str, AnyManager],
+) -> Callable[[str], Answer]:
+    """Return what answers Prometheus in the format that its header ``Accept`` asks for.
 
-    With port 0 it is any free port. Besides the metrics of `Collector` there are those of the
-    operating system's process (``process_cpu_seconds_total`` and others). Nobody who asks is
-    authenticated: off the loopback, anybody can read topics and gateways. Raises `BindError`.
+    Besides the metrics of `Collector` there are those of the operating system's process
+    (``process_cpu_seconds_total`` and others).
     """
     registry = CollectorRegistry()
     registry.register(Collector(managers))
     ProcessCollector(registry=registry)
-    try:
-        server, thread = start_http_server(port, host, registry)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise BindError(
-            error.errno, f"metrics cannot be served at {host}:{port}: {reason}; choose another port"
-        ) from error
-    shown = f"[{host}]" if ":" in host else host
-    try:
-        yield f"http://{shown}:{server.server_port}/metrics"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+
+    def expose(accept: str) -> Answer:
+        encode, kind = choose_encoder(accept)
+        return Answer(encode(registry), kind)
+
+    return expose

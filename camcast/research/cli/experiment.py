@@ -19,7 +19,7 @@ from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures, compl
 from camcast.cli.options import option_of
 from camcast.cli.output import print_json
 from camcast.cli.process_options import PROFILE, ProfileName, ProfileOptions
-from camcast.cli.served_metrics import metrics_address
+from camcast.cli.served_health import health_address
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import find_protocol
 from camcast.research.cli.run_outcome import complain_of_outside, print_outcome
@@ -62,7 +62,7 @@ class ExperimentOptions:
             help="Where traces and results go; default: a new folder; demo keeps none.",
         ),
     ] = None
-    metrics: options.Metrics = None
+    health: options.Health = None
     control: Annotated[
         Path | None,
         typer.Option(
@@ -105,7 +105,7 @@ def carry_out(
     """Run an experiment and print its summary, as a table or as JSON.
 
     The results go to --output, or, if they are to be kept, into a new folder. With a passphrase
-    all links are encrypted; in the profile ``signed`` each node has a key of its own. --metrics has
+    all links are encrypted; in the profile ``signed`` each node has a key of its own. --health has
     a port for each process. Exits with `EXIT_FAILED` if a process was lost at start, if there were
     parasites where the protocol has none, or, in a run that was not interrupted, a reception below
     `reception_min`.
@@ -114,8 +114,8 @@ def carry_out(
         passphrase = given.profile.passphrase()
         signed = given.profile.profile == ProfileName.SIGNED
         served = None
-        if given.metrics is not None:
-            served = _say_where(*metrics_address(given.metrics), scenario.workers)
+        if given.health is not None:
+            served = _say_where(*health_address(given.health), scenario.workers)
         control = None if given.control is None else _sockets(given.control)
         kept = given.output or (dated_folder(scenario.name) if keep else None)
         place = TemporaryDirectory(prefix="camcast-") if kept is None else nullcontext(str(kept))
@@ -157,11 +157,11 @@ def _sockets(folder: Path) -> Path:
 
 
 def _say_where(host: str, port: int, processes: int) -> tuple[str, int]:
-    """Print where the processes serve metrics; return the first one's host and port."""
+    """Print where the processes serve their health; return the first one's host and port."""
     last = port + processes - 1
     if not 0 < port <= last < 2**16:
-        raise OptionError(f"--metrics takes a port for each of {processes} processes, from PORT on")
+        raise OptionError(f"--health takes a port for each of {processes} processes, from PORT on")
     shown = f"[{host}]" if ":" in host else host
-    urls = (f"http://{shown}:{one}/metrics" for one in dict.fromkeys((port, last)))
-    complain(f"metrics at {' to '.join(urls)}, a process each")
+    urls = (f"http://{shown}:{one}" for one in dict.fromkeys((port, last)))
+    complain(f"health and metrics at {' to '.join(urls)}, a process each")
     return host, port

@@ -111,7 +111,7 @@ async def run_experiment(
     folder: OutputFolder,
     show: Callable[[Progress], None],
     passphrase: str | None = None,
-    metrics: tuple[str, int] | None = None,
+    health: tuple[str, int] | None = None,
     control: Path | None = None,
     *,
     signed: bool = False,
@@ -120,8 +120,8 @@ async def run_experiment(
 
     With a passphrase all links are encrypted (the profile `shared-key`). `signed` gives each node
     a key, certified by an authority that ends with the run (the profile `signed`).
-    `show` is called with the progress several times a second. `metrics` are a host and a port: the
-    first worker serves the metrics of its nodes there, each other worker at the next port.
+    `show` is called with the progress several times a second. `health` are a host and a port: the
+    first worker serves health and metrics of its nodes there, each other worker at the next port.
     `control` is a folder, in which each node has a control socket of its number. Raises
     `ExperimentError` when a worker fails or nodes cannot join, and what loading the scenario's
     workload raises. Without the nodes of workers that end before they are ready the run goes on, as
@@ -139,7 +139,7 @@ async def run_experiment(
 
             kept = stack.enter_context(TemporaryDirectory(prefix="camcast-authority-"))
             authority = BriefAuthority.found(Path(kept))
-        run = _Run(plan, events, folder, show, passphrase, metrics, control, authority)
+        run = _Run(plan, events, folder, show, passphrase, health, control, authority)
         stack.enter_context(calling_at_signals(run.workers.interrupt))
         return await run.carry_out()
 
@@ -151,7 +151,7 @@ class _Run:
     folder: OutputFolder
     show: Callable[[Progress], None]
     passphrase: str | None
-    metrics: tuple[str, int] | None = None
+    health: tuple[str, int] | None = None
     control: Path | None = None
     authority: BriefAuthority | None = None
     workers: Workers = field(factory=Workers)
@@ -206,7 +206,7 @@ class _Run:
         with self._phase("starting processes"):
             for number in range(scenario.workers):
                 worker = await self.workers.start(number, self.folder.log(number))
-                host, port = self.metrics or ("", 0)
+                host, port = self.health or ("", 0)
                 worker.send(
                     messages.SetUp(
                         worker=number,
@@ -215,7 +215,7 @@ class _Run:
                         trace=str(self.folder.trace(number)),
                         passphrase=self.passphrase,
                         authority=None if self.authority is None else str(self.authority.folder),
-                        metrics=(host, port + number) if self.metrics else None,
+                        health=(host, port + number) if self.health else None,
                         control=None if self.control is None else str(self.control),
                     )
                 )

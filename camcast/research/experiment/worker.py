@@ -72,7 +72,7 @@ class Worker:
         self._home_size = system.home_size(self._protocol, self._scenario.kinds)
         self._managers: dict[int, CommunityManager] = {}
         self._named: dict[str, CommunityManager] = {}
-        self._metrics = ExitStack()
+        self._health = ExitStack()
         self._communities: dict[messages.Place, Community] = {}
         self._plan = Plan.of(self._scenario)
         self._sizes = self._scenario.sizes
@@ -88,10 +88,10 @@ class Worker:
         """Start all nodes, so that every address is known before the first node joins."""
         for number in self._plan.nodes_of(self._setup.worker):
             await self._start(number)
-        if self._setup.metrics is not None:
-            from camcast.ops.metrics import serve
+        if self._setup.health is not None:
+            from camcast.ops.health import serve
 
-            self._metrics.enter_context(serve(self._named, *self._setup.metrics))
+            self._health.enter_context(serve(self._named, *self._setup.health))
         peers = {n: manager.contact.peer.hex() for n, manager in self._managers.items()}
         self._report(messages.Ready(peers))
         self._spawn(self._report_status())
@@ -114,7 +114,7 @@ class Worker:
         """Leave politely, and close the trace."""
         for task in list(self._tasks):
             task.cancel()
-        self._metrics.close()
+        self._health.close()
         counters = Counter[str]()
         for manager in self._managers.values():
             counted = manager.counters

@@ -29,8 +29,8 @@ class SetUp(Command, frozen=True, tag="set-up"):
     """The passphrase of the profile `shared-key`; a command line could be read by other users."""
     authority: str | None = None
     """The folder of the authority that certifies the nodes in the profile `signed`."""
-    metrics: tuple[str, int] | None = None
-    """The host and the port to serve metrics at."""
+    health: tuple[str, int] | None = None
+    """The host and the port to serve health and metrics at."""
     control: str | None = None
     """The folder that gets a control socket for each node."""
 

@@ -21,7 +21,8 @@ from camcast.app import blocking
 from camcast.live.transports import open_pipes
 from camcast.observe.counters import PipeCounters
 from camcast.observe.stats import Stats
-from camcast.ops.metrics import Collector, serve
+from camcast.ops.health import serve
+from camcast.ops.metrics import Collector
 from camcast.research.experiment.progress import Progress
 from camcast.research.experiment.run import run_experiment
 from camcast.research.runs.run_folder import OutputFolder
@@ -47,7 +48,7 @@ OPERATING: Final = (Path(__file__).parents[3] / "docs/operating.md").read_text()
 
 def scrape(url: str) -> Samples:
     """Ask for the metrics as Prometheus does; every value by its name and labels."""
-    with urllib.request.urlopen(url, timeout=PATIENCE_SECONDS) as answer:
+    with urllib.request.urlopen(f"{url}/metrics", timeout=PATIENCE_SECONDS) as answer:
         text = answer.read().decode()
     return {
         (sample.name, frozenset(sample.labels.items())): sample.value
@@ -208,25 +209,26 @@ def test_scripts_are_asked_in_the_same_way() -> None:
 async def test_a_port_that_is_taken_is_said_in_a_sentence() -> None:
     async with managers(1) as (manager,):
         with serve(manager) as url:
-            port = int(url.rpartition(":")[2].partition("/")[0])
+            port = int(url.rpartition(":")[2])
             with pytest.raises(BindError, match="choose another port"), serve(manager, port=port):
                 pass
 
 
-def test_a_command_serves_its_metrics_until_it_ends() -> None:
+def test_a_command_serves_its_health_until_it_ends() -> None:
     address = free_address().removeprefix("tcp://")
-    metrics = ("--metrics", address.partition(":")[2])
-    with Running("gateway", "--bind", "tcp://127.0.0.1:0", *metrics) as running:
+    health = ("--health", address.partition(":")[2])
+    with Running("gateway", "--bind", "tcp://127.0.0.1:0", *health) as running:
         assert running.process.stderr is not None
         said = running.process.stderr.readline().decode()
-        assert said == f"camcast: metrics at http://{address}/metrics\n"
-        assert value(scrape(f"http://{address}/metrics"), "connections") == 0
+        url = f"http://{address}"
+        assert said == f"camcast: health at {url}/livez and /readyz, metrics at {url}/metrics\n"
+        assert value(scrape(url), "connections") == 0
         assert running.end(signal.SIGTERM) == (0, "")
 
 
 @pytest.mark.parametrize("address", ["nowhere", "localhost:port", "127.0.0.1:70000", "127.0.0.1:"])
 def test_what_is_no_address_is_refused(address: str, capfd: Capture) -> None:
-    code, said = refusal(capfd, "gateway", "--bind", "tcp://127.0.0.1:0", "--metrics", address)
+    code, said = refusal(capfd, "gateway", "--bind", "tcp://127.0.0.1:0", "--health", address)
     assert code == 2
     assert "[HOST:]PORT" in said
 
@@ -243,13 +245,13 @@ def test_each_process_of_a_run_serves_the_metrics_of_its_nodes(tmp_path: Path) -
     def look(progress: Progress) -> None:
         if progress.phase == "settling tables" and not nodes:
             for one in (port, port + 1):
-                samples = scrape(f"http://127.0.0.1:{one}/metrics")
+                samples = scrape(f"http://127.0.0.1:{one}")
                 nodes.extend(
                     dict(labels) for name, labels in samples if name == "camcast_community_peers"
                 )
 
     folder = OutputFolder(tmp_path)
-    asyncio.run(run_experiment(scenario, folder, look, metrics=("127.0.0.1", port)))
+    asyncio.run(run_experiment(scenario, folder, look, health=("127.0.0.1", port)))
     assert sorted(labels["node"] for labels in nodes) == ["0", "1", "2", "3"]
 
 
@@ -259,7 +261,7 @@ def is_free(port: int) -> bool:
 
 
 def test_a_run_needs_a_port_for_each_process(capfd: Capture) -> None:
-    code, said = refusal(capfd, "run", "--sizes", "2", "--metrics", "0")
+    code, said = refusal(capfd, "run", "--sizes", "2", "--health", "0")
     assert code == 2
     assert "a port for each of" in said
 
