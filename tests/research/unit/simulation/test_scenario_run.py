@@ -51,11 +51,12 @@ PROBE = 10.0  # seconds
 
 
 def scenario(**changes: Any) -> VirtualScenario:
-    """Make a small calm scenario of two communities, or what is to be different in it."""
+    """Make a small calm scenario of two communities without repair, or with what is to differ."""
     fields: dict[str, Any] = {
         "communities": {ROOT: 6, A: 24},
         "discovery": "census",
         "parameters": SURE,
+        "repair": False,
         "workload": Workload(topic=A, events=20, rate=2),
         "settle_seconds": 6.0,
         "drain_seconds": 6.0,

@@ -61,10 +61,7 @@ SETTINGS = {
 @pytest.mark.parametrize("twin", [figure6, gossip_network], ids=lambda twin: twin.__name__)
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(one, marks=[pytest.mark.slow] * (one in ("measured", "expected")))
-        for one in SETTINGS
-    ],
+    [pytest.param(one, marks=[pytest.mark.slow] * (one != "one level")) for one in SETTINGS],
 )
 def test_the_kernel_is_figure_6(name: str, twin: Twin) -> None:
     """And so is `LevelGossip`, which live processes use."""
