@@ -24,7 +24,7 @@ from camcast.app.community import (
 )
 from camcast.app.known_communities import KnownCommunities
 from camcast.app.lifetime import Lifetime
-from camcast.app.settings import ProcessSettings, check_closed, is_closed
+from camcast.app.settings import ProcessSettings, check_closed, check_loopback, is_closed
 from camcast.app.topic_arguments import SuperTopicsLike, TopicLike, steps_of, topic_of
 from camcast.doors.plugs import (
     discovery_for,
@@ -39,7 +39,14 @@ from camcast.inbox.deliveries import Deliveries, Inbox
 from camcast.live import transports
 from camcast.live.control_socket import Answer, ControlServer
 from camcast.live.event_account import account_of_event
-from camcast.live.gateway_file import check_keys, parse_gateways, read_gateways, without_keys
+from camcast.live.gateway_file import (
+    Gateways,
+    check_keys,
+    parse_gateways,
+    read_gateways,
+    without_keys,
+)
+from camcast.live.own_address import find_address, is_found
 from camcast.live.runner import Runner
 from camcast.live.snapshot import take_peer_stats, take_stats
 from camcast.live.wall_clock import start_clock
@@ -91,7 +98,8 @@ class CommunityManager:
             off the loopback are named with their key, ``tcp://host:port#KEY``.
         bind: The address to listen at. Port 0 is any free port; with an overlay, any other port has
             to be free for UDP, too.
-        advertise: The address that other processes are told; needed when `bind` is a wildcard.
+        advertise: The address that other processes are told; needed when `bind` is a wildcard. Or
+            ``"auto"``, a network interface or a host name, whose address is found at the start.
         insecure: Allow addresses off the loopback although nothing is secured: whoever reaches an
             open process can read and publish.
         passphrase: Closes the process to all that do not know it: links are encrypted, and a
@@ -204,8 +212,9 @@ class CommunityManager:
         if trace is not None and not callable(getattr(trace, "write", None)):
             raise TypeError(f"trace is a sink, such as JsonLinesSink(path), and not {trace!r}")
         listening, security, contacts = given.listening, given.security, given.contacts
-        reachable = listening.insecure or security.closed or is_closed(pipes)
-        self._bind, self._advertise = listening.addresses(reachable=reachable)
+        self._may_be_reached = listening.insecure or security.closed or is_closed(pipes)
+        self._bind, self._advertise = listening.addresses(reachable=self._may_be_reached)
+        found = self._advertise is None or is_found(self._advertise)
         protocol = find_protocol(given.spread.protocol, given.spread.protocol_options)
         backend, options = membership_for(protocol, contacts.membership, contacts.options)
         gateways = contacts.gateways
@@ -223,7 +232,7 @@ class CommunityManager:
             ),
             parameters=given.spread.community(),
             remember=contacts.remember,
-            port_required=self._advertise is not None or not self._bind.endswith(":0"),
+            port_required=not found or not self._bind.endswith(":0"),
             protocol=protocol,
             topics=topics,
         )
@@ -280,7 +289,7 @@ class CommunityManager:
     # -- life --------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Listen. Raises `BindError` if that is not possible.
+        """Listen. Raises `BindError` if that is not possible, `AddressError` for no own address.
 
         With a passphrase or an identity, the process first connects to its own input as a stranger:
         `InsecureError` if the stranger gets in.
@@ -297,6 +306,7 @@ class CommunityManager:
     async def _start(self) -> None:
         settings = self._settings
         gateways, keys = without_keys(settings.gateways)
+        advertise = await self._find_address(gateways)
         pipes, admission, loop = self._given_pipes, None, asyncio.get_running_loop()
         clock = start_clock(loop.time)
         if self._identity is not None:
@@ -322,7 +332,7 @@ class CommunityManager:
                 pipes,
                 clock=clock,
                 bind=self._bind,
-                advertise=self._advertise,
+                advertise=advertise,
                 # Seeded once: a system call for every draw would double the cost of a fan-out. And
                 # seeded now: processes forked since the constructor would draw the same numbers.
                 rng=self._rng or Random(SystemRandom().getrandbits(64)),
@@ -346,6 +356,16 @@ class CommunityManager:
         self._lifetime.runner, self._pipes = runner, pipes
         if self._identity is not None:
             self._identity.start()
+
+    async def _find_address(self, gateways: Gateways) -> str | None:
+        """Return the address to announce, which may have to be found; None: that of `bind`."""
+        advertise = self._advertise
+        if advertise is not None and is_found(advertise):
+            listed = [one for several in gateways.values() for one in several]
+            advertise = await asyncio.to_thread(find_address, advertise, self._bind, listed)
+            if not self._may_be_reached:
+                check_loopback(advertise)
+        return advertise
 
     def renew(self) -> None:
         """Read certificates and lists of revocations again, and go on with these.

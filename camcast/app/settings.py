@@ -24,6 +24,7 @@ from camcast.doors.discovery import DiscoveryFactory
 from camcast.doors.options import OptionError
 from camcast.doors.transport import InputPipe, OutputPipes
 from camcast.live import transports
+from camcast.live.own_address import is_found
 from camcast.vocabulary.addresses import check_address, is_loopback, is_numeric, is_wildcard
 from camcast.vocabulary.arguments import check_flag, check_list, check_optional, check_type
 from camcast.vocabulary.parameters import (
@@ -98,7 +99,10 @@ class Listening:
         "tcp://127.0.0.1:0", "Where to listen; port 0 is any free port.", metavar="ADDRESS"
     )
     advertise: str | None = _setting(
-        None, "What to tell others instead of --bind.", metavar="ADDRESS"
+        None,
+        "What to tell others instead of --bind: an address, auto (that by which this machine"
+        " reaches its gateways), an interface, or a host name.",
+        metavar="ADDRESS",
     )
     insecure: bool = _setting(
         False, "Allow addresses off the loopback although nothing is secured.", check_flag
@@ -110,26 +114,39 @@ class Listening:
     def addresses(self, *, reachable: bool) -> tuple[str, str | None]:
         """Return the addresses to listen at and to tell, as they are written everywhere.
 
-        Raises `AddressError`, and `InsecureError` unless the process may be `reachable` from other
+        What is to be found at the start (`camcast.live.own_address`) stays as it is. Raises
+        `AddressError`, and `InsecureError` unless the process may be `reachable` from other
         machines: strangers are kept out, or somebody said that they may come in.
         """
         bind = check_address(self.bind, bind=True)
-        advertise = None if self.advertise is None else check_address(self.advertise)
-        told = [one for one in (advertise, bind) if one is not None]
-        if not reachable and not all(map(is_loopback, told)):
-            raise InsecureError(
-                f"{bind} can be reached from other machines, and an open node lets anybody read and"
-                " publish; give an identity (--identity, --certificate, --trust) or a passphrase"
-                " (--passphrase-file), or say insecure=True (--insecure) if that is what you want"
-            )
+        advertise = self.advertise
+        if advertise is not None and not is_found(advertise):
+            advertise = check_address(advertise)
+        told = [one for one in (advertise, bind) if one is not None and not is_found(one)]
+        for one in () if reachable else told:
+            check_loopback(one)
         if advertise is None and is_wildcard(bind):
             raise InsecureError(
                 f"{bind} names no host that others could reach; say which address to advertise"
+                " (advertise: an address, auto, an interface or a host name)"
             )
         for address in told:
             if not is_numeric(address):
-                raise InsecureError(f"{address} is a name; bind and advertise take an IP address")
+                raise InsecureError(
+                    f"{address} is a name; bind takes an IP address, and so does advertise with a"
+                    " port (without tcp:// and the port it takes a name)"
+                )
         return bind, advertise
+
+
+def check_loopback(address: str) -> None:
+    """Raise `InsecureError` for an address of an open process that other machines reach."""
+    if not is_loopback(address):
+        raise InsecureError(
+            f"{address} can be reached from other machines, and an open node lets anybody read and"
+            " publish; give an identity (--identity, --certificate, --trust) or a passphrase"
+            " (--passphrase-file), or say insecure=True (--insecure) if that is what you want"
+        )
 
 
 @frozen(kw_only=True)

@@ -30,6 +30,7 @@ from camcast.engine.settings import Parts, Settings
 from camcast.inbox.deliveries import Inbox
 from camcast.interests.interest import Interest
 from camcast.live.live_waiting import LiveWaiting
+from camcast.live.own_address import with_port_of
 from camcast.live.reporting import Reporter
 from camcast.live.wall_clock import COMPARE_SECONDS, read_clocks
 from camcast.live.wire.reading_time import Patience, ReadingTime, reading_time
@@ -124,7 +125,7 @@ class Runner:
         peer = new_peer_id(os.urandom) if signatures is None else signatures.peer_id
         self.input: InputPipe = pipes.open_input(bind, self._receive, peer)
         inbox.begin(peer, clock)
-        me = Contact(peer, advertise or self.input.address)
+        me = Contact(peer, with_port_of(advertise or self.input.address, self.input.address))
         trace = None if sink is None else Trace(me.peer, sink)
         ring = None
         if recent is not None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from camcast import CommunityManager
+from camcast import AddressError, CommunityManager, InsecureError
 from camcast.doors import named_contacts
 from overlays import gateways
 from overlays.kademlia import overlay
@@ -155,3 +155,26 @@ async def test_gateways_under_one_name_tell_each_other(
 
         while not await found():
             await asyncio.sleep(0.1)
+
+
+@live
+async def test_a_process_announces_what_it_finds_at_its_start(names: dict[str, list[str]]) -> None:
+    async with AsyncExitStack() as stack:
+        fleet = Fleet(stack, "scamp")
+        names[NAME] = ["127.0.0.2"]
+        await fleet.gateway("127.0.0.2")
+        listening: dict[str, Any] = {"bind": "tcp://0.0.0.0:0", "insecure": True}
+        for host in ("auto", "lo"):
+            manager = CommunityManager(gateways=[fleet.name], advertise=host, **listening)
+            await stack.enter_async_context(manager)
+            assert manager.address.startswith("tcp://127.0.0.1:")
+            assert not manager.address.endswith(":0")
+            await manager.join(TOPIC)
+        assert manager.community(TOPIC).state == "member"
+        names["me.test"] = ["192.0.2.7"]
+        with pytest.raises(
+            InsecureError, match=r"192.0.2.7:\d+ can be reached from other machines"
+        ):
+            await CommunityManager(advertise="me.test").start()
+        with pytest.raises(AddressError, match=r"no-such\.test"):
+            await CommunityManager(advertise="no-such.test").start()
