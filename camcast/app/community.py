@@ -171,7 +171,7 @@ class Community(Generic[E]):
                 misfits=runner.misfits(),
             )
         assert not in_time
-        why = "; ".join(runner.misfits()) or "no contact answered"
+        why = "; ".join([*runner.misfits(), *runner.refusals()]) or "no contact answered"
         raise NotReady(f"{self.topic} was not joined within {timeout} s: {why}")
 
     async def ready(
@@ -202,10 +202,10 @@ class Community(Generic[E]):
 
         conditions, group = self._lifetime.running().conditions, local_group.topic.group
         if not await conditions.wait_for(enough, left, group):
-            raise NotReady(
-                f"{self.topic} has {len(self.peers)} peers and {local_group.live_links()} links"
-                f" after {timeout} s; {min_peers} and {min_links} were asked for"
-            )
+            found = f"{len(self.peers)} peers and {local_group.live_links()} links"
+            asked = f"{min_peers} and {min_links} were asked for"
+            why = [f"{self.topic} has {found} after {timeout} s", asked]
+            raise NotReady("; ".join([*why, *self._lifetime.running().refusals()]))
         self._check_not_left(local_group)
 
     async def leave(self) -> None:

@@ -24,7 +24,13 @@ from camcast.app.community import (
 )
 from camcast.app.known_communities import KnownCommunities
 from camcast.app.lifetime import Lifetime
-from camcast.app.settings import ProcessSettings, check_closed, check_loopback, is_closed
+from camcast.app.settings import (
+    ProcessSettings,
+    check_closed,
+    check_descriptors,
+    check_loopback,
+    is_closed,
+)
 from camcast.app.topic_arguments import SuperTopicsLike, TopicLike, steps_of, topic_of
 from camcast.doors.plugs import (
     discovery_for,
@@ -291,6 +297,8 @@ class CommunityManager:
     async def start(self) -> None:
         """Listen. Raises `BindError` if that is not possible, `AddressError` for no own address.
 
+        `CommunityError` if the process may open too few files (``ulimit -n``).
+
         With a passphrase or an identity, the process first connects to its own input as a stranger:
         `InsecureError` if the stranger gets in.
         """
@@ -326,6 +334,8 @@ class CommunityManager:
         store = _stores.setdefault(loop, Store()) if self._repair else None
         runner: Runner | None = None
         try:
+            if self._given_pipes is None:
+                check_descriptors(pipes)
             runner = Runner(
                 attrs.evolve(settings, gateways=gateways, keys=keys, system=pipes.system),
                 attrs.evolve(self._parts, store=store, admission=admission),

@@ -33,6 +33,7 @@ from camcast.live.live_waiting import LiveWaiting
 from camcast.live.own_address import with_port_of
 from camcast.live.reporting import Reporter
 from camcast.live.wall_clock import COMPARE_SECONDS, read_clocks
+from camcast.live.wire.pipes import peers_allowed
 from camcast.live.wire.reading_time import Patience, ReadingTime, reading_time
 from camcast.live.wire.udp import UdpPort
 from camcast.observe.failure_log import FailureLog
@@ -266,6 +267,12 @@ class Runner:
         """Return a sentence about each process met lately that does not fit (`Stats.misfits`)."""
         now = self._loop.time()
         return [*self._pipes.misfits.lately(now), *self.node.misfits.lately(now)]
+
+    def refusals(self) -> list[str]:
+        """Return a sentence if there was no room for the connections of some peers."""
+        refused = self.input.counters.connections_refused + self._pipes.counters.pipes_refused
+        says = f"this process may have {peers_allowed(self._pipes)} (ulimit -n, LimitNOFILE=)"
+        return [f"{refused} connections were refused, since {says}"] if refused else []
 
     def open(self) -> None:
         """Let the discovery listen; raises `AddressInUse` or another `BindError`."""

@@ -75,19 +75,28 @@ def descriptors_allow() -> int:
     The limit is left as it is, because a library must not change what belongs to the whole
     process (``select`` fails above 1,024); a program that wants many peers raises it first.
     """
-    return _descriptors() // _DESCRIPTORS_PER_PEER
+    return descriptors() // _DESCRIPTORS_PER_PEER
 
 
-def _descriptors() -> int:
+def descriptors() -> int:
+    """Return the soft limit of descriptors of this process (``ulimit -n``), at most 65,536."""
     soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     return _DESCRIPTORS_MAX if soft == resource.RLIM_INFINITY else min(soft, _DESCRIPTORS_MAX)
 
 
+def peers_allowed(pipes: OutputPipes) -> str:
+    """Return in words how many connections the limit of open files has room for."""
+    return (
+        f"{descriptors()} open files, so {pipes.connections_max} connections of other processes and"
+        f" {pipes.pipes_max} to others"
+    )
+
+
 def _connections_allowed(pipes_max: int) -> int:
     """Return how many connections leave room for so many output pipes, and to spare."""
-    descriptors = _descriptors()
-    spared = max(_DESCRIPTORS_SPARED_MIN, int(_DESCRIPTORS_SPARED * descriptors))
-    return max(1, descriptors - _DESCRIPTORS_PER_PIPE * pipes_max - spared)
+    allowed = descriptors()
+    spared = max(_DESCRIPTORS_SPARED_MIN, int(_DESCRIPTORS_SPARED * allowed))
+    return max(1, allowed - _DESCRIPTORS_PER_PIPE * pipes_max - spared)
 
 
 P = TypeVar("P", bound=OutputPipe)
