@@ -127,7 +127,7 @@ REFUSED: list[tuple[str, int, str]] = [
     ("subscribe .a --set c", 2, "--set takes NAME=VALUE, not 'c'"),
     ("subscribe .a --gateway here", 2, "gateways of '.': address 'here' is not"),
     ("subscribe .a --gateways none.toml", 2, "none.toml: No such file"),
-    ("subscribe .a --gateway tcp://no-such-host.invalid:1", 2, "no address for 'no-such"),
+    ("subscribe .a --gateway tcp://no-such-host.invalid:1", 1, "is a name without an address"),
     ("gateway --bind nowhere", 2, "address 'nowhere' is not of the form"),
     ("gateway --overlay --bind nowhere", 2, "address 'nowhere' is not of the form"),
     ("gateway --bind tcp://0.0.0.0:0", 2, "can be reached from other machines"),
