@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 
 from camcast.doors.datagrams import DatagramPort, Endpoint
+from camcast.doors.datagrams import address_of as of_endpoint
 from camcast.live.profiles.signed_links import SignedLinks
 from camcast.live.profiles.signed_port import SignedPort
 from camcast.security.certificates import Rights
@@ -22,14 +23,13 @@ from tests.library.unit.overlays.kademlia.kademlia_world import PORT, Overlays
 from tests.signed_world import certificate, key, with_own
 
 CLOCK = Clock(0.0, 1_000.0)
-BOOTSTRAP_ADDRESS = f"tcp://{ip_of(0)}:{PORT}"
 
 
 class SignedOverlays(Overlays):
     """Host 0, the first node of all, may serve; the others are members of .soccer, unless `own`."""
 
-    def __init__(self, seed: int = 1, loss: float = 0.0) -> None:
-        super().__init__(seed, loss)
+    def __init__(self, seed: int = 1, loss: float = 0.0, version: int = 4) -> None:
+        super().__init__(seed, loss, version=version)
         self.signing: dict[int, EventSignatures] = {}
         self.links: dict[int, SignedLinks] = {}
         self.own: dict[int, tuple[SecretKey, bytes]] = {}
@@ -47,9 +47,12 @@ class SignedOverlays(Overlays):
             own = certificate(secret, topic, rights, serial=1 + number)
         self.signing[number] = with_own(secret, own)
         links = SignedLinks.of(
-            self.signing[number], {BOOTSTRAP_ADDRESS: self.public(0).text}, CLOCK, lambda: self.now
+            self.signing[number],
+            {of_endpoint((ip_of(0, self.version), PORT)): self.public(0).text},
+            CLOCK,
+            lambda: self.now,
         )
-        links.known.reached_at(address_of(number))
+        links.known.reached_at(address_of(number, self.version))
         self.links[number] = links
         return links
 
@@ -58,7 +61,7 @@ class SignedOverlays(Overlays):
         return secret.public
 
     def contact(self, number: int) -> Contact:
-        return Contact(self.public(number).peer_id, address_of(number))
+        return Contact(self.public(number).peer_id, address_of(number, self.version))
 
     def make(self, number: int, **options: Any) -> KademliaOverlay:
         names = KeyNames(self.identity(number).known, CLOCK)
@@ -66,7 +69,7 @@ class SignedOverlays(Overlays):
 
     def port_of(self, number: int, receive: Callable[..., None]) -> DatagramPort:
         def beneath(take: Callable[[int, Endpoint, bytes], None]) -> DatagramPort:
-            host = self.hosts[number] = HostPort(self.datagrams, number, take)
+            host = self.hosts[number] = HostPort(self.datagrams, number, take, self.version)
             return host
 
         return SignedPort(

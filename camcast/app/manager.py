@@ -62,6 +62,7 @@ from camcast.observe.recent import Recent
 from camcast.observe.stats import FirstContactStats, PeerStats, Stats
 from camcast.observe.trace import Sink, flush_sink
 from camcast.security.passphrase import check_passphrase, group_key
+from camcast.vocabulary.addresses import host_of
 from camcast.vocabulary.arguments import check_optional, check_timeout, check_type
 from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.events import parse_event_id
@@ -239,6 +240,7 @@ class CommunityManager:
             parameters=given.spread.community(),
             remember=contacts.remember,
             port_required=not found or not self._bind.endswith(":0"),
+            every_interface=host_of(self._bind) == "tcp://[::]",
             protocol=protocol,
             topics=topics,
         )

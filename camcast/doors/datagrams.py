@@ -11,20 +11,20 @@ from __future__ import annotations
 from typing import Final, Protocol
 
 Endpoint = tuple[str, int]
-"""An IPv4 address in digits and a UDP port."""
+"""An IPv4 or IPv6 address in digits, without brackets, and a UDP port."""
 _SCHEME: Final = "tcp://"
 
 
 def endpoint_of(address: str) -> Endpoint:
     """Return (host, port) of an address like ``tcp://127.0.0.1:7000``."""
     host, _, port = address.removeprefix(_SCHEME).rpartition(":")
-    return host, int(port)
+    return host.strip("[]"), int(port)
 
 
 def address_of(endpoint: Endpoint) -> str:
     """Return the address whose endpoint this is."""
     host, port = endpoint
-    return f"{_SCHEME}{host}:{port}"
+    return f"{_SCHEME}[{host}]:{port}" if ":" in host else f"{_SCHEME}{host}:{port}"
 
 
 class DatagramPort(Protocol):
@@ -33,6 +33,7 @@ class DatagramPort(Protocol):
     def open(self, host: str, port: int) -> Endpoint:
         """Listen at an endpoint and return it with the real port; port 0 means any free port.
 
+        At ``::`` the endpoint hears IPv4, too; the sources and targets of such datagrams are IPv4.
         Raises `OSError`: EADDRINUSE if the port is taken, EADDRNOTAVAIL if the host is no address
         of this machine.
         """

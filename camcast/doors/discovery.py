@@ -92,6 +92,8 @@ class DiscoveryContext:
     port_required: bool = False
     """Whether the port of `me` was chosen explicitly. Other processes may then be configured with
     it, so a discovery that uses datagrams must listen at the UDP port of that number or fail."""
+    every_interface: bool = False
+    """Whether the process listens at ``[::]``: at every interface, for IPv4 and IPv6."""
     admission: Admission | None = None
     """The processes by their keys, in the profile ``signed``; None in the other profiles. Its times
     are those of `clock`."""

@@ -208,6 +208,7 @@ class Node:
                 keys=settings.keys,
                 remember=settings.remember,
                 port_required=settings.port_required,
+                every_interface=settings.every_interface,
                 admission=guard.admission,
                 clock=clock,
                 options=settings.discovery_options,

@@ -39,6 +39,8 @@ class Settings:
     """Where the discovery keeps contacts from one run to the next, if it can."""
     port_required: bool = False
     """Whether the discovery must have the port that was asked for, or fail."""
+    every_interface: bool = False
+    """Whether the process listens at ``[::]``."""
     parameters: CommunitySettings = field(factory=CommunitySettings, converter=settings_of)
     """The defaults of a community that is joined without parameters of its own."""
     protocol: Protocol = field(kw_only=True)

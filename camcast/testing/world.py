@@ -66,10 +66,13 @@ class Unreachable:
 
     reachable: Callable[[str, str], bool]
     loss: float = 1.0
+    version: int = 4
+    """The version of IP of all hosts."""
 
     def severs(self, source: int, target: int) -> bool:
         """Say whether nothing passes from one host to another."""
-        return not self.reachable(address_of(source), address_of(target))
+        ends = (address_of(number, self.version) for number in (source, target))
+        return not self.reachable(*ends)
 
 
 class Delivered(NamedTuple):
@@ -254,7 +257,7 @@ class World:
 
     def cut(self, reachable: Callable[[str, str], bool]) -> None:
         """From now on, lose frames between addresses unless `reachable(source, target)`."""
-        self.virtual.weather.cuts[:] = [Unreachable(reachable)]
+        self.virtual.weather.cuts[:] = [Unreachable(reachable, version=self.virtual.version)]
 
     def heal(self) -> None:
         """Let all nodes reach each other again."""

@@ -1,6 +1,7 @@
 """UDP between simulated hosts.
 
-A host has one IP address, that of `camcast.virtual.network.address_of`. A datagram crosses the
+A host has one IP address, of either version, that of `camcast.virtual.network.address_of`. A
+datagram crosses the
 weather between two hosts as a frame does. Each copy that arrives is given to the process that then
 has the port, so unlike a frame it may reach a later life of the host. A datagram to an endpoint
 that no process has is lost silently (there is no ICMP). There is no loopback, and buffers never
@@ -12,7 +13,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable
 from functools import lru_cache
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from os import strerror
 from struct import Struct
 from typing import Final
@@ -25,6 +26,7 @@ from camcast.virtual.event_queue import EventQueue
 from camcast.virtual.weather import Weather
 
 FIRST_HOST: Final = int(IPv4Address("10.0.0.1"))
+FIRST_HOST_6: Final = int(IPv6Address("fd00::1"))
 HOSTS_MAX: Final = (1 << 24) - 2  # the hosts of 10/8
 _EPHEMERAL: Final = range(49_152, 65_536)  # for port 0 [RFC 6335, 6: dynamic ports]
 _DIGEST: Final = Struct(">dIHIH")  # time, source's host and port, target's host and port
@@ -34,8 +36,10 @@ Receive = Callable[[int, Endpoint, bytes], None]
 
 
 @lru_cache(maxsize=1 << 16)  # chosen: 65,536 hosts talk at a time
-def ip_of(number: int) -> str:
-    """Return the IP address of the host of this number."""
+def ip_of(number: int, version: int = 4) -> str:
+    """Return the address of the host of this number, in this version of IP."""
+    if version == 6:
+        return str(IPv6Address(FIRST_HOST_6 + number))
     return str(IPv4Address(FIRST_HOST + number))
 
 
@@ -43,9 +47,10 @@ def ip_of(number: int) -> str:
 def number_of(ip: str) -> int | None:
     """Return the number of the host at an IP address, None if there cannot be one.
 
-    Raises `ValueError` for what is no IPv4 address.
+    Raises `ValueError` for what is no IP address.
     """
-    number = int(IPv4Address(ip)) - FIRST_HOST
+    parsed = ip_address(ip)
+    number = int(parsed) - (FIRST_HOST if parsed.version == 4 else FIRST_HOST_6)
     return number if 0 <= number < HOSTS_MAX else None
 
 
@@ -81,6 +86,8 @@ class DatagramNetwork:
         here, there = number_of(source[0]), number_of(ip)
         if not 0 < port < 65_536:
             raise ValueError(f"{port} is no port to send to")
+        if (":" in ip) is not (":" in source[0]):
+            raise ValueError(f"{ip} is of another version of IP than {source[0]}")
         self.sent += 1
         self.sent_bytes += len(data)
         if here is None or there is None:
@@ -103,8 +110,10 @@ class DatagramNetwork:
 class HostPort(DatagramPort):
     """The UDP of one life of a host; `receive` takes what arrives."""
 
-    def __init__(self, network: DatagramNetwork, number: int, receive: Receive) -> None:
-        self.ip = ip_of(number)
+    def __init__(
+        self, network: DatagramNetwork, number: int, receive: Receive, version: int = 4
+    ) -> None:
+        self.ip = ip_of(number, version)
         self.receive = receive
         self.ports: dict[int, None] = {}
         """The ports at which the host listens."""
@@ -113,7 +122,7 @@ class HostPort(DatagramPort):
     @override
     def open(self, host: str, port: int) -> Endpoint:
         code = 0
-        if host not in (self.ip, "0.0.0.0"):
+        if host not in (self.ip, "::" if ":" in self.ip else "0.0.0.0"):
             code = errno.EADDRNOTAVAIL
         elif port and (self.ip, port) in self._network.endpoints:
             code = errno.EADDRINUSE

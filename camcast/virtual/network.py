@@ -52,9 +52,13 @@ T = TypeVar("T")
 _PORT: Final = 7000
 
 
-def address_of(number: int) -> str:
-    """Return the address of the process of this number: every process is a host of its own."""
-    return f"tcp://{ip_of(number)}:{_PORT}"
+def address_of(number: int, version: int = 4) -> str:
+    """Return the address of the process of this number: every process is a host of its own.
+
+    `version` is that of IP.
+    """
+    ip = ip_of(number, version)
+    return f"tcp://[{ip}]:{_PORT}" if version == 6 else f"tcp://{ip}:{_PORT}"
 
 
 class Process:
@@ -91,10 +95,17 @@ class VirtualNetwork:
     `on_send(source, target, records)` is called for every piece that is sent, of one record or
     several, even if it gets lost; `on_delivery(process, delivery)` for every batch that a node
     hands to its application, `on_missed(process, tell)` for every gap that it is told of, and
-    `on_step(process)` after a process has taken an input.
+    `on_step(process)` after a process has taken an input. All hosts have addresses of the same
+    `version` of IP.
     """
 
-    def __init__(self, seed: int = 1, climate: Climate | None = None, sink: Sink | None = None):
+    def __init__(
+        self,
+        seed: int = 1,
+        climate: Climate | None = None,
+        sink: Sink | None = None,
+        version: int = 4,
+    ):
         self.queue = EventQueue()
         self.weather = Weather(climate or Climate(), stream(seed, "network"))
         self.datagrams = DatagramNetwork(self.queue, self.weather)
@@ -118,6 +129,7 @@ class VirtualNetwork:
         self.on_missed: Callable[[Process, Tell], None] | None = None
         self.on_step: Callable[[Process], None] | None = None
         self._sink = sink
+        self.version = version
         self._traces: dict[PeerId, Trace] = {}
         self._numbers: dict[str, int] = {}
         self._next_host = 0
@@ -144,7 +156,7 @@ class VirtualNetwork:
         if number is None:
             number = self._next_host
         self._next_host = max(self._next_host, number + 1)
-        address = address_of(number)
+        address = address_of(number, self.version)
         assert address not in self.processes, f"process {number} is alive already"
         self._numbers.setdefault(address, number)
         self._lives += 1
@@ -169,7 +181,10 @@ class VirtualNetwork:
         self._systems[settings.system] = None
         lives.append(process)
         process.datagrams = HostPort(
-            self.datagrams, number, partial(self._receive_datagram, process)
+            self.datagrams,
+            number,
+            partial(self._receive_datagram, process),
+            self.version,
         )
         self.processes[address] = process
         self.do(process, lambda node, now: node.open(process.datagrams, now))

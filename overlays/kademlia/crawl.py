@@ -220,7 +220,8 @@ class Crawl:
                 present.answered = True
             for named in answer[1]:
                 if usable(named[1:3], source[0]):
-                    self._add(named, source)
+                    if self._protocol.reaches(named[1:3]):
+                        self._add(named, source)
                 else:
                     self._protocol.counters.refused += 1
             if self._on_answer is not None:

@@ -8,7 +8,8 @@ The gateways of the configuration serve as bootstrap addresses of the whole DHT,
 they are listed under. A process listens on the UDP port with the number of its input pipe's TCP
 port, so that one address serves both. If that port is in use, a process whose port was chosen
 explicitly does not start, since other processes may be configured with it; any other process takes
-a free port.
+a free port. A process that listens at every interface (``tcp://[::]:PORT``) has one UDP socket for
+IPv4 and IPv6, and nodes of both find each other through it.
 
 A bootstrap address may have a host name, which is looked up again and again
 (`camcast.doors.named_contacts`). The overlay asks a new address at once: the node there may be of
@@ -111,7 +112,8 @@ class KademliaDiscovery(Discovery):
     def __init__(self, context: DiscoveryContext) -> None:
         self._context = context
         self._names = NamedContacts(context, self._on_looked_up)
-        self._overlay = self._overlay_at(endpoint_of(context.me.address)[0])
+        everywhere = context.every_interface
+        self._overlay = self._overlay_at("::" if everywhere else endpoint_of(context.me.address)[0])
         self._announced: dict[GroupId, tuple[Topic, int]] = {}
         """The topic and number of the latest announcement, until it is withdrawn."""
         self._announcements = 0
@@ -148,8 +150,8 @@ class KademliaDiscovery(Discovery):
         own, others = endpoint_of(self._context.me.address), self._bootstrap()
         if not usable(own):
             raise OSError(
-                errno.EAFNOSUPPORT,
-                f"the overlay speaks IPv4 only; listen at an IPv4 address, not {own[0]}",
+                errno.EADDRNOTAVAIL,
+                f"nobody can send a datagram to {own[0]}; listen at another address",
             )
         try:
             self._overlay.open(datagrams, others, self._opened, now)
@@ -157,7 +159,7 @@ class KademliaDiscovery(Discovery):
             if error.errno != errno.EADDRNOTAVAIL:
                 raise
             # The announced address is none of this machine's (NAT, a container).
-            self._overlay = self._overlay_at("0.0.0.0")
+            self._overlay = self._overlay_at("::" if ":" in own[0] else "0.0.0.0")
             self._overlay.open(datagrams, others, self._opened, now)
         self._names.open(now)
         if self._names.pending:
@@ -310,7 +312,7 @@ class KademliaDiscovery(Discovery):
         announcement = self._announced.get(seek.topic.group)
         announced = announcement not in (None, seek.announcement) and not found.contacts
         more = seek.wanted > seek.asked == len(found.contacts)
-        unreachable = tuple(f"tcp://{address}" for address in found.unreachable)
+        unreachable = found.unreachable
         if self._overlay.state == "alone" and (unknown := self._names.unknown):
             self._names.look_up(unknown, now)
             unreachable += unknown  # nobody was asked there, so there may be a DHT

@@ -48,7 +48,7 @@ from typing import Any, Final, Literal
 
 from attrs import define, field, frozen
 
-from camcast.doors.datagrams import DatagramPort, Endpoint
+from camcast.doors.datagrams import DatagramPort, Endpoint, address_of
 from camcast.doors.discovery import OnOtherChoice
 from camcast.vocabulary.identity import PUBLIC_KEY_BYTES, Contact
 from camcast.vocabulary.logger import Logger
@@ -56,7 +56,7 @@ from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.topics import GroupId, Topic
 from overlays.kademlia.contacts import ContactRound
 from overlays.kademlia.crawl import Crawl, Survey, is_member, points, points_for, survey
-from overlays.kademlia.naming import DrawnNames, Naming
+from overlays.kademlia.naming import DrawnNames, Naming, form_of
 from overlays.kademlia.protocol import PADDING, Call, Done, OverlayContext, Protocol
 from overlays.kademlia.table import NEIGHBOURS, NODE_ID_BYTES, Limits, Neighbour, Table, usable
 from overlays.remembered import Remembered
@@ -94,7 +94,7 @@ class Found:
     size: float | None
     """N_t, this process included if it is a member; None if nobody answered."""
     unreachable: tuple[str, ...] = ()
-    """The endpoints that were asked, if nobody answered."""
+    """The addresses that were asked, if nobody answered."""
     doubtful: bool = False
     """Whether there may be members although none was found: calls failed, or the time was up."""
     others: tuple[Endpoint, ...] = ()
@@ -154,12 +154,12 @@ class KademliaOverlay:
     """One process in the DHT; see the module's theory of operation.
 
     `wake(delay, *name)` asks the driver for a later `KademliaOverlay.wake(name, now)`.
-    `host` is numeric IPv4; `port` 0 takes any free port. If the port is in use, a free one takes
-    its place unless `port_required`. `remembered` keeps endpoints that answered, also in earlier
-    runs. `limits` bounds the neighbours of one subnet. `reunited` is called when the process has
-    met an island, and `silent` with the endpoint of a bootstrap node that did not answer. `naming`
-    makes the identifiers, which are random without it. `choice` is that of the process, and
-    `other_choice` is told of members that have another one.
+    `host` is numeric, or ``::`` for both versions of IP; `port` 0 takes any free port. If the port
+    is in use, a free one takes its place unless `port_required`. `remembered` keeps endpoints that
+    answered, also in earlier runs. `limits` bounds the neighbours of one subnet. `reunited` is
+    called when the process has met an island, and `silent` with the endpoint of a bootstrap node
+    that did not answer. `naming` makes the identifiers, which are random without it. `choice` is
+    that of the process, and `other_choice` is told of members that have another one.
     """
 
     def __init__(
@@ -186,6 +186,7 @@ class KademliaOverlay:
             heard=self._on_heard,
             lost=self._on_lost,
             connected=lambda: self.state == "connected",
+            reaches=lambda to: host == "::" or form_of(to) == form_of((host, 0)),
             choice=said if len(said := choice.encode()) <= len(PADDING) else b"",
             other_choice=other_choice,
         )
@@ -288,15 +289,16 @@ class KademliaOverlay:
         assert self._datagrams is None, "an overlay is opened once"
         self._datagrams = datagrams
         identity = self._bind(None, self._port)
-        self._bootstrap = tuple(bootstrap)
+        self._bootstrap = tuple(filter(self._context.reaches, bootstrap))
         self.remembered.recall()
         self._enter(identity, then, now)
         self._schedule_probe()
 
     def bootstrap_from(self, bootstrap: Sequence[Endpoint], now: float) -> None:
         """Take other bootstrap nodes; new ones may be of an island, and are asked at once."""
-        new = [address for address in bootstrap if address not in self._bootstrap]
-        self._bootstrap = tuple(bootstrap)
+        reached = tuple(filter(self._context.reaches, bootstrap))
+        new = [address for address in reached if address not in self._bootstrap]
+        self._bootstrap = reached
         for address in new if self._identities else ():
             self._probe_at(address, True, now)
 
@@ -552,7 +554,7 @@ class KademliaOverlay:
             doubtful=failed and not contacts,
             size=None if silent else result.size,
             others=() if search.round is None else tuple(search.round.others),
-            unreachable=tuple(f"{ip}:{port}" for ip, port in search.addresses) if silent else (),
+            unreachable=tuple(map(address_of, search.addresses)) if silent else (),
             seconds=now - search.began,
         )
         if self._has(search.identity):  # not if `_retire` ends the search
@@ -658,7 +660,8 @@ class KademliaOverlay:
         """Check whether the nodes named are of an island."""
         if answer is None or not self._has(identity):
             return
-        router, me = identity.protocol.router, identity.protocol.router.node
+        protocol = identity.protocol
+        router, me = protocol.router, protocol.router.node
         nearest = router.find_neighbors(me, NEIGHBOURS)
         bound = (
             nearest[-1].long_id ^ me.long_id
@@ -672,6 +675,7 @@ class KademliaOverlay:
             and router.get(node.id) is None
             and node.long_id ^ me.long_id < bound
             and usable(node.address)
+            and protocol.reaches(node.address)
         ]
         if news and island:
             self._reunite(news, now)

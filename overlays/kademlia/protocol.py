@@ -7,8 +7,9 @@ A protocol is a synchronous state machine. Its inputs are `receive` (a datagram 
 and sets timers through the two functions that it is given.
 
 Identifiers, the XOR metric (`Node`) and the routing table (`overlays.kademlia.table`) are those of
-the package kademlia 2.2.3; the form of a datagram, ``0|1 ‖ 20 bytes of call id ‖ msgpack``, is that
-of rpcudp 5.0.1. Nothing of these packages reads bytes from the network.
+the package kademlia 2.2.3; form 1 of a datagram, ``0|1 ‖ 20 bytes of call id ‖ msgpack``, is that
+of rpcudp 5.0.1. Form 2 has ``2|3`` in place of ``0|1``, and other names of nodes
+(`overlays.kademlia.naming`). Nothing of these packages reads bytes from the network.
 
 *Calls.* There are four: ``ping``, ``find_node``, ``contact`` (which process is this, in which
 topic?) and ``bye``, which is not answered. Each answer begins with the answering identifier. No
@@ -19,7 +20,7 @@ becomes slow, and once when it ends.
 *Proof.* An address is *proven* when it has answered a call of this process: only the process that
 receives datagrams there can know the 19 random bytes of the call's number. A neighbour enters the
 table only with that proof, under the identifier in its own answer; an unknown caller is pinged. An
-endpoint has one identifier, and a foreign /24 network a bounded number of places (`Limits`).
+endpoint has one identifier, and a foreign network a bounded number of places (`Limits`).
 
 *Failures.* A neighbour that fails to answer is doubtful: answers to others do not name it, and
 further failures evict it. An answer makes it good again.
@@ -52,7 +53,7 @@ from camcast.doors.datagrams import Endpoint
 from camcast.doors.discovery import OnOtherChoice
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import GROUP_ID_BYTES, NAME_BYTES_MAX, GroupId, Topic
-from overlays.kademlia.naming import Naming, NodeId, Said
+from overlays.kademlia.naming import FORMS, Naming, NodeId, Said, form_of
 from overlays.kademlia.own_nodes import OwnNodes
 from overlays.kademlia.table import (
     FAILURES_MAX,
@@ -164,6 +165,9 @@ class OverlayContext:
     connected: Callable[[], bool]
     """Returns whether the DHT answers: if it does, a silent neighbour is dead, and this process is
     not cut off."""
+    reaches: Callable[[Endpoint], bool] = lambda _endpoint: True
+    """Returns whether the process can send to an endpoint: whether it has an address of that
+    version of IP."""
     choice: bytes = b""
     """The choice of the process, as calls for contacts say it; empty if they say none."""
     other_choice: OnOtherChoice = lambda _endpoint, _choice, _now: None
@@ -197,7 +201,10 @@ class Protocol:
         """The answer of a member of a community to ``contact``."""
         self._topic = topic
         self._naming = context.naming
-        self._answers = {**_ANSWERS, "find_node": self._naming.nearest}
+        self._answers = {
+            form: {**_ANSWERS, "find_node": decoder}
+            for form, decoder in self._naming.nearest.items()
+        }
         self._said = context.naming.say(node_id, topic)
         self._context = context
         self._send_datagram = send
@@ -222,15 +229,14 @@ class Protocol:
         `sender` is the key of who has sent it, where nodes have keys.
         """
         bytes_max = self._naming.datagram_bytes_max
-        if len(data) <= _HEADER_BYTES or len(data) > bytes_max or data[0] > 1:
+        if len(data) <= _HEADER_BYTES or len(data) > bytes_max or data[0] >= 2 * len(FORMS):
             self.counters.malformed += 1
             return
         self._context.failed.pop(source, None)
+        form, is_answer = FORMS[data[0] // 2], data[0] % 2
         call_id, body = data[1:_HEADER_BYTES], data[_HEADER_BYTES:]
-        if data[0] == 0:
-            self._accept_request(call_id, body, source, sender, now)
-        else:
-            self._accept_response(call_id, body, source, sender, now)
+        accept = self._accept_response if is_answer else self._accept_request
+        accept(form, call_id, body, source, sender, now)
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         """Take a timer; one whose call or neighbour is gone does nothing."""
@@ -251,11 +257,11 @@ class Protocol:
             call.cancel()
         for node in self.router.find_neighbors(self.router.node):
             number = self._context.rng.randbytes(NODE_ID_BYTES)
-            bye = b"\x00" + number + _encode(("bye", (self._said,)))
+            bye = _first_byte(form_of(node.address)) + number + _encode(("bye", (self._said,)))
             self._send(bye, node.address, node.key)
 
     def _send(self, datagram: bytes, address: Endpoint, key: bytes) -> None:
-        if usable(address):
+        if usable(address) and self._context.reaches(address):
             self._send_datagram(address, datagram, key)
 
     # -- calls that we make --------------------------------------------------------------------
@@ -310,7 +316,7 @@ class Protocol:
             padding = choice if known and not call.sent else choice + PADDING[len(choice) :]
             arguments = (*arguments, padding)
         attempt = len(call.sent)
-        head = b"\x00" + call.number + bytes((attempt,))
+        head = _first_byte(form_of(call.address)) + call.number + bytes((attempt,))
         self._send(head + _encode((call.method, arguments)), call.address, call.key)
         call.sent.append(now)
         self._set_timer(self._context.patience.seconds(attempt), "call", call.number)
@@ -364,13 +370,14 @@ class Protocol:
         call.done(None, now)
 
     def _accept_response(
-        self, call_id: bytes, body: bytes, address: Endpoint, sender: bytes, now: float
+        self, form: int, call_id: bytes, body: bytes, address: Endpoint, sender: bytes, now: float
     ) -> None:
         number, attempt = call_id[:-1], call_id[-1]
         call = self._outstanding.get(number) or self._late.get(number)
         if (
             call is None
             or call.address != address
+            or form != form_of(address)
             or call.key not in (b"", sender)
             or attempt >= len(call.sent)
         ):
@@ -381,7 +388,7 @@ class Protocol:
             self.counters.stray += 1
             return
         try:
-            said, *rest = _fields(self._answers[call.method].decode(body))
+            said, *rest = _fields(self._answers[form][call.method].decode(body))
         except _MALFORMED:
             self.counters.malformed += 1
             self._fail(call, now)
@@ -401,7 +408,7 @@ class Protocol:
             self.counters.refused += 1
         self._context.heard(address, call.started, node, now)
         if call.method == "find_node":
-            rest = [[self._naming.read(written) for written in rest[0]]]
+            rest = [[self._naming.read(written, form) for written in rest[0]]]
         call.done((node.id, *rest), now)
 
     def _prove(self, address: Endpoint, now: float) -> None:
@@ -413,7 +420,7 @@ class Protocol:
     # -- calls that other nodes make -----------------------------------------------------------
 
     def _accept_request(
-        self, call_id: bytes, body: bytes, address: Endpoint, sender: bytes, now: float
+        self, form: int, call_id: bytes, body: bytes, address: Endpoint, sender: bytes, now: float
     ) -> None:
         try:
             method, raw = _REQUEST.decode(body)
@@ -437,32 +444,39 @@ class Protocol:
             case "ping":
                 answer = (self._said,)
             case "find_node":
-                answer = (self._said, self._nearest(arguments[0], caller, room))
+                answer = (self._said, self._nearest(arguments[0], caller, room, form))
             case "contact":
                 theirs = _read_choice(arguments[1])
                 answer = (self._said, *self._contact(arguments[0], sender, address, theirs, now))
             case _:
                 self._take_bye(caller, now)
                 return
-        datagram = b"\x01" + call_id + _encode(answer)
+        datagram = _first_byte(form, is_answer=True) + call_id + _encode(answer)
         if len(datagram) <= room:
             self._send(datagram, address, sender)
         else:
             self.counters.refused += 1
         self._welcome(caller, now)
 
-    def _nearest(self, key: bytes, caller: Neighbour, room: int) -> list[object]:
+    def _nearest(self, key: bytes, caller: Neighbour, room: int, form: int) -> list[object]:
         """Return the nearest known to `key`, as many as an answer of `room` bytes holds."""
         overhead = _HEADER_BYTES + 1 + len(_encode(self._said)) + 3
-        fitting = max(0, min(NEIGHBOURS, (room - overhead) // self._naming.named_bytes_max))
+        fitting = max(0, min(NEIGHBOURS, (room - overhead) // self._naming.named_bytes_max[form]))
         target = Neighbour(key)
         nearest = self.router.find_neighbors(target, fitting, caller) if fitting else []
+        if form == 1 and not all(form_of(node.address) == 1 for node in nearest):
+            known = self.router.find_neighbors(target, len(self.router), caller)
+            nearest = [node for node in known if form_of(node.address) == 1][:fitting]
         # Perhaps no other process knows the other identifiers of this process.
         own = islice(self._context.own.nearest(target.long_id), fitting + 1)
-        others = [n for n in own if n.id != self.node_id and usable(n.address)]
+        others = [
+            n
+            for n in own
+            if n.id != self.node_id and usable(n.address) and form_of(n.address) <= form
+        ]
         if others and fitting:
             nearest = nsmallest(fitting, nearest + others, key=target.distance_to)
-        return [self._naming.write(node) for node in nearest]
+        return [self._naming.write(node, form) for node in nearest]
 
     def _contact(
         self, group: GroupId, sender: bytes, address: Endpoint, theirs: str, now: float
@@ -484,6 +498,10 @@ class Protocol:
     def on_other_choice(self, address: Endpoint, choice: str, now: float) -> None:
         """Note that a member has another choice than this process."""
         self._context.other_choice(address, choice, now)
+
+    def reaches(self, address: Endpoint) -> bool:
+        """Return whether this process can send to an endpoint."""
+        return self._context.reaches(address)
 
     def is_of(self, contact: Contact, node: Neighbour, topic: Topic, now: float) -> bool:
         """Return whether a contact may belong to a node, and to a member of a topic."""
@@ -514,6 +532,10 @@ class Protocol:
 
 def _ignore(_answer: Any, _now: float) -> None:
     """Do nothing with an answer: a ping is for the table."""
+
+
+def _first_byte(form: int, *, is_answer: bool = False) -> bytes:
+    return bytes((2 * FORMS.index(form) + is_answer,))
 
 
 def _fields(answer: Any) -> Any:

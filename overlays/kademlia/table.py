@@ -1,8 +1,8 @@
 """The routing table of one identifier in the DHT.
 
 Buckets, their splits and their replacement lists are those of the package kademlia 2.2.3. This
-module overrides how a node enters (it must have proved its address; an endpoint has one
-identifier; a foreign /24 has a bounded number of places), how a node leaves (it fails several
+module overrides how a node enters (it must have proved its address; an endpoint has one identifier;
+a foreign /24, or /48 of IPv6, has a bounded number of places), how a node leaves (it fails several
 times in a row; after the first failure it is *doubtful* and not named in answers), and two things
 that upstream gets wrong: it does not find exactly the k nearest, and it misses the bucket of an
 identifier at a bucket's upper end.
@@ -13,7 +13,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
-from ipaddress import AddressValueError, IPv4Address, IPv4Network
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
 from typing import Any, Final, Protocol
 
 from attrs import define, frozen
@@ -56,9 +63,16 @@ class Counters:
 class Limits:
     """How many places of a routing table the nodes of one subnet may have."""
 
-    subnet_max: int = 16  # chosen: four fifths of a bucket, so no /24 fills one alone
-    exempt: tuple[IPv4Network, ...] = tuple(
-        map(IPv4Network, ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
+    # chosen: four fifths of a bucket, so no /24, or /48 of IPv6, fills one alone
+    subnet_max: int = 16
+    exempt: tuple[IPv4Network | IPv6Network, ...] = tuple(
+        map(
+            ip_network,
+            (
+                *("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"),
+                *("::1/128", "fc00::/7"),
+            ),
+        )
     )
     """Networks without that bound: by default the private ones, closed to the outside."""
 
@@ -87,14 +101,30 @@ class Neighbour(Node):  # type: ignore[misc] # Node is untyped
         self.address: Endpoint = (ip, port)
 
 
+_DISCARDED: Final = IPv6Network("100::/64")  # [RFC 6666] nobody is there
+_SITE_BITS: Final = 48  # [RFC 6177, 2] as many as a site is usually given at most
+_SUBNET_BITS: Final = {4: 32 - 24, 6: 128 - _SITE_BITS}
+
+
 @lru_cache(maxsize=16_384)  # chosen: as for contacts (`camcast.vocabulary.identity`); liars feed it
-def _reachable(ip: str) -> IPv4Address | None:
+def _reachable(ip: str) -> IPv4Address | IPv6Address | None:
     try:
-        parsed = IPv4Address(ip)
-    except AddressValueError:
+        parsed = ip_address(ip)
+    except ValueError:
         return None
-    wrong = parsed.is_multicast or parsed.is_unspecified or parsed.is_reserved
-    return None if wrong else parsed  # 255.255.255.255 is reserved, too
+    if isinstance(parsed, IPv6Address):
+        # A link-local address means something on one link only, and a mapped one is IPv4's.
+        wrong = parsed.is_link_local or parsed.ipv4_mapped is not None or parsed in _DISCARDED
+    else:
+        wrong = parsed.is_reserved  # 255.255.255.255 is, too
+    return None if wrong or parsed.is_multicast or parsed.is_unspecified else parsed
+
+
+@lru_cache(maxsize=16_384)  # chosen: as above
+def _subnet(ip: str) -> tuple[int, int]:
+    """Return the version and number of the subnet whose nodes count together."""
+    parsed = ip_address(ip)
+    return parsed.version, int(parsed) >> _SUBNET_BITS[parsed.version]
 
 
 def usable(address: Endpoint, told_by: str | None = None) -> bool:
@@ -214,11 +244,11 @@ class Table(RoutingTable):  # type: ignore[misc] # RoutingTable is untyped
         previous = self._homes.get(node.address)
         if previous is not None:
             self.remove_contact(previous)  # The endpoint has another identifier now.
-        ip = IPv4Address(node.ip)
+        ip = ip_address(node.ip)
         if any(ip in network for network in self._limits.exempt):
             return True
-        subnet = int(ip) >> 8
-        others = sum(int(IPv4Address(home[0])) >> 8 == subnet for home in self._homes)
+        subnet = _subnet(node.ip)
+        others = sum(_subnet(home[0]) == subnet for home in self._homes)
         return others < self._limits.subnet_max
 
     def add_contact(self, node: Neighbour, now: float) -> None:

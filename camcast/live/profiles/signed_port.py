@@ -17,10 +17,11 @@ from typing import Final
 
 from typing_extensions import override
 
-from camcast.doors.datagrams import DatagramPort, Endpoint
+from camcast.doors.datagrams import DatagramPort, Endpoint, address_of
 from camcast.live.profiles.signed_links import SignedLinks
 from camcast.live.wire.udp import UdpPort
 from camcast.security.taken_once import NONCE_BYTES, DatagramError, UnknownSenderError
+from camcast.vocabulary.addresses import is_loopback
 from camcast.vocabulary.identity import PUBLIC_KEY_BYTES
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
@@ -74,8 +75,7 @@ class SignedPort(DatagramPort):
 
     @override
     def send(self, port: int, target: Endpoint, data: bytes, to: bytes = b"") -> None:
-        address = f"tcp://{target[0]}:{target[1]}"
-        key = to or self._links.given_key(address) or self._pinned.get(target)
+        key = to or self._links.given_key(address_of(target)) or self._pinned.get(target)
         if key is not None:
             nonces = self._random_bytes(NONCE_BYTES), self._random_bytes(NONCE_BYTES)
             for datagram in self._boxes.seal(data, key, nonces, self._links.wall()):
@@ -119,4 +119,4 @@ class SignedPort(DatagramPort):
 
 
 def _is_on_loopback(endpoint: Endpoint) -> bool:
-    return endpoint[0].startswith("127.")
+    return is_loopback(address_of(endpoint))

@@ -16,6 +16,7 @@ from camcast.vocabulary.logger import Logger
 log = Logger(__name__)
 
 READS_MAX: Final = 32  # chosen: datagrams read in a row, some milliseconds; then others have a turn
+_MAPPED: Final = "::ffff:"  # [RFC 4291, 2.5.5.2] IPv4, as a socket of IPv6 has it
 _BYTES_MAX: Final = 65_535  # [RFC 768] the length field; no datagram is cut
 
 
@@ -34,15 +35,18 @@ class UdpPort(DatagramPort):
 
     @override
     def open(self, host: str, port: int) -> Endpoint:
-        udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        six = ":" in host
+        udp = socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_DGRAM)
         close_in_forks(udp)
         try:
             udp.setblocking(False)
+            if six:
+                udp.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
             udp.bind((host, port))
         except BaseException:
             udp.close()
             raise
-        address: Endpoint = udp.getsockname()
+        address: Endpoint = udp.getsockname()[:2]
         self._sockets[address[1]] = udp
         self._loop.add_reader(udp, self._read, address[1], udp)
         return address
@@ -50,8 +54,11 @@ class UdpPort(DatagramPort):
     @override
     def send(self, port: int, target: Endpoint, data: bytes, to: bytes = b"") -> None:
         """See `DatagramPort`; everybody can read it."""
+        udp = self._sockets[port]
+        if udp.family == socket.AF_INET6 and ":" not in target[0]:
+            target = _MAPPED + target[0], target[1]
         try:
-            self._sockets[port].sendto(data, target)
+            udp.sendto(data, target)
         except OSError as error:
             self._count(error)
 
@@ -72,6 +79,8 @@ class UdpPort(DatagramPort):
             except OSError as error:  # what ICMP says of something sent earlier
                 self._count(error)
                 return
+            if udp.family == socket.AF_INET6:
+                source = source[0].partition("%")[0].removeprefix(_MAPPED), source[1]
             self._receive(port, source, data)
 
     def _count(self, error: OSError) -> None:

@@ -3,9 +3,8 @@
 import asyncio
 import gc
 import os
-import socket
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from textwrap import dedent
@@ -635,22 +634,3 @@ async def test_members_leave_the_collector_of_cycles_nothing_to_do() -> None:
                 await communities[number % 2].publish(b"x")
             await eventually(lambda: len(inbox.payloads) == 41)
             assert gc.collect() == 0
-
-
-@live
-async def test_ipv6_loopback_works_like_ipv4() -> None:
-    try:
-        probe = socket.socket(socket.AF_INET6)
-        probe.bind(("::1", 0))
-        probe.close()
-    except OSError:
-        pytest.skip("no IPv6 here")
-    async with managers(2, bind="tcp://[::1]:0") as (first, second):
-        inbox = Inbox()
-        (await first.join(".a")).subscribe(inbox)
-        publisher: Community = await second.join(".a")
-        await publisher.ready()
-        assert first.address.startswith("tcp://[::1]:")
-        published: Awaitable[Any] = publisher.publish(b"six")
-        await published
-        await eventually(lambda: inbox.payloads == [b"six"])

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from camcast import CommunityManager
-from camcast.doors.datagrams import Endpoint
+from camcast.doors.datagrams import Endpoint, address_of
 from camcast.doors.transport import AddressInUse
 from camcast.live.runner import Runner
 from camcast.live.wire.udp import UdpPort
@@ -150,7 +150,7 @@ async def test_bootstrap_nodes_that_are_not_there_are_named_in_time() -> None:
         found = await member.find(A, 3)
         member.close()
     assert found.contacts == ()
-    assert sorted(found.unreachable) == sorted(f"{ip}:{port}" for ip, port in addresses)
+    assert sorted(found.unreachable) == sorted(map(address_of, addresses))
     assert found.seconds < 9
 
 

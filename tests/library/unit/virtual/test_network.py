@@ -312,6 +312,23 @@ def test_every_input_is_a_step() -> None:
     assert steps == [0] * (3 + bench.network.queue.happened)  # and its timers
 
 
+@pytest.mark.parametrize("membership", ["scamp", "cyclon", "hyparview", "dht", "hybrid"])
+def test_communities_of_ipv6_alone_are_communities(membership: str) -> None:
+    """Each finds the others as live processes do: by gateways, or by the DHT's datagrams."""
+    world = World(virtual=VirtualNetwork(version=6))
+    topic, known = Topic.parse(".a"), tuple[str, ...]()
+    nodes = []
+    for _ in range(12):
+        nodes.append(world.add(known, backend=membership))
+        known = known or (nodes[0].me.address,)
+        world.do(nodes[-1], lambda node, now: node.join(topic, now))
+        world.run(2.0)
+    assert known == ("tcp://[fd00::1]:7000",)
+    world.publish(nodes[5], topic, b"six", seconds=10.0)
+    receivers = [node for node, delivery in world.delivered if delivery.event.payload == b"six"]
+    assert sorted(map(nodes.index, receivers)) == [*range(12)]
+
+
 def test_the_checksum_is_of_what_is_said() -> None:
     def checksum(payload: bytes) -> int:
         bench = Bench()

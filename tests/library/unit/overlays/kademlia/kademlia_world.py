@@ -34,12 +34,15 @@ def remembered(*endpoints: Endpoint) -> Remembered:
 class Overlays(World):
     """A world without nodes, of hosts with an overlay each; host 0 is the bootstrap node.
 
-    Latencies are those of PlanetLab.
+    Latencies are those of PlanetLab, `version` is that of IP.
     """
 
-    def __init__(self, seed: int = 1, loss: float = 0.0, latency: Latency | None = None) -> None:
+    def __init__(
+        self, seed: int = 1, loss: float = 0.0, latency: Latency | None = None, version: int = 4
+    ) -> None:
         climate = Climate(latency=latency or LogNormal(), loss=loss)
         super().__init__(virtual=VirtualNetwork(seed, climate))
+        self.version = version
         self.seed = seed
         self.queue = self.virtual.queue
         self.weather = self.virtual.weather
@@ -67,7 +70,7 @@ class Overlays(World):
         overlay = KademliaOverlay(
             rng=stream(self.seed, "protocol", number),
             wake=lambda delay, *name: self.queue.after(delay, wake, name),
-            host=ip_of(number),
+            host=ip_of(number, self.version),
             **options,
         )
         self.overlays[number] = overlay
@@ -76,7 +79,7 @@ class Overlays(World):
 
     def port_of(self, number: int, receive: Callable[..., None]) -> DatagramPort:
         """Return what an overlay is to speak through, and note its host."""
-        host = self.hosts[number] = HostPort(self.datagrams, number, receive)
+        host = self.hosts[number] = HostPort(self.datagrams, number, receive, self.version)
         return host
 
     def contact(self, number: int) -> Contact:
@@ -86,7 +89,7 @@ class Overlays(World):
         self,
         number: int,
         topics: Sequence[Topic] = (),
-        bootstrap: Sequence[tuple[str, int]] = (BOOTSTRAP,),
+        bootstrap: Sequence[tuple[str, int]] | None = None,
         **options: Any,
     ) -> list[float]:
         """Open an overlay and let it join communities; return a list of when each was over."""
@@ -99,6 +102,8 @@ class Overlays(World):
                 overlay.join(topic, self.contact(number), now)
                 overlay.when_joined(topic.group, over.append, now)
 
+        if bootstrap is None:
+            bootstrap = [(ip_of(0, self.version), PORT)]
         overlay.open(self.ports[number], bootstrap, opened, self.now)
         return over
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from camcast.doors.datagrams import address_of
 from camcast.testing.lone_process import contact
 from camcast.virtual.climate import Uniform
 from camcast.virtual.datagram_network import ip_of
@@ -183,7 +184,7 @@ def test_nobody_to_begin_with_is_told_with_the_addresses(world: Overlays) -> Non
     found = world.find(1, A)
     assert found.contacts == ()
     assert found.size is None
-    assert sorted(found.unreachable) == sorted(f"{ip}:{port}" for ip, port in absent)
+    assert sorted(found.unreachable) == sorted(map(address_of, absent))
     assert found.seconds < FIND_SECONDS_MAX + 0.1
     assert world.state(1) == "alone"
     world.enter(7, [A], bootstrap=(), port=1)  # It comes later, and is found.
@@ -201,7 +202,7 @@ def test_a_silent_dht_is_degraded_and_recovers(world: Overlays) -> None:
     assert world.state(1) == "degraded"
     found = world.find(1, A)
     assert (found.contacts, found.size) == ((), None)
-    assert f"{ip_of(0)}:{PORT}" in found.unreachable
+    assert address_of((ip_of(0), PORT)) in found.unreachable
     assert found.seconds < FIND_SECONDS_MAX + 0.1
     assert world.state(2) == "connected"
     world.run(1200)  # All neighbours are evicted on both sides.

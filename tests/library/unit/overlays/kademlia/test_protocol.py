@@ -208,6 +208,14 @@ def test_a_foreign_subnet_has_a_bounded_number_of_places(world: Overlays) -> Non
     assert len(world.find(7, A).contacts) == 5
 
 
+def test_a_foreign_site_of_ipv6_has_a_bounded_number_of_places() -> None:
+    """Hosts 0 to 40 are one /48."""
+    world = Overlays(version=6)
+    world.enter(0, bootstrap=(), port=PORT, limits=Limits(subnet_max=16, exempt=()))
+    world.populate([A] * 40, settle=60)
+    assert len(neighbours(world.overlays[0])) == 16
+
+
 @pytest.mark.parametrize(
     "near", [pytest.param(False, id="far", marks=pytest.mark.slow), pytest.param(True, id="near")]
 )
@@ -335,5 +343,12 @@ def test_who_may_be_sent_to() -> None:
     assert usable(("127.0.0.1", 1), "127.0.0.5")
     assert not usable(("127.0.0.1", 1), "10.0.0.1")
     assert not usable(("127.0.0.1", 1), "nonsense")
-    for address in (("10.0.0.1", 0), ("10.0.0.1", 65_536), ("localhost", 1), ("::1", 1), ("", 1)):
+    for address in (("10.0.0.1", 0), ("10.0.0.1", 65_536), ("localhost", 1), ("", 1)):
         assert not usable(address)
+    for ip in ("::1", "fd00::1", "2001:db8::1", "64:ff9b::c000:201"):
+        assert usable((ip, 1))
+    assert usable(("::1", 1), "127.0.0.5")
+    assert not usable(("::1", 1), "2001:db8::1")
+    # unspecified, multicast, of one link, IPv4 in disguise, discarded, with a zone, in brackets
+    for ip in ("::", "ff02::1", "fe80::1", "::ffff:10.0.0.1", "100::1", "fe80::1%1", "[::1]"):
+        assert not usable((ip, 1))
