@@ -16,6 +16,7 @@ from camcast.engine.asked_lately import AskedLately
 from camcast.engine.link_messages import OtherChoice
 from camcast.engine.process_context import ProcessContext
 from camcast.engine.rate import Rate
+from camcast.vocabulary.addresses import is_numeric
 from camcast.vocabulary.choices import Choice, read_choice
 from camcast.vocabulary.happenings import NO_GROUP
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact
@@ -66,7 +67,7 @@ class MisfitAnswers:
 
         Those may be of another membership, and then say theirs.
         """
-        for address in addresses:
+        for address in filter(is_numeric, addresses):  # where a name is, nobody knows yet
             self._say(Contact(UNKNOWN_PEER, address), NO_GROUP, now)
 
     def say_choice(self, arrival: Arrival) -> None:
