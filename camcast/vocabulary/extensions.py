@@ -48,10 +48,10 @@ def write_extensions(extensions: Iterable[Extension]) -> bytes:
     return ",".join(extension.name for extension in extensions).encode()
 
 
-def read_extensions(named: bytes) -> frozenset[str]:
+def read_extensions(named: bytes) -> tuple[str, ...]:
     """Return the extensions that a peer names; what a peer names beyond the bound is left out."""
     read = named[: EXTENSIONS_MAX * (EXTENSION_BYTES_MAX + 1)].decode("ascii", "replace")
-    return frozenset(read.split(",")[:EXTENSIONS_MAX])
+    return tuple(read.split(",")[:EXTENSIONS_MAX])
 
 
 def speaks_none(_contact: Contact, _extension: str) -> bool:

@@ -258,7 +258,7 @@ def peer_in(metadata: Mapping[str, bytes]) -> PeerId:
     return PeerId(metadata.get(_PEER.lower(), UNKNOWN_PEER))
 
 
-def extensions_in(metadata: Mapping[str, bytes]) -> frozenset[str]:
+def extensions_in(metadata: Mapping[str, bytes]) -> tuple[str, ...]:
     """Return the extensions that a READY names."""
     return read_extensions(metadata.get(_EXTENSIONS.lower(), b""))
 

@@ -110,7 +110,7 @@ class _ZmtpOutput(OutputPipe):
     """The process that its first record was for."""
     dialled: Contact | None = None
     """The contact that the present connection was made to."""
-    extensions: frozenset[str] = frozenset()
+    extensions: tuple[str, ...] = ()
     """The extensions that the process which named itself understands."""
     retry_seconds: float = RETRY_SECONDS
     retry_at: float = 0.0
@@ -235,7 +235,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         inner = self.inputs.get(pipe.address) if self.within_machine else None
         if self.profile is None and isinstance(inner, ZmtpInput):
             pipe.inner = inner
-            self._ready(pipe, inner.peer, frozenset(one.name for one in self.extensions))
+            self._ready(pipe, inner.peer, tuple(one.name for one in self.extensions))
             return
         if pipe.timer is not None:
             pipe.timer.cancel()
@@ -362,7 +362,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             and extension in pipe.extensions
         )
 
-    def _ready(self, pipe: _ZmtpOutput, peer: PeerId, extensions: frozenset[str]) -> None:
+    def _ready(self, pipe: _ZmtpOutput, peer: PeerId, extensions: tuple[str, ...]) -> None:
         """Begin to send, but only records for the process that said READY."""
         if pipe.timer is not None:
             pipe.timer.cancel()
