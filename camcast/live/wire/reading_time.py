@@ -130,6 +130,7 @@ class Patience:
         if left > _EARLY_SECONDS:
             self._wait(left)
         else:
+            self._handle.cancel()  # lets go of this object: no cycle is left for the collector
             self._act(*self._args)
 
 
