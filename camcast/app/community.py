@@ -327,8 +327,9 @@ class Community(Generic[E]):
 
         With `since`, this subscription first gets the events of the last so many seconds, as far as
         this process or its neighbours still keep them; they may come in another order than they
-        were published. Raises `ValueError` for a negative time, and `TypeError` and `ValueError`
-        for other arguments that are wrong; then nothing was joined.
+        were published. If the neighbours keep less, a warning is logged. Raises `ValueError` for a
+        negative time, and `TypeError` and `ValueError` for other arguments that are wrong; then
+        nothing was joined.
 
         Args:
             callback: Takes each event, in a task or in a thread of its own.

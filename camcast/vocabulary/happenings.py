@@ -28,7 +28,7 @@ from camcast.vocabulary.topics import GroupId, Topic
 Standing = Literal["member", "alone", "degraded", "deaf"]
 """How a process stands in a community that it has joined."""
 
-_OfCommunity = Literal["joined", "left", "unheard", "unanswered", "missed"]
+_OfCommunity = Literal["joined", "left", "unheard", "unanswered", "missed", "history_short"]
 _OfTables = Literal["peer_seen", "peer_gone", "linked", "unlinked", "searching"]
 _OfProcess = Literal["isolated", "healed", "deafened", "hears", "paused", "clock_set", "crashed"]
 _OfGateways = Literal["gateway_answers", "gateway_lost", "gateway_back", "gateway_moved"]
@@ -239,6 +239,15 @@ PROCESS_KINDS: Final[Mapping[HappeningKind, Row]] = {
     "found": Row(_debug("found {count} members of {of}", "of", "count"), trace="found"),
     # Subscribers were told of events that can no longer be had.
     "missed": Row(trace="missed", ring=True, counters=("told_missed",)),
+    # A subscription asked for more of the past than the members keep that answered.
+    "history_short": Row(
+        Line(
+            logging.WARNING,
+            "of the past of {topic} {count} s can be had: no member that answered keeps more",
+            ("count",),
+        ),
+        ring=True,
+    ),
     # This process died, as written by the process that killed it.
     "crashed": Row(trace="crash", ring=True),
 }

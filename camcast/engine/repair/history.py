@@ -1,7 +1,9 @@
 """History: events from before this process became a member, for older members and on demand.
 
 *History.* `subscribe(since=30.0)` asks for it: what neighbours still keep goes to the asking
-subscription only, is marked as known, is never announced and never climbs (`History`).
+subscription only, is marked as known, is never announced and never climbs (`History`). If those who
+answer keep less, since their retention or their memory ends earlier and not their membership, that
+is reported (`history_short`).
 
 *Referring.* A newcomer takes nothing from before its time. Where only newcomers are between two
 older members, neither is told what the other alone has. A newcomer *refers* such neighbours to each
@@ -50,6 +52,7 @@ from camcast.vocabulary.topics import GroupId
 from camcast.vocabulary.wire import MalformedError
 
 HISTORY_SECONDS: Final = 10.0  # chosen: so long answers are taken for the history asked for
+ANSWERED_SECONDS: Final = 2.0  # chosen: six times the slowest round trip of the PlanetLab matrix
 REFER_SECONDS: Final = 2.0  # chosen: by then the tallies of a neighbour were compared twice
 ELDERS_MAX: Final = 8  # chosen: as many messages of 120 bytes; a view holds more, but not only one
 MET_MAX: Final = 32  # chosen: several newcomers' rings
@@ -65,6 +68,11 @@ class History:
         self._haves = haves
         self._seconds = 0.0  # before the membership
         self._until = -inf
+        self._asked = 0.0
+        """The age of the oldest event that neighbours were asked for last."""
+        self._kept = self._young = 0.0
+        """The most that answers name as kept: of members that had more, and of those that had not.
+        """
 
     def asked(self, now: float) -> float:
         """Return for how many seconds before the membership history is asked for now, or 0."""
@@ -106,11 +114,25 @@ class History:
                 self._ask(now)
         return sorted(kept, key=published_at)
 
+    def on_have(self, member: float, kept: float, now: float) -> None:
+        """Note how much a neighbour keeps that has been a member for `member` seconds."""
+        if now < self._until and kept < member - REORDER_SECONDS:
+            self._kept = max(self._kept, kept)
+        elif now < self._until:
+            self._young = max(self._young, kept)
+
+    def wake(self, now: float) -> None:
+        """Report if the neighbours that have answered keep less than was asked for."""
+        if self._young < self._kept < self._asked - REORDER_SECONDS:
+            self._context.outlet.report("history_short", count=round(self._kept))
+
     def _ask(self, now: float) -> None:
         """Ask two neighbours."""
         context = self._context
         self._until = now + HISTORY_SECONDS
-        seconds = self._seconds + now - context.member_since
+        self._kept = self._young = 0.0
+        self._asked = seconds = self._seconds + now - context.member_since
+        context.outlet.wake(ANSWERED_SECONDS, "history")
         for contact in context.sample(context.community.membership.neighbours(), TOLD_AT_ONCE):
             self._haves.send(contact, (), now, history=seconds)
 

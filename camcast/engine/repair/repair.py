@@ -290,6 +290,8 @@ class Repair(Repairs):
                 self._asking.wake(now)
             case ("refer",):
                 self._referring.wake(now)
+            case ("history",):
+                self._history.wake(now)
 
     def history(self, seconds: float, now: float) -> list[Batch]:
         """Return what is kept here of the last `seconds`, and ask others for the rest.
@@ -307,6 +309,7 @@ class Repair(Repairs):
         neighbour = context.neighbour(source.peer)
         if below is None:
             neighbour.add_membership(have.member, now)
+            self._history.on_have(have.member, have.kept, now)
         younger = max(0.0, min(have.kept, context.seconds_a_member(now)) - have.reach)
         since = now - have.history if below is not None and have.history > 0 else inf
         for held in have.streams[:STREAMS_A_MESSAGE_MAX]:
@@ -328,6 +331,6 @@ class Repair(Repairs):
                 return  # a stranger can ask for another as often as it likes
             after = now - have.history
             history = haves.held(context.heard_after(after), after, now)
-            haves.send(source, history, now)
+            haves.send(source, history, now, answer=True)
         elif have.reply and now - neighbour.agreement.told_at >= FULL_SECONDS:
             haves.send_full(source, now, reply=False)

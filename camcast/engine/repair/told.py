@@ -465,13 +465,15 @@ class Haves:
         after: float = -inf,
         above: Topic | None = None,
         reply: bool = False,
+        answer: bool = False,
         history: float = 0.0,
         unheard: dict[int, Unheard] | None = None,
     ) -> None:
         """Send a `Have` in pages, to a member of the super-community `above` or of this one.
 
         What is `held` offers only what was published after a time, infinitely long ago if all.
-        Without streams nothing is sent, unless it asks for something. Of many streams those come
+        Without streams nothing is sent, unless it asks for something, or is the `answer` to a
+        question for history, which says how much is kept. Of many streams those come
         first that fit, and one page in any case. Each page asks for a `Heard` if it is to be noted
         as `unheard`.
         """
@@ -479,7 +481,7 @@ class Haves:
         kept = min(member, self._context.retention, self._context.store.retention_reached(now))
         below = "" if above is None else self._context.community.group.name
         group = None if above is None else above.group
-        ask = reply or (history > 0 and above is None)
+        ask = reply or answer or (history > 0 and above is None)
         for page, size in _pages(held, self.room(now), ask=ask):
             self._bytes += size
             self.sent += 1

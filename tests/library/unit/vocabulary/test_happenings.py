@@ -142,6 +142,7 @@ def happenings(group: GroupId) -> Iterator[Happening]:
     yield Happening("unanswered", group, addresses=GATEWAYS)
     yield Happening("unheard", group, count=7)
     yield Happening("missed", group, count=2, event="p-1-3")
+    yield Happening("history_short", group, count=120)
     yield Happening("left", group)
 
 

@@ -5,6 +5,8 @@ Newcomers refer older members to each other, who compare what the newcomers are 
 
 from __future__ import annotations
 
+import pytest
+
 from camcast.engine.node import Node
 from camcast.engine.repair.history import REFERRALS_A_SECOND
 from camcast.engine.repair.messages import Compare, Have, Referral
@@ -31,6 +33,25 @@ def test_who_asks_for_history_again_and_again_gets_no_more_than_the_second_allow
         drawn += sum(len(encode(answer)) for answer in answers)
     said = HAVE_BYTES_MAX + HAVE_BYTES_A_SECOND * 60 * 0.05
     assert 200_000 < drawn <= said + 72_000  # the last answer is told whole
+
+
+@pytest.mark.parametrize(
+    ("age", "seconds", "told"),
+    [(200.0, 300.0, [120]), (200.0, 100.0, []), (10.0, 300.0, [])],
+    ids=["more than is kept", "less", "all since the community began"],
+)
+def test_who_asks_for_more_than_others_keep_is_told_how_much_they_do(
+    world: RepairWorld, age: float, seconds: float, told: list[int]
+) -> None:
+    for _ in members(world, A, A):
+        world.run(age)
+    asking = world.join(A)
+    asking.outbox.happenings = []
+    (local_group,) = asking.local_groups
+    world.do(asking, lambda node, now: node.history(local_group, seconds, now))
+    world.run(5.0)
+    reported = [one.count for one in asking.outbox.happenings if one.kind == "history_short"]
+    assert reported == told
 
 
 # -- newcomers refer older members to each other ---------------------------------------------------
