@@ -3,7 +3,7 @@
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from typing import Any
 
 import pytest
@@ -131,11 +131,12 @@ class Inbox:
 
 def free_port() -> int:
     """Return a port that is free for both TCP and UDP, or was just now."""
-    with socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
-        tcp.bind(("127.0.0.1", 0))
-        udp.bind(tcp.getsockname())
-        port: int = tcp.getsockname()[1]
-    return port
+    while True:
+        with socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
+            tcp.bind(("127.0.0.1", 0))
+            with suppress(OSError):  # another test's node of a DHT has that one
+                udp.bind(tcp.getsockname())
+                return int(tcp.getsockname()[1])
 
 
 def free_address() -> str:
