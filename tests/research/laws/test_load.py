@@ -7,15 +7,21 @@ CAMCAST promises an even load (000, 1.3): all processes of a community send alik
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from math import ceil
 from pathlib import Path
 from statistics import fmean
 
+import attrs
 import pytest
 
 from camcast.observe.trace import ListSink
 from camcast.research.scenarios.virtual import Links, VirtualScenario
 from camcast.research.scenarios.workload import Workload
 from camcast.research.simulation.scenario_run import run_scenario
+from camcast.research.systems.hpmcast.address import Address, branch
+from camcast.research.systems.hpmcast.hierarchy import Hierarchy
+from camcast.research.systems.hpmcast.rounds import rounds
+from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import ROOT, Topic
 from tests.research.unit.pipeline.run_folders import simulate
@@ -44,6 +50,19 @@ LINKED = VirtualScenario(
     duration_seconds=4,
     links=Links(),
     workload=Workload(topic=LOW, events=1, rate=1),
+)
+HIERARCHY = Hierarchy(arity=6, depth=2, redundancy=3)
+FAN_OUT = 20
+DELEGATES = VirtualScenario(
+    seed=1,
+    communities={ROOT: 36},
+    protocol="hpmcast",
+    protocol_options={**attrs.asdict(HIERARCHY), "fan_out": FAN_OUT},
+    repair=False,
+    settle_seconds=10,
+    duration_seconds=4,
+    links=Links(),
+    workload=Workload(topic=ROOT, events=1, rate=1),
 )
 
 
@@ -91,3 +110,32 @@ def test_a_link_sends_its_upward_copies_beside_its_fan_out(tmp_path: Path) -> No
     mean = k + links * z / LINKED.sizes[LOW]
     assert found["load_sent_p5"] == k
     assert found["load_sent_links"] == found["load_sent_peak"] == pytest.approx((k + z) / mean)
+
+
+def test_a_delegate_sends_in_the_views_of_both_levels() -> None:
+    """In a period F reaches a whole view here, so that Figure 6 of 002 leaves nothing to chance: a
+    delegate that is reached gossips T - 1 more periods in the view of its level, and T in the one
+    below; who is no delegate is reached in the latter."""
+    sink = ListSink()
+    (community,) = run_scenario(DELEGATES, sink).summary.communities
+    sent = Counter(record.node for record in sink.records if record.kind == "send")
+    (publisher,) = {record.node for record in sink.records if record.kind == "publish"}
+    nodes = {record.node for record in sink.records if record.kind == "join"}
+    groups: defaultdict[Address, list[str]] = defaultdict(list)
+    for node in sorted(nodes, key=lambda node: HIERARCHY.address_of(PeerId(bytes.fromhex(node)))):
+        groups[branch(HIERARCHY.address_of(PeerId(bytes.fromhex(node))), 1)].append(node)
+    representatives = [group[: HIERARCHY.redundancy] for group in groups.values()]
+    view = sum(map(len, representatives))
+    top = ceil(rounds(len(groups) * HIERARCHY.redundancy, 1.0, FAN_OUT))
+    law = Counter[str]()
+    for group, delegates in zip(groups.values(), representatives, strict=True):
+        low = ceil(rounds(len(group) * HIERARCHY.redundancy, 1.0, FAN_OUT))
+        for node in group:
+            periods = low if node in delegates else low - 1
+            law[node] = periods * (len(group) - 1) + (node in delegates) * (top - 1) * (view - 1)
+    assert max(view, *map(len, groups.values())) <= FAN_OUT, "views are not reached at once"
+    others = nodes - {publisher}
+    assert {node: sent[node] for node in others} == {node: law[node] for node in others}
+    (busiest, most), *_ = sent.most_common()
+    assert busiest == publisher or most == max(law.values())
+    assert community.load_sent_peak == pytest.approx(most * len(nodes) / sent.total())

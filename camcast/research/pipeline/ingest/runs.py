@@ -28,9 +28,9 @@ from camcast.research.pipeline.ingest.trace_parquet import rows_of_trace
 from camcast.research.pipeline.ingest.trace_schema import (
     COLUMNS,
     DEFAULTS,
-    LOADS,
     QUARANTINE,
     SCHEMA,
+    SENT,
     STORY,
     TEXT_CHARACTERS,
 )
@@ -39,10 +39,10 @@ _JSON_OPTIONS: Final = {"columnNameOfCorruptRecord": "malformed", "allowNonNumer
 # Spark takes a path for a pattern.
 _PATTERN: Final = str.maketrans({sign: f"\\{sign}" for sign in "\\*?[]{}"})
 _DETAILS: Final = ("when", "sequence", "node", "peer", "topic", "hops")
-CONDENSED: Final = ("run", "kind", "community", "event", *_DETAILS, "n", "bytes", "by_node")
-"""`n` records that were alike, and their `bytes`. In a row of `STORY` `n` is 1; in one of another
-kind all is null that comes between the event and `n`. The records of `LOADS` are there once more
-`by_node`: with the node, and without the event."""
+CONDENSED: Final = ("run", "kind", "community", "event", *_DETAILS, "n", "bytes", "by_event")
+"""`n` records that were alike, and their `bytes`. In a row of `STORY` `n` is 1. Rows of other kinds
+have the node, and null from `event` to `n` otherwise. The records of `SENT` are there once more
+`by_event`: with the event, and without the node."""
 
 
 @frozen
@@ -163,7 +163,7 @@ def _line_by_line(
     right = condensed(good.select("run", *COLUMNS))
     wrong = numbered(known).join(F.broadcast(names), "uri")
     judged_lines = good.select("run", "reason").unionByName(wrong.select("run", "reason"))
-    each = {"n": F.lit(1), "by_node": F.lit(False)}
+    each = {"n": F.lit(1), "by_event": F.lit(False)}
     _count(_sums(judged_lines.withColumns(each)), counts)
     return right.localCheckpoint(), wrong.select("run", "file", "line", "reason", "text")
 
@@ -272,7 +272,7 @@ def _condensed(records: DataFrame, names: DataFrame) -> DataFrame:
 
 def _sums(known: DataFrame) -> list[Row]:
     """Return run, reason and the number n of such records."""
-    once = known.where(~F.col("by_node"))
+    once = known.where(~F.col("by_event"))
     return once.groupBy("run", "reason").agg(F.sum("n").alias("n")).collect()
 
 
@@ -338,26 +338,22 @@ def condensed(records: DataFrame, *more: str) -> DataFrame:
 
     Nine records in ten are copies of events, of which only the number matters. All that is computed
     of a run is computed from this table, a tenth of its trace: the records themselves are gone
-    through once, and never kept. They are counted by event and by node at once, each record in two
-    groups: by both together, the table would have a third of the records.
+    through once, and never kept. Copies that were sent are counted by node and by event apart, each
+    record in two groups: by both together, the table would have as many rows of them as of all
+    deliveries.
     """
-    is_story = F.col("kind").isin(*STORY)
-    details = [F.when(is_story, F.col(name)).alias(name) for name in _DETAILS]
+    is_story, by_event = F.col("kind").isin(*STORY), F.col("by_event")
+    node = F.when(~by_event, F.col("node")).alias("node")
+    event = F.when(is_story | by_event, F.col("event")).alias("event")
+    details = [F.when(is_story, F.col(name)).alias(name) for name in _DETAILS if name != "node"]
+    once, twice = F.array(F.lit(False)), F.array(F.lit(False), F.lit(True))
+    counted = F.when(F.col("kind").isin(*SENT), twice).otherwise(once)
     keys = ("run", "kind", "community", *more)
-    loaded = F.when(F.col("kind").isin(*LOADS), F.col("node")).alias("loaded")
-    by_event, by_node = [*keys, "event", *_DETAILS], [*keys, "loaded"]
-    alike = records.select(*keys, "event", *details, loaded, "size").groupingSets(
-        [by_event, by_node], *by_event, "loaded"
-    )
-    summed = alike.agg(
-        F.count("*").alias("n"),
-        F.sum("size").alias("bytes"),
-        (F.grouping("loaded") == 0).alias("by_node"),
-    )
     return (
-        summed.where(~F.col("by_node") | F.col("loaded").isNotNull())
-        .withColumn("node", F.coalesce("node", "loaded"))
-        .drop("loaded")
+        records.withColumn("by_event", F.explode(counted))
+        .select(*keys, event, node, *details, "by_event", "size")
+        .groupBy(*keys, "event", *_DETAILS, "by_event")
+        .agg(F.count("*").alias("n"), F.sum("size").alias("bytes"))
         .withColumn("n", F.explode(_numbers(is_story)))
     )
 

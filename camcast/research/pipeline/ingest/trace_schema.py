@@ -49,8 +49,8 @@ def arrow_schema() -> pa.Schema:
 
 STORY: Final = (*("publish", "deliver", "parasite", "join", "leave", "crash", "learn", "forget"),)
 """Kinds of which each record matters, and when and where it happened."""
-LOADS: Final = ("send", "upward", "receive", "duplicate", "control")
-"""Further kinds of which the number and the bytes matter, by node too: a process's load."""
+SENT: Final = ("send", "upward")
+"""Further kinds of which the number matters by event, beside number and bytes by node."""
 
 QUARANTINE: Final = "run string, file string, line bigint, reason string, text string"
 """The columns of `camcast.research.pipeline.ingest.quarantine`, in Spark's notation."""

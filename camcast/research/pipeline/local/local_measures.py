@@ -25,9 +25,10 @@ from camcast.research.scenarios.super_topics import SuperTopics
 Values = dict[tuple[str, str], float | None]
 """By community ("" for the whole run) and metric."""
 _Key = tuple[str, str]  # an event and a community, or a community and a node
-_LOAD_OF: Final = {
-    **dict.fromkeys(("send", "upward"), "load_sent"),
-    **dict.fromkeys(("receive", "duplicate"), "load_received"),
+_LOADS: Final = {
+    "load_sent": ("send", "upward"),
+    "load_received": ("receive", "duplicate"),
+    "load_bytes": ("send", "upward", "control"),
 }
 
 
@@ -193,13 +194,12 @@ def _put_spread(
 def _put_copies(found: _Found, trace: Trace) -> None:
     """Put what was sent and arrived."""
     kinds: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for (kind, community, _), n in trace.copies.items():
+    control: Counter[str] = Counter()
+    for (kind, community, _), (n, size) in trace.tallies.items():
         for place in _both(community):
             kinds[place][kind] += n
-    control: Counter[str] = Counter()
-    for community, size in trace.control_bytes.items():
-        for place in _both(community):
-            control[place] += size
+            if kind == "control":
+                control[place] += size
     for place, of in kinds.items():
         found.put(
             place,
@@ -215,11 +215,10 @@ def _put_redundancy(
 ) -> None:
     """Put m/(n-1) - 1, of the sums over the events that n > 1 got."""
     sent: Counter[_Key] = Counter()
-    for (kind, community, event), n in trace.copies.items():
-        if kind in ("send", "upward"):
-            for place in _both(community):
-                if kind == "send" or not place:
-                    sent[event, place] += n
+    for (kind, community, event), n in trace.sent.items():
+        for place in _both(community):
+            if kind == "send" or not place:
+                sent[event, place] += n
     got: Counter[_Key] = Counter()
     for (event, community), nodes in first.items():
         for place in _both(community):
@@ -238,15 +237,13 @@ def _put_load(found: _Found, trace: Trace, story: Iterable[TraceRecord], members
     loads: defaultdict[str, Counter[_Key]] = defaultdict(Counter)
     """By load, then by community or "" and node."""
     links: set[str] = set()
-    for (kind, community, node), n in trace.loads.items():
-        for place in _both(community):
-            if load := _LOAD_OF.get(kind):
-                loads[load][place, node] += n
+    for (kind, community, node), (n, size) in trace.tallies.items():
+        for load, kinds in _LOADS.items():
+            if kind in kinds:
+                for place in _both(community):
+                    loads[load][place, node] += size if load == "load_bytes" else n
         if kind == "upward":
             links.add(node)
-    for (community, node), size in trace.sent_bytes.items():
-        for place in _both(community):
-            loads["load_bytes"][place, node] += size
     publishers: set[str] = set()
     for record in story:
         if record.kind == "parasite":
@@ -259,7 +256,7 @@ def _put_load(found: _Found, trace: Trace, story: Iterable[TraceRecord], members
         for place in _both(community):
             here[place].add(node)
     for place, nodes in here.items():
-        for load in ("load_sent", "load_received", "load_bytes"):
+        for load in _LOADS:
             found.put(place, **load_of(load, [loads[load][place, node] for node in nodes]))
         sent = {node: loads["load_sent"][place, node] for node in nodes}
         for name, role in (("publishers", publishers), ("links", links)):

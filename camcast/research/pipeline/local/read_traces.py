@@ -5,7 +5,7 @@ The rules, the reasons and their order are those of `camcast.research.pipeline.i
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain, starmap
 from pathlib import Path
@@ -25,8 +25,8 @@ from camcast.research.pipeline.ingest.trace_schema import (
     DEFAULTS,
     IDENTITY,
     KINDS,
-    LOADS,
     OF_EVENTS,
+    SENT,
     STORY,
     TEXT_CHARACTERS,
 )
@@ -50,29 +50,24 @@ class Trace:
 
     story: list[TraceRecord] = field(factory=list)
     """The records of `STORY`, in the order of their files."""
-    copies: Counter[tuple[str, str, str]] = field(factory=Counter)
-    """How many other records there are, by kind, community and event."""
-    control_bytes: Counter[str] = field(factory=Counter)
-    """By community."""
-    loads: Counter[tuple[str, str, str]] = field(factory=Counter)
-    """How many records of `LOADS` there are, by kind, community and node."""
-    sent_bytes: Counter[tuple[str, str]] = field(factory=Counter)
-    """The bytes that they sent, by community and node."""
+    tallies: defaultdict[tuple[str, str, str], list[int]] = field(
+        factory=lambda: defaultdict(lambda: [0, 0])
+    )
+    """The number and the bytes of all other records, by kind, community and node."""
+    sent: Counter[tuple[str, str, str]] = field(factory=Counter)
+    """The copies of events that were sent, by kind, community and event."""
 
     def add(self, record: TraceRecord) -> None:
         """Add a record."""
         kind = record.kind
         if kind in _STORY:
             self.story.append(record)
-        else:
-            community = record.community
-            self.copies[kind, community, record.event] += 1
-            if kind in _LOADS:
-                self.loads[kind, community, record.node] += 1
-                if kind in ("send", "upward", "control"):
-                    self.sent_bytes[community, record.node] += record.size
-            if kind == "control":
-                self.control_bytes[community] += record.size
+            return
+        tally = self.tallies[kind, record.community, record.node]
+        tally[0] += 1
+        tally[1] += record.size
+        if kind in _SENT:
+            self.sent[kind, record.community, record.event] += 1
 
 
 @define
@@ -85,7 +80,7 @@ class LocalRuns:
 
 
 _STORY: Final = frozenset(STORY)
-_LOADS: Final = frozenset(LOADS)
+_SENT: Final = frozenset(SENT)
 _NAMING: Final = frozenset(OF_EVENTS)
 _Wrong = tuple[int | None, str, str | None]  # line, reason, text
 

@@ -29,7 +29,8 @@ class Spread:
     received: DataFrame
     """Those of the expected receivers: run, event, community, hops, latency_ms."""
     tallies: DataFrame
-    """run, event, community (or "" for all), expected, received, hops, last_hop."""
+    """run, event, community (or "" for all), expected, received, hops, last_hop. Expected are 0 in
+    the whole run where nobody was there."""
 
 
 def spread_of(
@@ -89,8 +90,11 @@ def spread_of(
         )
         .fillna(0, ["received", "hops"])
     )
-    sums = [F.sum(name).alias(name) for name in ("expected", "received", "hops")]
-    tallies = with_whole(tallies).groupBy(*_EVENT).agg(*sums, F.max("last_hop").alias("last_hop"))
+    names = ["expected", "received", "hops"]
+    sums = [F.sum(name).alias(name) for name in names]
+    each = published.select("run", "event", F.lit("").alias("community"))
+    tallies = with_whole(tallies).unionByName(each, allowMissingColumns=True).fillna(0, names)
+    tallies = tallies.groupBy(*_EVENT).agg(*sums, F.max("last_hop").alias("last_hop"))
     return Spread(published, deliveries, received, tallies)
 
 
@@ -153,26 +157,25 @@ def with_whole(frame: DataFrame) -> DataFrame:
     return frame.withColumn("community", F.explode(both))
 
 
-def published(spread: Spread) -> DataFrame:
-    """Count the events of the whole run, also of those for which nobody was there."""
-    counted = spread.published.groupBy("run").agg(F.count("*").alias("events"))
-    return counted.select("run", F.lit("").alias("community"), "events")
-
-
 def reception(spread: Spread) -> DataFrame:
-    """Reception, reliability, reach, hops and the last delivery hop, of expected receivers."""
-    expected, received = F.col("expected"), F.col("received")
+    """Count events; reception, reliability, reach, hops and last delivery hop of the expected.
+
+    Events of the whole run count, too, for which nobody was there.
+    """
+    judged = F.col("expected") > 0
+    expected, received = (F.when(judged, F.col(name)) for name in ("expected", "received"))
     reach = F.try_divide(received, expected)
-    reached = F.when(F.col("received") > 0, F.col("last_hop"))
+    reached = F.when(received > 0, F.col("last_hop"))
+    n = F.count_if(judged)
     return spread.tallies.groupBy(*_PLACE).agg(
-        F.when(F.col("community") != "", F.count("*")).alias("events"),
+        F.count("*").alias("events"),
         F.sum(received).alias("deliveries"),
         F.sum(expected - received).alias("lost"),
         F.try_divide(F.sum(received), F.sum(expected)).alias("reception"),
-        F.try_divide(F.count_if(received == expected), F.count("*")).alias("reliability"),
+        F.try_divide(F.count_if(received == expected), n).alias("reliability"),
         *(nearest_rank(reach, share).alias(name) for name, share in REACH_QUANTILES.items()),
         *(
-            F.try_divide(F.count_if(reach >= least), F.count("*")).alias(name)
+            F.try_divide(F.count_if(reach >= least), n).alias(name)
             for name, least in REACHES.items()
         ),
         F.try_divide(F.sum("hops"), F.sum(received)).alias("hops_mean"),
@@ -197,32 +200,12 @@ def samples(spread: Spread) -> DataFrame:
     return with_whole(counted.agg(F.count("*").alias("n")))
 
 
-def copies(counted: DataFrame) -> DataFrame:
-    """Sum up what was sent and arrived.
+def redundancy(spread: Spread, by_event: DataFrame) -> DataFrame:
+    """Relative message redundancy m/(n-1) - 1, of the sums over the events that n > 1 got.
 
-    `counted` has run, community, kind, event, n and bytes.
+    `by_event` has the copies that were sent: run, community, kind, event and n.
     """
-
-    def of(kind: str, what: str = "n") -> Column:
-        return F.coalesce(F.sum(F.when(F.col("kind") == kind, F.col(what))), F.lit(0))
-
-    useful, duplicates = of("receive"), of("duplicate")
-    return (
-        with_whole(counted)
-        .groupBy(*_PLACE)
-        .agg(
-            duplicates.alias("duplicates"),
-            F.try_divide(useful, useful + duplicates).alias("efficiency"),
-            of("upward").alias("upward_messages"),
-            of("control", "bytes").alias("control_bytes"),
-        )
-    )
-
-
-def redundancy(spread: Spread, counted: DataFrame) -> DataFrame:
-    """Relative message redundancy m/(n-1) - 1, of the sums over the events that n > 1 got."""
-    sends = counted.where(F.col("kind").isin("send", "upward"))
-    sent = with_whole(sends).where((F.col("kind") == "send") | (F.col("community") == ""))
+    sent = with_whole(by_event).where((F.col("kind") == "send") | (F.col("community") == ""))
     sent = sent.select(*_EVENT, F.col("n").alias("sent"), F.lit(0).alias("got"))
     got = with_whole(spread.deliveries.select(*_EVENT))
     got = got.select(*_EVENT, F.lit(0).alias("sent"), F.lit(1).alias("got"))

@@ -30,12 +30,8 @@ class Members:
     """run, node, community, when, sequence, again (when the next stint there begins), end."""
     ends: DataFrame
     """run, end: when the first member left politely for good, which ends the run proper."""
-
-    @property
-    def alive(self) -> DataFrame:
-        """run, community, node: whose last stint did not end in a crash."""
-        last = self.stints.where(F.col("again").isNull() & F.col("crashed").isNull())
-        return last.select("run", "community", "node")
+    alive: DataFrame
+    """run, community, node: whose last stint did not end in a crash."""
 
 
 def members_of(story: DataFrame) -> Members:
@@ -64,10 +60,13 @@ def members_of(story: DataFrame) -> Members:
     ends = stints.groupBy("run").agg(F.coalesce(last_left, F.lit(NEVER)).alias("end"))
     ends = ends.localCheckpoint()
     crashes = changes.where(F.col("kind") == "crash").drop("kind", "stint", "begins")
+    joined = stints.where(F.col("stint") > 0)
+    alive = joined.where(F.col("again").isNull() & F.col("crashed").isNull())
     return Members(
-        stints.where(F.col("stint") > 0).join(F.broadcast(ends), "run"),
+        joined.join(F.broadcast(ends), "run"),
         crashes.join(F.broadcast(ends), "run"),
         ends,
+        alive.select("run", "community", "node"),
     )
 
 

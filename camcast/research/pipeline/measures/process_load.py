@@ -1,10 +1,10 @@
-"""The load of each process: the copies of events and the bytes that it sends and receives."""
+"""What processes send and receive: in all, and how evenly it is spread over them, their load."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from camcast.research.models.distributions import LOAD_QUANTILES
@@ -13,47 +13,72 @@ from camcast.research.pipeline.measures.members import Members
 
 _NODE: Final = ("run", "community", "node")
 _LOADS: Final = ("load_sent", "load_received", "load_bytes")
-_ROLES: Final = ("publishers", "links")
+_ROLES: Final = {"publishers": "publish", "links": "upward"}
 
 
-def loads(by_node: DataFrame, story: DataFrame, members: Members) -> DataFrame:
-    """Compute how the load is distributed over the members that did not crash.
+def traffic(by_node: DataFrame, story: DataFrame, members: Members) -> DataFrame:
+    """Sum up what was sent and arrived, and the loads of the members that did not crash.
 
-    `by_node` has the records of `LOADS`: run, community, node, kind, n and bytes.
+    `by_node` has run, community, node, kind, n and bytes of what is not in the story.
     """
 
     def of(what: str, *kinds: str) -> Column:
         return F.sum(F.when(F.col("kind").isin(*kinds), F.col(what)).otherwise(0))
 
     columns = (*_NODE, "kind", "n", "bytes")
-    told = story.where(F.col("kind").isin("parasite", "publish"))
-    counted = (
-        with_whole(by_node.select(*columns).unionByName(told.select(*columns)))
-        .groupBy(*_NODE)
-        .agg(
-            of("n", "send", "upward").alias("load_sent"),
-            of("n", "receive", "duplicate", "parasite").alias("load_received"),
-            of("bytes", "send", "upward", "control").alias("load_bytes"),
-            F.max(F.col("kind") == "publish").alias("publishers"),
-            F.max(F.col("kind") == "upward").alias("links"),
-        )
-    )
-    of_run = counted.where(F.col("community") == "").select("run", "node", *_ROLES)
-    alive = with_whole(members.alive).distinct()
-    here = alive.join(counted.drop(*_ROLES), [*_NODE], "left").join(of_run, ["run", "node"], "left")
-    here = here.fillna(0, [*_LOADS]).fillna(value=False, subset=[*_ROLES])
-    quantiles = [
-        nearest_rank(F.col(load), share).alias(f"{load}_{name}")
-        for load in _LOADS
-        for name, share in LOAD_QUANTILES.items()
+    of_story = story.where(F.col("kind").isin("parasite", "publish"))
+    # A row of nothing for each member: those that sent and received nothing count, too.
+    nothing = {"kind": F.lit("member"), "n": F.lit(0), "bytes": F.lit(0)}
+    parts = [of_story, members.alive.withColumns(nothing)]
+    records = by_node.select(*columns, F.lit(1).alias("copies"))
+    for part in parts:
+        records = records.unionByName(part.select(*columns, F.lit(0).alias("copies")))
+    # Only a role is asked for by node alone. Shuffled so, the rows are where all groups want them.
+    by_process = with_whole(records.repartition("run", "node")).groupBy(*_NODE)
+    roles = Window.partitionBy("run", "node")
+    each = by_process.agg(
+        of("n", "send", "upward").alias("load_sent"),
+        of("n", "receive", "duplicate", "parasite").alias("load_received"),
+        of("bytes", "send", "upward", "control").alias("load_bytes"),
+        *(of("n", kind).alias(kind) for kind in ("receive", "duplicate", "upward")),
+        of("bytes", "control").alias("control"),
+        F.sum("copies").alias("copies"),
+        F.max(F.col("kind") == "member").alias("member"),
+        *(F.max(F.col("kind") == kind).alias(role) for role, kind in _ROLES.items()),
+    ).withColumns({role: F.max(role).over(roles) for role in _ROLES})
+    return each.groupBy("run", "community").agg(*_in_all(), *_loads())
+
+
+def _in_all() -> list[Column]:
+    """Return the sums over all processes; null where nothing was sent and nothing arrived."""
+    some = F.sum("copies") > 0
+    useful, duplicates = F.sum("receive"), F.sum("duplicate")
+    return [
+        F.when(some, duplicates).alias("duplicates"),
+        F.try_divide(useful, useful + duplicates).alias("efficiency"),
+        F.when(some, F.sum("upward")).alias("upward_messages"),
+        F.when(some, F.sum("control")).alias("control_bytes"),
     ]
-    n = F.count("*")
-    peaks = [F.try_divide(F.max(load) * n, F.sum(load)).alias(f"{load}_peak") for load in _LOADS]
-    sent = F.col("load_sent")
+
+
+def _loads() -> list[Column]:
+    """Return how the loads are distributed over the members."""
+    loads = {name: F.when(F.col("member"), F.col(name)) for name in _LOADS}
+    n, sent = F.count_if("member"), loads["load_sent"]
+    quantiles = [
+        nearest_rank(load, share).alias(f"{name}_{quantile}")
+        for name, load in loads.items()
+        for quantile, share in LOAD_QUANTILES.items()
+    ]
+    peaks = [
+        F.try_divide(F.max(load) * n, F.sum(load)).alias(f"{name}_peak")
+        for name, load in loads.items()
+    ]
     roles = [
         F.try_divide(
-            F.sum(F.when(F.col(role), sent)) * n, F.count_if(F.col(role)) * F.sum(sent)
+            F.sum(F.when(F.col(role), sent)) * n,
+            F.count_if(F.col(role) & F.col("member")) * F.sum(sent),
         ).alias(f"load_sent_{role}")
         for role in _ROLES
     ]
-    return here.groupBy("run", "community").agg(*quantiles, *peaks, *roles)
+    return [*quantiles, *peaks, *roles]

@@ -21,7 +21,7 @@ from camcast.research.pipeline.measures import event_spread as measures_spread
 from camcast.research.pipeline.measures import measure_tables as measures_tables
 from camcast.research.pipeline.measures.members import members_of
 from camcast.research.pipeline.measures.metrics import IN_VAIN, SEEN, SHARES, measured_of
-from camcast.research.pipeline.measures.process_load import loads
+from camcast.research.pipeline.measures.process_load import traffic
 from camcast.research.pipeline.spark.few import planned_for
 from camcast.research.scenarios.super_topics import SuperTopics
 
@@ -36,13 +36,15 @@ def measures(runs: Runs) -> list[Measured]:
     """
     kind = F.col("kind")
     story = runs.records.where(kind.isin(*STORY))
-    copies = runs.records.where(~kind.isin(*STORY) & ~F.col("by_node"))
-    by_node = runs.records.where("by_node")
+    by_event = runs.records.where("by_event")
+    by_node = runs.records.where(~kind.isin(*STORY) & ~F.col("by_event"))
     folders = [run.folder for run in runs.runs]
     declared = {run.run: run.super_topics for run in folders if run.super_topics.declared}
     with planned_for(runs.records.sparkSession, sum(run.records for run in runs.runs)):
         found = (
-            _measured(story, copies, by_node, declared).where(F.col("value").isNotNull()).collect()
+            _measured(story, by_event, by_node, declared)
+            .where(F.col("value").isNotNull())
+            .collect()
         )
     values = {(row["run"], row["community"], row["metric"]): row["value"] for row in found}
     return measured_of(folders, values)
@@ -50,7 +52,7 @@ def measures(runs: Runs) -> list[Measured]:
 
 def _measured(
     story: DataFrame,
-    copies: DataFrame,
+    by_event: DataFrame,
     by_node: DataFrame,
     declared: Mapping[str, SuperTopics],
 ) -> DataFrame:
@@ -60,11 +62,9 @@ def _measured(
     tables = measures_tables.tables_of(story, members)
     waits = measures_tables.waits(tables, members).localCheckpoint()
     tallied = [
-        measures_spread.published(spread),
         measures_spread.reception(spread),
-        measures_spread.copies(copies),
-        measures_spread.redundancy(spread, copies),
-        loads(by_node, story, members),
+        measures_spread.redundancy(spread, by_event),
+        traffic(by_node, story, members),
         measures_spread.parasites(story, members, declared),
         measures_tables.views(tables),
     ]

@@ -120,7 +120,7 @@ class Read:
             self.quarantine = [tuple(row) for row in self.runs.quarantine.collect()]
             self.records = {
                 row["run"]: row["sum(n)"]
-                for row in self.runs.records.where("not by_node").groupBy("run").sum("n").collect()
+                for row in self.runs.records.where("not by_event").groupBy("run").sum("n").collect()
             }
         finally:
             spark.conf.set(conf, before or "128MB")
@@ -165,7 +165,7 @@ def test_what_only_looks_right_is_found_as_well(read: Read) -> None:
 
 
 def test_what_happened_twice_word_for_word_is_two_records(read: Read) -> None:
-    records = read.runs.records.where("not by_node")
+    records = read.runs.records.where("not by_event")
     of_run = records.where(records["run"] == str(read.twice))
     rows = [row for row in of_run.collect() if row["kind"] in STORY]
     assert {row["n"] for row in rows} == {1}
