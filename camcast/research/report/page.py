@@ -1,8 +1,9 @@
 """The common part of the pages of reproductions: each is one file, without network or server.
 
 The pictures are in the page as SVG, and are there without JavaScript; with it, they are drawn
-again from their specifications, so that a point tells its numbers. The libraries for that are in
-the page once. It follows the reader's light or dark, and a phone's width.
+again from their specifications, so that a point tells its numbers. The specifications are packed,
+since they say much of each point; the libraries for that are in the page once. It follows the
+reader's light or dark, and a phone's width.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import json
 import platform
 import re
+import zlib
+from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.metadata import version
@@ -19,7 +22,7 @@ from typing import Final
 from jinja2 import Environment, StrictUndefined
 
 from camcast import __version__
-from camcast.ops.page_security import embedded_json, policy_element
+from camcast.ops.page_security import policy_element
 from camcast.research.population.outcome import Interval
 from camcast.research.report.drawing import Drawing, library_versions, script
 
@@ -56,7 +59,11 @@ blockquote { margin: 0; }
 """
 
 _SHOW: Final = """
-for (const [id, spec] of Object.entries(JSON.parse(document.getElementById("specs").textContent))) {
+const packed = Uint8Array.from(atob(document.getElementById("specs").textContent),
+  letter => letter.charCodeAt(0));
+const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+const specs = await new Response(unpacked).json();
+for (const [id, spec] of Object.entries(specs)) {
   const place = document.getElementById(id);
   const drawn = document.createElement("div");
   const dark = matchMedia("(prefers-color-scheme: dark)").matches;
@@ -71,7 +78,8 @@ def document(
     title: str, parts: Iterable[str], drawings: Mapping[str, Drawing], style: str = ""
 ) -> str:
     """Return a page; `parts` have, for each of the `drawings`, what `picture` makes of it."""
-    specs = embedded_json(json.dumps({name: drawing.spec for name, drawing in drawings.items()}))
+    specs = json.dumps({name: drawing.spec for name, drawing in drawings.items()})
+    packed = b64encode(zlib.compress(specs.encode())).decode()
     shows = in_script(script()) + _SHOW
     lines = (
         "<!doctype html>",
@@ -82,7 +90,7 @@ def document(
         f"<style>{_STYLE}{style}</style></head><body>",
         f"<h1>{escape(title)}</h1>",
         *parts,
-        f'<script type="application/json" id="specs">{specs}</script>',
+        f'<script type="application/octet-stream" id="specs">{packed}</script>',
         f'<script type="module">{shows}</script>',
         "</body></html>",
     )

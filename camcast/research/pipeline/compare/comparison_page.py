@@ -22,6 +22,7 @@ from camcast.research.report.page import NOTHING, document, fill, picture, versi
 
 _TITLE: Final = "Backends and protocols, compared"
 _LISTED_MAX: Final = 50  # chosen: files or changes, on a page; the CSV files have all
+_FOLDED_MAX: Final = 5_000  # chosen: means that fold away, 0.2 MB; comparison.csv has all
 _SEEDS_MAX: Final = 5  # chosen: of more, the first and the last
 _STYLE: Final = """
 body { max-width: 70rem; }
@@ -55,6 +56,7 @@ def html(findings: Findings, figures: Sequence[Figure], drawings: Mapping[str, D
     runs = [row for row in findings.rows if not row.measure.benchmark]
     benches = [row for row in findings.rows if row.measure.benchmark]
     whole, measures = words.at_a_glance(findings.rows)
+    folded, left_out = _by_metric(runs, names) if len(whole) < len(runs) else ([], 0)
     pictures: defaultdict[str, str] = defaultdict(str)
     for one in figures:
         pictures[one.group] += picture(one.name, one.title, one.notes, drawings[one.name])
@@ -80,7 +82,8 @@ def html(findings: Findings, figures: Sequence[Figure], drawings: Mapping[str, D
             for title, rows in (("Whole runs", whole), ("Benchmarks", measures))
             if rows
         ],
-        folded=list(_by_metric(runs, names)) if len(whole) < len(runs) else [],
+        folded=folded,
+        left_out=left_out,
         everything=(
             _table(benches, names, words.line_of_measure) if len(measures) < len(benches) else None
         ),
@@ -119,12 +122,22 @@ def _table(
 
 def _by_metric(
     rows: Sequence[Row], names: Mapping[Variant, str]
-) -> Iterator[tuple[str, dict[str, Any]]]:
+) -> tuple[list[tuple[str, dict[str, Any]]], int]:
+    """Return a table for each measure, headlines before others, and how many are left out."""
     by_metric: defaultdict[Measure, list[Row]] = defaultdict(list)
     for row in rows:
         by_metric[row.measure].append(row)
-    for measure, here in by_metric.items():
-        yield metric_name(measure), _table(here, names, words.line_of_place)
+    shown, means = set(), 0
+    for measure in sorted(by_metric, key=lambda measure: not measure.headline):
+        means += len(by_metric[measure])
+        if means <= _FOLDED_MAX:
+            shown.add(measure)
+    tables = [
+        (metric_name(measure), _table(here, names, words.line_of_place))
+        for measure, here in by_metric.items()
+        if measure in shown
+    ]
+    return tables, len(by_metric) - len(tables)
 
 
 def _best(findings: Findings) -> set[Place]:

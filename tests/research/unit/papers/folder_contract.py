@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from camcast.research.papers.paper import Paper
 from camcast.research.papers.plan_folder import PlanFolder
 from camcast.research.report.evidence import VERDICTS, Whose
 from tests.python_process import python
-from tests.research.unit.papers.page import Page
+from tests.research.unit.papers.page import Page, specs_in
 
 TIMEOUT_SECONDS = 900.0  # until what must come counts as never
 FIGURE_ENDS = (".csv", ".json", ".svg", ".png", ".vl.json")
@@ -131,9 +130,7 @@ class FolderContract:
         assert 'name="viewport"' in text
         assert [name for name in page.ids if name in self.FIGURES] == [*self.FIGURES]
         assert page.tags.count("svg") == len(self.FIGURES)  # there without JavaScript
-        specs = re.search(r'id="specs">(.*?)</script>', text, re.DOTALL)
-        assert specs is not None
-        assert sorted(json.loads(specs[1])) == sorted(self.FIGURES)
+        assert sorted(specs_in(text)) == sorted(self.FIGURES)
         assert PlanFolder(folder, self.PAPER, self.PLAN).command in text
 
     def test_a_torn_run_continues_and_comes_to_the_same(

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import re
+import zlib
+from base64 import b64decode
 from html.parser import HTMLParser
+from typing import Any
 
 from typing_extensions import override
+
+
+def specs_in(text: str) -> dict[str, Any]:
+    """Return the specifications in a page, by the names of their figures."""
+    (packed,) = re.findall(r'<script type="application/octet-stream" id="specs">(.*?)<', text)
+    specs: dict[str, Any] = json.loads(zlib.decompress(b64decode(packed)))
+    return specs
 
 
 class Page(HTMLParser):

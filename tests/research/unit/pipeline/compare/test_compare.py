@@ -17,6 +17,7 @@ import pytest
 from tests.camcast_command import Capture, camcast
 from tests.printed_json import checked
 from tests.python_process import python
+from tests.research.unit.papers.page import specs_in
 from tests.research.unit.pipeline.interrupted import INTERRUPTED
 from tests.research.unit.pipeline.run_folders import finished, odd_records, write_run
 
@@ -165,9 +166,7 @@ def assert_offline_page(page: Path, named: list[str]) -> None:
     assert not re.search(r"<(link|img|script|iframe)[^>]*(src|href)=", text[: text.find("<svg")])
     assert not re.search(r"""(src|href)=["']?(https?:)?//""", markup)
     assert "@import" not in markup
-    specs = re.search(r'<script type="application/json" id="specs">(.*?)</script>', text)
-    assert specs is not None
-    assert "reception" in json.loads(specs[1])
+    assert "reception" in specs_in(text)
 
 
 def test_tables_for_people(tmp_path: Path, capfd: Capture) -> None:

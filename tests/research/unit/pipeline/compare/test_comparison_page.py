@@ -10,6 +10,7 @@ import attrs
 import pytest
 from markupsafe import escape
 
+from camcast.research.pipeline.compare import comparison_page
 from camcast.research.pipeline.compare.comparison_figures import figures_of
 from camcast.research.pipeline.compare.comparison_page import html
 from camcast.research.pipeline.compare.findings import Findings, Quarantined, Source
@@ -206,6 +207,17 @@ def test_the_best_is_better_than_every_other() -> None:
     two = [row("hops_mean", FAST, "dht"), row("hops_mean", [10.1, 10.3, 9.9], "hybrid")]
     assert 'class="best"' not in page(findings([*two, row("hops_mean", SLOW, "scamp")]))
     assert page(findings([two[0], row("hops_mean", SLOW, "scamp")])).count('class="best"') == 1
+
+
+def test_of_many_means_the_headlines_are_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    metrics = ("reception", "reach_p5", "hops_mean", "load_sent_p5")
+    many = [row(metric, FAST, community=place) for metric in metrics for place in (".", ".a")]
+    assert "more measures are in comparison.csv" not in page(findings(many))
+    monkeypatch.setattr(comparison_page, "_FOLDED_MAX", 4)
+    text = page(findings(many)).partition("Every measure, by community")[2]
+    assert "2 more measures are in comparison.csv" in text
+    titles = [find_measure(metric, "").title for metric in metrics]
+    assert [title in text.lower() for title in titles] == [True, False, True, False]
 
 
 def test_the_page_says_what_it_was_made_with() -> None:

@@ -24,6 +24,7 @@ PLACES = (".", ".d")
 CURVE = (0.1, 0.5, 1.0)
 BACKENDS = [f"membership_{n:02}" for n in range(20)]
 TOWNS = [{"communities": f".a={n}, .a.b={2 * n}", "links.loss": "0.02"} for n in (6, 8, 20)]
+BYTES_A_POINT = 700  # chosen: with frames, names and grey lines; 20 by 5 values then take 0.1 MB
 LETTER_PIXELS = 0.5  # of a letter's height: less than the mean width of a text's letters
 
 
@@ -93,6 +94,7 @@ def test_no_text_of_a_picture_is_on_another_and_every_series_has_its_name(
     drawn = figure(many(names, p_sels, settings))
     svg = render(drawn.spec).svg
     assert "undefined" not in svg  # every mark has its series
+    assert len(svg) <= BYTES_A_POINT * len(drawn.rows)
     boxes, width = texts(svg)
     on_another = [(a.text, b.text) for a, b in combinations(boxes, 2) if a.overlaps(b)]
     assert on_another == []

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 QUICK = 5  # chosen: the rest of the 200 is slow
 ODD = 24  # chosen: runs of some 100 records; each of ten mutations of a definition shows in some
+JOBS_MAX, SHUFFLES_MAX = 21, 31  # counted
 Values = dict[tuple[str, str, str], float | None]
 
 
@@ -59,8 +60,17 @@ class Measured:
         write_run(path / "old", quiet(), said=old)
         self.folders = {folder.name: folder for folder in sorted(path.iterdir())}
         self.runs: Runs = read_runs(spark, list(self.folders.values()))
+        before = planned(spark)
         self.rows = measures(self.runs)
+        jobs, shuffles = (now - then for now, then in zip(planned(spark), before, strict=True))
+        self.jobs, self.shuffles = jobs, shuffles - 1  # one to ask
         self.values = by_place(self.rows)
+
+
+def planned(spark: SparkSession) -> tuple[int, int]:
+    """Return how many jobs there were, and the next shuffle's number."""
+    context = spark._jsparkSession.sparkContext()
+    return context.dagScheduler().numTotalJobs(), context.newShuffleId()
 
 
 def by_place(rows: Iterable[MeasuredValue]) -> Values:
@@ -154,6 +164,13 @@ def test_ten_records_have_the_values_that_are_reckoned_by_hand(
     found = {(c, m): value for (run, c, m), value in measured.values.items() if run == name}
     assert found == {place: expected[place] for place in found}
     assert right.keys() <= found.keys()
+
+
+def test_spark_shuffles_no_more_than_it_has_to(measured: Measured) -> None:
+    """A measure that is grouped by itself costs every comparison a shuffle or two, and a table that
+    is broadcast a job. Counted before there were loads: 26 jobs, 32 shuffles."""
+    assert measured.jobs <= JOBS_MAX
+    assert measured.shuffles <= SHUFFLES_MAX
 
 
 def test_the_odd_runs_have_something_to_measure(measured: Measured) -> None:
