@@ -12,18 +12,25 @@ from pathlib import Path
 from statistics import fmean
 
 import attrs
+import numpy as np
 import pytest
 
 from camcast.observe.trace import ListSink
+from camcast.research.models.binomial import binomial
 from camcast.research.scenarios.virtual import Links, VirtualScenario
 from camcast.research.scenarios.workload import Workload
 from camcast.research.simulation.scenario_run import run_scenario
+from camcast.research.simulation.static_network import DealtNetwork
+from camcast.research.systems.camcast import population
+from camcast.research.systems.camcast.setting import Setting, chain
 from camcast.research.systems.hpmcast.address import Address, branch
 from camcast.research.systems.hpmcast.hierarchy import Hierarchy
 from camcast.research.systems.hpmcast.rounds import rounds
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import ROOT, Topic
+from tests.research.laws.test_simulators_agree import DEVIATIONS, from_law
 from tests.research.unit.pipeline.run_folders import simulate
 
 EVENTS = 80
@@ -139,3 +146,25 @@ def test_a_delegate_sends_in_the_views_of_both_levels() -> None:
     (busiest, most), *_ = sent.most_common()
     assert busiest == publisher or most == max(law.values())
     assert community.load_sent_peak == pytest.approx(most * len(nodes) / sent.total())
+
+
+@pytest.mark.slow  # twelve seconds of CPU
+def test_where_processes_are_not_counted_one_by_one_their_load_is_a_closed_form() -> None:
+    """The population and the chain: who is reached sends k copies. With uniform tables n - 1 others
+    each send a process one with probability k / (n - 1), and it arrives, or gets lost."""
+    n, networks = 40, 40
+    setting = Setting(communities=chain([n], Parameters(c=8)), success=0.9)
+    k = setting.communities[0].fan_out
+    received = []
+    for run in range(networks):
+        sink = ListSink()
+        DealtNetwork(setting, stream(1, "workload", run), sink).publish(0)
+        counts = Counter((record.kind, record.node) for record in sink.records)
+        nodes = {record.node for record in sink.records}
+        assert {counts["send", node] for node in nodes} == {k}, "somebody was not reached"
+        received += [counts["receive", node] + counts["duplicate", node] for node in nodes]
+    arrival = setting.arrival * k / (n - 1)
+    law = {copies: float(p) for copies, p in enumerate(binomial(n - 1, arrival, n - 1))}
+    assert from_law(np.array(received), law) < DEVIATIONS
+    (community,) = population.simulate(setting, networks, 2).communities
+    assert (community.messages == k * community.delivered).all()

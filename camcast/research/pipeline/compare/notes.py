@@ -40,8 +40,15 @@ def _subject(row: Row) -> str:
 
 def shared_notes(now: Mapping[str, str], before: Mapping[str, str]) -> Iterator[str]:
     """Say which runs and files are on both sides, by `Inputs.seen` of each."""
-    pairs = dict.fromkeys((now[one], before[one]) for one in now if one in before)
-    for path, base in islice(pairs, _NAMED_MAX):
+    whole = Counter(now.values())
+    pairs = Counter((now[one], before[one]) for one in now if one in before)
+    for (path, base), shared in islice(pairs.items(), _NAMED_MAX):
+        if shared < whole[path]:
+            part = (
+                f"{shared} of the {whole[path]} benchmarks of {path} are in the baseline's {base}"
+            )
+            yield f"{part} too: they are compared with themselves"
+            continue
         same = "in the baseline too" if path == base else f"that of the baseline's {base}"
         yield f"{path} is {same}: it is compared with itself"
     if len(pairs) > _NAMED_MAX:

@@ -36,6 +36,10 @@ def test_what_is_on_both_sides_is_named() -> None:
         "runs/1 is in the baseline too: it is compared with itself",
         "b.json is that of the baseline's c.json: it is compared with itself",
     ]
+    assert list(shared_notes({"x": "b.json", "y": "b.json"}, {"x": "c.json"})) == [
+        "1 of the 2 benchmarks of b.json are in the baseline's c.json too: they are compared with"
+        " themselves"
+    ]
     many = {str(number): f"runs/{number}" for number in range(12)}
     assert list(shared_notes(many, many))[10:] == ["and 2 more are on both sides"]
 
