@@ -1,4 +1,4 @@
-"""What processes send and receive: in all, and how evenly it is spread over them, their load."""
+"""The traffic of processes: in all, and how evenly it is spread over them, which is their load."""
 
 from __future__ import annotations
 

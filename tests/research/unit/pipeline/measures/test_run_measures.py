@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 QUICK = 5  # chosen: the rest of the 200 is slow
 ODD = 24  # chosen: runs of some 100 records; each of ten mutations of a definition shows in some
-JOBS_MAX, SHUFFLES_MAX = 25, 31  # counted, of both forms of traces and of declared super-topics
+JOBS_MAX, SHUFFLES_MAX = 25, 34  # counted, of both forms of traces and of declared super-topics
 Values = dict[tuple[str, str, str], float | None]
 
 
