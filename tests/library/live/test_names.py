@@ -7,16 +7,22 @@ who was a member then gets one copy.
 import asyncio
 import socket
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from camcast import AddressError, CommunityManager, InsecureError
+from camcast import AddressError, CommunityManager, GatewayTimeout, InsecureError
 from camcast.doors import named_contacts
+from camcast.security.certificates import Rights
+from camcast.security.keys import SecretKey
 from overlays import gateways
 from overlays.kademlia import overlay
+from tests.authority import ADA, EVE, ROOT
 from tests.library.live.communities import free_address
+from tests.library.live.identities import enrol, known_as
 from tests.patience import PATIENCE_SECONDS, eventually, live
 
 NAME: Final = "gateway.test"
@@ -178,3 +184,35 @@ async def test_a_process_announces_what_it_finds_at_its_start(names: dict[str, l
             await CommunityManager(advertise="me.test").start()
         with pytest.raises(AddressError, match=r"no-such\.test"):
             await CommunityManager(advertise="no-such.test").start()
+
+
+@live
+async def test_the_key_of_a_gateway_goes_with_its_name(
+    names: dict[str, list[str]], tmp_path: Path
+) -> None:
+    """Signed: at each address that the name has, the gateway is expected to have the key."""
+    enrol(tmp_path, "root", ROOT)
+    enrol(tmp_path, "gate", SecretKey(b"g" * 32), ".", Rights.SERVE)
+    enrol(tmp_path, "ada", ADA, TOPIC)
+    enrol(tmp_path, "eve", EVE, ".", Rights.SERVE)
+    port = free_address().rpartition(":")[2]
+    names[NAME] = ["127.0.0.2"]
+    async with AsyncExitStack() as stack:
+
+        async def start(name: str, bind: str, gateways: Sequence[str] = ()) -> CommunityManager:
+            settings = known_as(tmp_path, name)
+            manager = CommunityManager(bind=bind, gateways=gateways, **settings)
+            return await stack.enter_async_context(manager)
+
+        gate = await start("gate", f"tcp://127.0.0.2:{port}")
+        named = f"tcp://{NAME}:{port}#{gate.gateway.partition('#')[2]}"
+        ada = await start("ada", "tcp://127.0.0.1:0", [named])
+        await ada.join(TOPIC)
+        await gate.close()
+        names[NAME] = ["127.0.0.3"]
+        await start("eve", f"tcp://127.0.0.3:{port}")  # who is certified, and has another key
+        with pytest.raises(GatewayTimeout):
+            await ada.join(f"{TOPIC}.tiles")
+        names[NAME] = ["127.0.0.4"]
+        await start("gate", f"tcp://127.0.0.4:{port}")
+        await ada.join(f"{TOPIC}.tiles", retry=True, timeout=PATIENCE_SECONDS)
