@@ -50,6 +50,7 @@ PIECES: Final = [
 # Seeds in which something was lost, told wrongly, or came late, before that was mended.
 WENT_WRONG: Final = {
     "scamp 9": "what one neighbour did not offer counted as old, though another offered it",
+    "scamp 13": "the gateway and all four members of an ancestor that everybody kept had died",
     "scamp 38": "a newcomer was told to have missed what was published before its time",
     "scamp 96": "four tellings upward were lost on the way, and a lone survivor told no more",
     "scamp 119": "super-processes farther up filled the table: nobody nearer was asked for",
