@@ -383,9 +383,19 @@ def test_a_gateway_that_is_back_calls_those_whom_it_remembers(tmp_path: Path) ->
     gateway = add(world, {}, path)
     world.virtual.names[NAME] = (gateway.me.address,)
     newcomer = add(world, {ROOT: (NAME,)})
+    heard: list[type[Message]] = []
+    plug = plug_of(newcomer.discovery)
+    take = plug.receive
+
+    def receive(source: Contact, group: GroupId, message: Message, now: float) -> None:
+        heard.append(type(message))
+        take(source, group, message, now)
+
+    plug.receive = receive
     joining = world.do(newcomer, lambda node, now: node.join(A, now))
     world.run(3.0)
     assert [one.address for one in joining.membership.peers()] == [member.me.address]
+    assert heard[0] is gateways.Members
 
 
 def test_gateways_of_one_name_tell_each_other_who_announced_itself() -> None:
