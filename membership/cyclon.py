@@ -247,11 +247,12 @@ class Cyclon(TableMembership):
 
     def _walk(self, newcomer: Contact, steps: int, now: float) -> None:
         """Take a step of a walk, or end it here."""
-        onward = self._table.choose(self._rng, newcomer.peer) if steps else None
+        goes_on = steps or not self._me.meets(newcomer)
+        onward = self._table.choose(self._rng, newcomer.peer) if goes_on else None
         if onward is None:
             self._hold(newcomer, now)
         else:
-            self._outlet.send([onward], Walk(steps - 1), reply_to=newcomer)
+            self._outlet.send([onward], Walk(max(0, steps - 1)), reply_to=newcomer)
 
     def _hold(self, newcomer: Contact, now: float) -> None:
         """Hold a newcomer, and give it the entry whose place it takes, else an own entry."""
@@ -286,16 +287,23 @@ class Cyclon(TableMembership):
 
     def _shuffle_with(self, partner: Contact, now: float) -> None:
         number = self._rng.getrandbits(32)
-        others = self._table.sample(self._options.shuffle - 1, self._rng, partner.peer)
+        others = self._drawn_for(partner, self._options.shuffle - 1)
         entries = (Entry(self._me, 0), *map(self._entry, others))
         request = Shuffle(number, entries, self._estimate.encode(now))
         self._exchanges[number] = _Exchange(partner, request)
         self._outlet.send([partner], request)
         self._outlet.wake(ANSWER_SECONDS, "again", number)
 
+    def _drawn_for(self, partner: Contact, count: int) -> list[Contact]:
+        """Draw entries for a partner: if nobody can dial it, none that nobody can dial."""
+        if partner.is_dialable:
+            return self._table.sample(count, self._rng, partner.peer)
+        usable = [one for one in self._table if one.is_dialable]
+        return self._rng.sample(usable, min(count, len(usable)))
+
     def _on_shuffle(self, source: Contact, request: Shuffle, now: float) -> None:
         self.become_member(now)  # the partner holds this process
-        others = self._table.sample(self._options.shuffle, self._rng, source.peer)
+        others = self._drawn_for(source, self._options.shuffle)
         entries = tuple(map(self._entry, others))
         self._outlet.send([source], Answer(request.number, entries, self._estimate.encode(now)))
         self.learn_size(source, request.sample, now)

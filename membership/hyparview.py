@@ -132,7 +132,8 @@ class HyParView(TableMembership):
         self._shuffled_max = SHUFFLE_ACTIVE + SHUFFLE_PASSIVE + 1
         """Processes in a shuffle, its sender included."""
         self._passive = PassiveView(
-            context.me.peer, self._table, options.passive, self._shuffled_max, context.rng
+            *(context.me.peer, self._table, options.passive, self._shuffled_max, context.rng),
+            self._liveness.can_hold,
         )
         self._asked: dict[str, float] = {}
         """The open requests to be a neighbour: when each address was asked."""
@@ -234,11 +235,12 @@ class HyParView(TableMembership):
 
     def _on_forward_join(self, newcomer: Contact, walk: ForwardJoin, now: float) -> None:
         steps = max(0, min(walk.steps, STEPS_MAX))
-        onward = self._onward(newcomer.peer, walk.via) if steps else None
+        goes_on = steps or not self._me.meets(newcomer)
+        onward = self._onward(newcomer.peer, walk.via) if goes_on else None
         if steps == PASSIVE_WALK:
             self._passive.put((newcomer,))
         if onward is not None:
-            passed_on = ForwardJoin(steps - 1, self._me.peer)
+            passed_on = ForwardJoin(max(0, steps - 1), self._me.peer)
             self._outlet.send([onward], passed_on, reply_to=newcomer)
         elif newcomer.peer not in self._table and newcomer.peer != self._me.peer:
             self._ask(newcomer, now, high=True)
@@ -366,9 +368,10 @@ class HyParView(TableMembership):
 
     def _on_shuffle(self, origin: Contact, shuffle: Shuffle, now: float) -> None:
         steps = max(0, min(shuffle.steps, STEPS_MAX)) - 1
-        onward = self._onward(origin.peer, shuffle.via) if steps > 0 else None
+        goes_on = steps > 0 or not self._me.meets(origin)
+        onward = self._onward(origin.peer, shuffle.via) if goes_on else None
         if onward is not None:
-            passed_on = Shuffle(steps, self._me.peer, shuffle.contacts)
+            passed_on = Shuffle(max(0, steps), self._me.peer, shuffle.contacts)
             self._outlet.send([onward], passed_on, reply_to=origin)
         elif origin.peer != self._me.peer:
             count = min(len(shuffle.contacts) + 1, self._shuffled_max)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from random import Random
 
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
@@ -13,9 +13,19 @@ class PassiveView:
     """At most `size` processes that get no events; none of them is also a neighbour."""
 
     def __init__(
-        self, me: PeerId, active: PeerTable, size: int, taken_max: int, rng: Random
+        self,
+        me: PeerId,
+        active: PeerTable,
+        size: int,
+        taken_max: int,
+        rng: Random,
+        can_hold: Callable[[Contact], bool],
     ) -> None:
-        """`put` takes neither `me` nor any of `active`, and at most `taken_max` processes."""
+        """`put` takes neither `me` nor any of `active`, and at most `taken_max` processes.
+
+        Nor does it take one that this process cannot hold (`Liveness.can_hold`).
+        """
+        self._can_hold = can_hold
         self._active, self._size, self._taken_max, self._rng = active, size, taken_max, rng
         self._nobody = (me, UNKNOWN_PEER)
         self._table = PeerTable()
@@ -34,6 +44,8 @@ class PassiveView:
         """Add processes; a full view replaces those of the last shuffle, then random ones."""
         for contact in list(contacts)[: self._taken_max]:
             if contact.peer in self._nobody or contact.peer in self._active:
+                continue
+            if not self._can_hold(contact):
                 continue
             if contact.peer not in self._table and len(self._table) >= self._size:
                 sent = [peer for peer in self._sent if peer in self._table]

@@ -704,15 +704,20 @@ class GatewayDiscovery(Discovery):
         self._context.outlet.send(contacts, message, group=group)
 
     def _members(
-        self, group: GroupId, wanted: int, asker: PeerId, doubted: Container[PeerId], now: float
+        self, group: GroupId, wanted: int, asker: Contact, doubted: Container[PeerId], now: float
     ) -> tuple[Contact, ...]:
-        """Return members from this process's own tables, and those announced to it."""
+        """Return members from this process's own tables, and those announced to it.
+
+        Those that can have no connection with the asker are only named if there are no others.
+        """
         announced = [c for c in self._directory.members(group, now) if c.peer not in doubted]
         known = {contact.peer: contact for contact in self._context.known(group, wanted)}
-        for contact in self._sample(announced, wanted):
+        met = [contact for contact in announced if contact.meets(asker)]
+        for contact in self._sample(met or announced, wanted):
             known.setdefault(contact.peer, contact)
-        known.pop(asker, None)
-        return self._sample([c for c in known.values() if c.peer not in doubted], wanted)
+        known.pop(asker.peer, None)
+        usable = [c for c in known.values() if c.peer not in doubted]
+        return self._sample([c for c in usable if c.meets(asker)] or usable, wanted)
 
     def _sample(self, contacts: list[Contact], wanted: int) -> tuple[Contact, ...]:
         return tuple(self._context.rng.sample(contacts, min(wanted, len(contacts))))
@@ -735,7 +740,7 @@ class GatewayDiscovery(Discovery):
         wanted = max(0, min(ask.wanted, CONTACTS_MAX))
         silent = ask.silent[:CONTACTS_MAX] if isinstance(ask, AskAgain) else ()
         doubted = self._doubted(topic, silent, now)
-        if members := self._members(group, wanted, source.peer, doubted, now):
+        if members := self._members(group, wanted, source, doubted, now):
             answer = Members(ask.seek, members)
         elif doubted or self._finds_out(topic, answer, now):
             waiting = self._waiting.setdefault(group, {})

@@ -59,6 +59,7 @@ class LanDiscovery(Discovery):
     """Discovery by multicast DNS; see the module's text."""
 
     hears_strangers: ClassVar[bool] = True
+    needs_dialable: ClassVar[bool] = True
     asks_by_key: ClassVar[bool] = True
     decoder: ClassVar[Decoder[Message] | None] = DECODER
 

@@ -107,6 +107,10 @@ class CommunityManager:
             to be free for UDP, too.
         advertise: The address that other processes are told; needed when `bind` is a wildcard. Or
             ``"auto"``, a network interface or a host name, whose address is found at the start.
+        reachable: ``"no"`` for a process that no other can connect to, as behind a firewall or a
+            NAT: others send on the connections that it makes. Members of its communities that can
+            be connected to carry what two such processes have for each other. Needs the transport
+            ``zmtp`` or ``tcp``, and pipes of its own.
         insecure: Allow addresses off the loopback although nothing is secured: whoever reaches an
             open process can read and publish.
         passphrase: Closes the process to all that do not know it: links are encrypted, and a
@@ -159,6 +163,7 @@ class CommunityManager:
         gateways: Iterable[str] | Mapping[str, Iterable[str]] | Path = (),
         bind: str = "tcp://127.0.0.1:0",
         advertise: str | None = None,
+        reachable: Literal["yes", "no"] = "yes",
         insecure: bool = False,
         passphrase: str | None = None,
         identity: Path | None = None,
@@ -187,6 +192,7 @@ class CommunityManager:
             gateways=gateways,
             bind=bind,
             advertise=advertise,
+            reachable=reachable,
             insecure=insecure,
             passphrase=passphrase,
             identity=identity,
@@ -220,8 +226,9 @@ class CommunityManager:
             raise TypeError(f"trace is a sink, such as JsonLinesSink(path), and not {trace!r}")
         listening, security, contacts = given.listening, given.security, given.contacts
         self._may_be_reached = listening.insecure or security.closed or is_closed(pipes)
-        self._bind, self._advertise = listening.addresses(reachable=self._may_be_reached)
+        self._bind, self._advertise = listening.addresses(exposed=self._may_be_reached)
         found = self._advertise is None or is_found(self._advertise)
+        self._dialable = listening.reachable == "yes"
         protocol = find_protocol(given.spread.protocol, given.spread.protocol_options)
         backend, options = membership_for(protocol, contacts.membership, contacts.options)
         gateways = contacts.gateways
@@ -345,6 +352,7 @@ class CommunityManager:
                 clock=clock,
                 bind=self._bind,
                 advertise=advertise,
+                dialable=self._dialable,
                 # Seeded once: a system call for every draw would double the cost of a fan-out. And
                 # seeded now: processes forked since the constructor would draw the same numbers.
                 rng=self._rng or Random(SystemRandom().getrandbits(64)),

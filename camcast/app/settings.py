@@ -46,6 +46,8 @@ _OPTION: Final = "option"
 # member in three tries of 15 s; with 64 and room for four it did, and got and sent every event
 DESCRIPTORS_MIN: Final = 64
 PEERS_FEW: Final = 32  # chosen: the peers of a process in a community of 10,000
+REACHABLE: Final = ("yes", "no")
+"""Whether other processes can connect to this one."""
 
 Check = Callable[[str, Any], None]
 """Raises `TypeError` for a value, which it calls by the name."""
@@ -92,6 +94,11 @@ def _paths(name: str, given: object) -> None:
         check_list(name, given, "pathlib.Path")
 
 
+def _reachable(name: str, given: object) -> None:
+    if given not in REACHABLE:
+        raise ValueError(f"{name} is one of {', '.join(REACHABLE)}, and not {given!r}")
+
+
 def _mapping(name: str, given: object) -> None:
     check_optional(name, given, Mapping, "a mapping")
 
@@ -114,6 +121,13 @@ class Listening:
         " reaches its gateways), an interface, or a host name.",
         metavar="ADDRESS",
     )
+    reachable: Literal["yes", "no"] = _setting(
+        "yes",
+        "yes, or no: no process can connect to this one, as behind a firewall or a NAT; others"
+        " then send on the connections that it makes.",
+        _reachable,
+        metavar="yes|no",
+    )
     insecure: bool = _setting(
         False, "Allow addresses off the loopback although nothing is secured.", check_flag
     )
@@ -121,11 +135,11 @@ class Listening:
         None, "zmtp, tcp or zmq: how frames travel; all understand each other."
     )
 
-    def addresses(self, *, reachable: bool) -> tuple[str, str | None]:
+    def addresses(self, *, exposed: bool) -> tuple[str, str | None]:
         """Return the addresses to listen at and to tell, as they are written everywhere.
 
         What is to be found at the start (`camcast.live.own_address`) stays as it is. Raises
-        `AddressError`, and `InsecureError` unless the process may be `reachable` from other
+        `AddressError`, and `InsecureError` unless the process may be `exposed` to other
         machines: strangers are kept out, or somebody said that they may come in.
         """
         bind = check_address(self.bind, bind=True)
@@ -133,9 +147,9 @@ class Listening:
         if advertise is not None and not is_found(advertise):
             advertise = check_address(advertise)
         told = [one for one in (advertise, bind) if one is not None and not is_found(one)]
-        for one in () if reachable else told:
+        for one in () if exposed else told:
             check_loopback(one)
-        if advertise is None and is_wildcard(bind):
+        if advertise is None and is_wildcard(bind) and self.reachable == "yes":
             raise InsecureError(
                 f"{bind} names no host that others could reach; say which address to advertise"
                 " (advertise: an address, auto, an interface or a host name)"
@@ -385,6 +399,19 @@ class ProcessSettings:
         if self.contacts.system and pipes is not None and pipes.system != self.contacts.system:
             raise ValueError("give the system to open_pipes: the pipes are of one system")
         transport = transports.check(self.listening.transport or transports.DEFAULT)
+        if self.listening.reachable == "no":
+            if transport == transports.ZMQ and pipes is None:
+                raise OptionError(
+                    "a process with the transport 'zmq' takes nothing on the connections that it"
+                    " makes, so that one which is not reachable hears nothing; take 'zmtp' or 'tcp'"
+                )
+            if getattr(discovery, "needs_dialable", False):
+                raise OptionError(
+                    f"the discovery {name!r} needs processes that can be reached; take another,"
+                    " such as gateways"
+                )
+            if self.listening.advertise is not None:
+                raise OptionError("a process that is not reachable has no address to advertise")
         try:
             transports.check_named(transport, self.contacts.system)
         except ValueError as error:

@@ -157,6 +157,10 @@ class Discovery(ABC):
     """Whether the discovery asks the configured first contacts over UDP, at the port numbers of
     their addresses. Errors and findings about them then speak of UDP."""
 
+    needs_dialable: ClassVar[bool] = False
+    """Whether other processes must be able to send a process with this discovery something that the
+    process has not asked for: one that nobody can dial is refused with it."""
+
     speaks_to_anybody: ClassVar[bool] = False
     """Whether the discovery sends datagrams without the key of their receiver
     (`DatagramPort.send`). Such a discovery is refused in the profile ``signed``."""

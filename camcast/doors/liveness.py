@@ -148,6 +148,13 @@ class Liveness(Protocol):
         than the request, or makes other processes connect to the address.
         """
 
+    def can_hold(self, contact: Contact) -> bool:
+        """Say whether the part may hold a process in a table: whether frames can get there at all.
+
+        Not if both processes cannot be dialled (`camcast.vocabulary.identity.placeholder`), nor if
+        the part has 64 undialable peers already; others then hold the process.
+        """
+
     def met(self, peer: PeerId) -> bool:
         """Say whether a record of a peer has come since it is watched or listened to."""
 

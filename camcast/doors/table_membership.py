@@ -137,6 +137,8 @@ class TableMembership(Membership):
             return False
         if contact.peer not in self._table and not self._has_room:
             return False
+        if not self._liveness.can_hold(contact):
+            return False
         self.become_member(now)
         self._cold.pop(contact.address)
         self._gone.pop(contact.peer, None)

@@ -158,6 +158,9 @@ class OutputPipes(ABC):
     """How many connections others may have to the inputs."""
     lost: list[Callable[[str, Sequence[bytes]], None]]
     """Told of the address and the pieces whenever records are dropped, by who wants to know."""
+    unattached: list[Callable[[Contact], None]]
+    """Told of a process that nobody can dial for which something waits, and which has connected to
+    none of the inputs, by who wants to know."""
     crowded: Mapping[str, object]
     """The pipes that are more than half full, by their addresses."""
 
@@ -180,7 +183,9 @@ class OutputPipes(ABC):
         """Send `record` to each of `contacts`, best effort; control records have a reserve.
 
         Where the transport learns who listens at an address, a record goes to the process that
-        was meant or to nobody. A contact of `UNKNOWN_PEER` means whoever listens there.
+        was meant or to nobody. A contact of `UNKNOWN_PEER` means whoever listens there. What is for
+        a process that nobody can dial goes over a connection that it made, and waits some seconds
+        for one.
 
         Never blocks, and never raises for a peer that is absent, slow or misspelt: what cannot
         be queued is dropped and counted. Sending after `close` drops too.
@@ -192,6 +197,17 @@ class OutputPipes(ABC):
         False by default, for a transport whose peers name none.
         """
         return False
+
+    def hear_on_outputs(self, hearer: InputPipe) -> None:
+        """Take frames on the connections that this process makes, too, for its only input.
+
+        For a process that nobody can dial: others send to it on these. Raises `ValueError` where
+        the transport cannot, or where there are other inputs.
+        """
+        raise ValueError(
+            "this transport takes nothing on the connections that a process makes, so that one that"
+            " nobody can dial hears nothing; take the transport zmtp or tcp"
+        )
 
     def introduce_anew(self) -> None:  # noqa: B027 - most transports show nothing for long
         """Show the profile's proof again on all links that go on showing the one of their start."""

@@ -123,6 +123,7 @@ HIGH_FACTOR: Final = 6.0  # [Lifeguard 4.2: beta = 6]
 UNREACHED: Final = 60
 HEALTH_MAX: Final = 8  # [Lifeguard 4.1: S = 8]
 DEAF_SILENCES: Final = 3  # chosen: told before a peer that never answers is given up, after 5
+ATTACHED_MAX: Final = 64  # chosen: three views; as many connections as a small limit has room for
 WATCHED_MIN: Final = 3  # chosen: that one or two peers are silent says nothing of this process
 
 _ALIVE: Final = Heartbeat(()), Answer((), ())  # what is said where nothing is repaired
@@ -342,6 +343,13 @@ class LivenessService:
         entry = self.entries.get(peer)
         return None if entry is None else entry.contact
 
+    def can_hold(self, part: PartLiveness, contact: Contact) -> bool:
+        """See `Liveness.can_hold`."""
+        if contact.is_dialable or contact.peer in part.peers:
+            return True
+        attached = (not self.entries[peer].contact.is_dialable for peer in part.peers)
+        return self._outlet.me.meets(contact) and sum(attached) < ATTACHED_MAX
+
     def suspects(self, now: float) -> int:
         """Count the watched peers that are suspect, and not given up yet."""
         return sum(
@@ -399,7 +407,10 @@ class LivenessService:
             entry = self.entries.get(message.contact.peer)
             heard = -inf if entry is None else entry.heard
             watched = entry is not None and entry.watched
-            self._errands.take(source, message, now, heard, watched=watched)
+            if (
+                entry is not None or message.contact.is_dialable
+            ):  # else it may be attached to others
+                self._errands.take(source, message, now, heard, watched=watched)
             return False
         if isinstance(message, Verdict):
             return self._on_verdict(source.peer, message, now)
@@ -802,6 +813,10 @@ class PartLiveness(Liveness):
         if self._containment is not None:
             then = self._containment.callback("prove", then)
         self._service.questions.prove(contact, now, then)
+
+    @override
+    def can_hold(self, contact: Contact) -> bool:
+        return self._service.can_hold(self, contact)
 
     @override
     def met(self, peer: PeerId) -> bool:

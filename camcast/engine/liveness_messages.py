@@ -68,7 +68,23 @@ class Here(Message, tag=6, frozen=True):
     nonce: bytes
 
 
-DECODER: Final[Decoder[Message]] = Decoder(Heartbeat | Answer | Probe | Verdict | Question | Here)
+class Attach(Message, tag=7, frozen=True):
+    """To the process `peer`, which nobody can dial: connect to the process `by`."""
+
+    peer: PeerId
+    by: Contact
+
+
+class Attached(Message, tag=8, frozen=True):
+    """The process `peer`, which nobody can dial, is connected to the process `by`."""
+
+    peer: PeerId
+    by: Contact
+
+
+DECODER: Final[Decoder[Message]] = Decoder(
+    Heartbeat | Answer | Probe | Verdict | Question | Here | Attach | Attached
+)
 
 
 def page_of(items: tuple[T, ...], number: int) -> tuple[T, ...]:

@@ -22,6 +22,7 @@ record                kind (`Node._handlers`)
 `wake`                the part that set the timer     what is due; `Missed` for what is given up
 `receive_datagram`    discovery                       findings, datagrams
 `contacts_found`      membership, super-topic tables  a subscription to a member
+`unattached`          attachments                     a call to an undialable process
 `compare_clocks`      guard, repair, discovery        an introduction with the right time
 `finished`            discovery                       findings, timers
 `on_standstill`       liveness, repair, links         heartbeats; ``paused`` happens
@@ -60,6 +61,7 @@ from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.doors.options import shared_options
 from camcast.doors.signatures import NotAllowedError
 from camcast.engine import link_messages, liveness_messages, security_messages
+from camcast.engine.attachments import Attachments
 from camcast.engine.discovery_datagrams import DiscoveryDatagrams
 from camcast.engine.group_tallies import GroupTallies
 from camcast.engine.groups import Groups
@@ -68,6 +70,7 @@ from camcast.engine.guard.signing import Signing
 from camcast.engine.intake import Intake
 from camcast.engine.link_messages import OtherChoice
 from camcast.engine.liveness import LivenessService
+from camcast.engine.liveness_messages import Attach, Attached
 from camcast.engine.local_group import RETRY_SECONDS, LocalGroup
 from camcast.engine.local_group_maker import Surroundings, make_local_group
 from camcast.engine.misfits import MisfitAnswers
@@ -86,6 +89,7 @@ from camcast.interests.wanted import ProcessInterest
 from camcast.observe.counters import NodeCounters
 from camcast.observe.recorder import Recorder
 from camcast.observe.trace import Trace
+from camcast.vocabulary.addresses import PLACEHOLDER_START
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.choices import Choice
 from camcast.vocabulary.clock import Clock
@@ -109,6 +113,7 @@ SILENT_SECONDS: Final = 0.3  # chosen: less than a membership waits for the answ
 # chosen: where the discovery does not ask itself whether the members that it names are alive. At
 # 30 % loss a living one is silent twice with probability 0.26; the communities then merge.
 SILENT_TIMES: Final = 2
+_PLACEHOLDER: Final = PLACEHOLDER_START.encode()
 
 
 class Node:
@@ -176,6 +181,8 @@ class Node:
         outbox.choice = choice = Choice(backend.name, protocol.name, shared)
         self._isolated = self._deaf = False  # as was told last
         outbox.speaks = parts.speaks
+        self._attachments = attachments = Attachments(process.outlet(Kind.LIVENESS, NO_GROUP))
+        outbox.introduce = attachments.introduce
         self._misfits = MisfitAnswers(process, choice, settings.system)
         self._queries = queries = RemoteQueries(process, settings.parameters)
         self.signing: Signing | None = None
@@ -546,6 +553,14 @@ class Node:
         self._found(finding, now)
         self._settle(now)
 
+    def unattached(self, contact: Contact, now: float) -> None:
+        """Let an undialable process be told to connect, since something waits here for it.
+
+        The driver calls this when it has records for the process and no connection of it.
+        """
+        self.outbox.now = now
+        self._attachments.call(contact)
+
     def compare_clocks(self, now: float, wall: float) -> bool:
         """Take readings of both clocks at one moment; return whether the wall clock was set.
 
@@ -616,7 +631,9 @@ class Node:
 
     def _on_liveness(self, arrival: Arrival, body: bytes) -> bool:
         message = self._read(liveness_messages.DECODER, arrival, body)
-        if message is not None and self.liveness.receive(arrival.source, message, arrival.now):
+        if isinstance(message, Attach | Attached):
+            self._attachments.receive(arrival.source, message, arrival.now)
+        elif message is not None and self.liveness.receive(arrival.source, message, arrival.now):
             self._tell_all_neighbours(arrival.now)
         return True
 
@@ -692,7 +709,12 @@ class Node:
         self, decoder: Decoder[MessageT], arrival: Arrival, body: bytes, topic: Topic | None = None
     ) -> MessageT | None:
         """Decode a message; return what the guard leaves of it, None if it leaves nothing."""
-        return self.guard.judge(decoder.decode(body), arrival, topic)
+        message = self.guard.judge(decoder.decode(body), arrival, topic)
+        if message is not None and (
+            _PLACEHOLDER in body or arrival.source.address.startswith(PLACEHOLDER_START)
+        ):
+            self._attachments.note(arrival, message)
+        return message
 
     def _on_piggybacked(
         self, source: Contact, kind: int, group: GroupId, body: bytes, now: float
@@ -747,6 +769,11 @@ class Node:
             if c.peer != me.peer and c.address != me.address and not self._is_put_out(c.peer)
         )
         contacts = self.guard.only_members(contacts, topic, now)
+        if not me.is_dialable and contacts:
+            undialable = tuple(c.address for c in contacts if not c.is_dialable)
+            if len(undialable) == len(contacts):  # there are members, and none that it can ask
+                finding = finding._replace(unreachable=(*finding.unreachable, *undialable))
+            contacts = tuple(c for c in contacts if c.is_dialable)
         local_group = self._groups.current.get(topic.group)
         if local_group is not None:
             local_group.unanswered = finding if finding.unknown else None
@@ -889,6 +916,8 @@ class Node:
             silent = not there and contact.peer in self.liveness.given_up
             group = local_group.topic.group
             self.recorder.tell(Happening(kind, group, contact=contact, silent=silent))
+            if there:
+                self._attachments.greet(contact)
             local_group.dissemination.neighbour_changed(contact, there, now)
         changes.clear()
         self._groups.passed_on(local_group)

@@ -73,7 +73,7 @@ class RemoteQueries:
         self._goodbyes = Rate(GOODBYES_A_SECOND)
         self._below: dict[PeerId, _Below] = {}  # who checked last comes last
         self._relay = SearchRelay(
-            self._known_to_searchers, self.neighbours, self._outlet, parameters
+            self._me, self._known_to_searchers, self.neighbours, self._outlet, parameters
         )
 
     # -- what this process knows -----------------------------------------------------------
@@ -168,7 +168,8 @@ class RemoteQueries:
     def _name_members(
         self, source: Contact, group: GroupId, topic: Topic, wanted: int, _now: float
     ) -> None:
-        contacts = tuple(c for c in self.members(topic.group, wanted) if c.peer != source.peer)
+        members = self.members(topic.group, wanted)
+        contacts = tuple(c for c in members if c.peer != source.peer and c.meets(source))
         outlet = self._outlet(group)
         outlet.send([source], SuperProcesses(topic.name, contacts, pushed=False))
         local_group = self._groups.joined(topic.group)
@@ -256,11 +257,13 @@ class SearchRelay:
 
     def __init__(
         self,
+        me: Contact,
         known: Callable[[GroupId, int], list[Contact]],
         neighbours: Callable[[int], list[Contact]],
         outlet: Callable[[GroupId], ControlOutlet],
         parameters: CommunitySettings,
     ) -> None:
+        self._me = me
         self._known = known
         self._neighbours = neighbours
         self._outlet = outlet
@@ -277,8 +280,8 @@ class SearchRelay:
         self._searches[search] = None
         for name in message.topics[:SCOPE_MAX]:
             known = self._known(read_topic(name).group, self._parameters.z)
-            contacts = tuple(c for c in known if c.peer != origin.peer)
-            if contacts:
+            contacts = tuple(c for c in known if c.peer != origin.peer and c.meets(origin))
+            if contacts and self._me.meets(origin):
                 self._outlet(group).send([origin], AnsContact(name, contacts))
                 return
         ttl = min(message.ttl, SEARCH_TTL) - 1

@@ -760,9 +760,16 @@ class SuperTopicTable(Watcher):
         self._renew_nearest(now)
 
     def _shuffled(self, contacts: Iterable[Contact]) -> list[Contact]:
-        """Return contacts in random order, without those that can only be this process."""
-        me = self._me
-        others = [c for c in contacts if c.peer not in (me.peer, b"") and c.address != me.address]
+        """Return contacts in random order, without those that can only be this process.
+
+        Nor does it return those that this process can have no connection with.
+        """
+        me, can_hold = self._me, self._liveness.can_hold
+        others = [
+            c
+            for c in contacts
+            if c.peer not in (me.peer, b"") and c.address != me.address and can_hold(c)
+        ]
         self._rng.shuffle(others)
         return others
 

@@ -44,7 +44,7 @@ from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import NO_EVENT, Receipt
 from camcast.vocabulary.happenings import NO_GROUP, Change, Standing
 from camcast.vocabulary.hierarchy import Steps
-from camcast.vocabulary.identity import Contact, PeerId, new_peer_id
+from camcast.vocabulary.identity import Contact, PeerId, new_peer_id, placeholder
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import Token
@@ -80,8 +80,9 @@ class Runner:
 
     Binds to the running loop; `clock` gives the wall clock's time by that of the loop. The `inbox`
     gets every batch for the application, and the events that can no longer be had; `on_change` is
-    called with each change in a group. `recent` is told what happens to events. Raises what
-    `OutputPipes.open_input` raises.
+    called with each change in a group. A process that is not `dialable` announces a placeholder,
+    and hears what others send on the connections that it makes. `recent` is told what happens to
+    events. Raises what `OutputPipes.open_input` raises.
     """
 
     def __init__(
@@ -93,6 +94,7 @@ class Runner:
         clock: Clock,
         bind: str,
         advertise: str | None,
+        dialable: bool,
         rng: Random,
         sink: Sink | None,
         recent: Recent | None,
@@ -127,6 +129,10 @@ class Runner:
         self.input: InputPipe = pipes.open_input(bind, self._receive, peer)
         inbox.begin(peer, clock)
         me = Contact(peer, with_port_of(advertise or self.input.address, self.input.address))
+        if not dialable:
+            pipes.hear_on_outputs(self.input)
+            me = placeholder(peer)
+        pipes.unattached.append(self._on_unattached)
         trace = None if sink is None else Trace(me.peer, sink)
         ring = None
         if recent is not None:
@@ -289,12 +295,22 @@ class Runner:
         self._closed = True
         self.reading.tell_no_more(self)
         self._comparing.cancel()
+        self._pipes.unattached.remove(self._on_unattached)
         if self._recent is not None:
             self._pipes.lost.remove(self._note_unsent)
         self._timers.close()
         self.waiting.close()
         self.input.close()
         self.node.close(self._loop.time())
+
+    def _on_unattached(self, contact: Contact) -> None:
+        """Let an undialable process be called, once what is being sent now has left."""
+        self._loop.call_soon(self._call_undialable, contact)
+
+    def _call_undialable(self, contact: Contact) -> None:
+        if not self._closed:
+            self.node.unattached(contact, self._loop.time())
+            self._drain()
 
     def _note_unsent(self, address: str, pieces: Sequence[bytes]) -> None:
         assert self._recent is not None

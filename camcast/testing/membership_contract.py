@@ -279,6 +279,21 @@ class MembershipContract(PressedMembership):
         world.run(2 * self.seconds)
         assert sorted(world.delivered_to(alone)) == [(ROOT, b"%d" % n) for n in range(5)]
 
+    def test_processes_that_nobody_can_dial_hear_each_other_through_one_that_can_be(self) -> None:
+        """Two of them can have no connection: `Liveness.can_hold` says whom a table may hold."""
+        world = World(membership=self.membership, options=self.options, repair=True, topics=(ROOT,))
+        for dialable in (True, False, True, False):
+            world.join(ROOT, gap=0.2, dialable=dialable)
+        world.run(self.seconds)
+        for number, node in enumerate(world.nodes):
+            world.publish(node, ROOT, b"%d" % number)
+        world.run(self.seconds)
+        everything = [(ROOT, b"%d" % number) for number in range(len(world.nodes))]
+        for node in world.nodes:
+            assert sorted(world.delivered_to(node)) == everything
+            table = membership_of(node).peers()
+            assert node.me.is_dialable or all(peer.is_dialable for peer in table)
+
     # -- inputs of any kind --------------------------------------------------------------------
 
     def test_an_unknown_timer_is_harmless(self) -> None:

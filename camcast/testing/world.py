@@ -166,14 +166,19 @@ class World:
     # -- nodes that come and go ----------------------------------------------------------------
 
     def join(
-        self, *topics: Topic, where: str = "", peer: PeerId | None = None, gap: float = 0.1
+        self,
+        *topics: Topic,
+        where: str = "",
+        peer: PeerId | None = None,
+        gap: float = 0.1,
+        dialable: bool = True,
     ) -> Node:
         """Start a node that joins these topics, and let `gap` seconds pass.
 
         `where` is its interest in attributes of events, "" for all events; `peer` is its identity,
-        None for a new one.
+        None for a new one. Nobody can dial it unless it is `dialable`.
         """
-        node = self.start(self.settings, peer=peer)
+        node = self.start(self.settings, peer=peer, dialable=dialable)
         wanted = Interest.parse(where) if where else None
         for topic in topics:
             self._joined[topic] = None
@@ -187,6 +192,7 @@ class World:
         options: dict[str, Any] | None = None,
         parameters: Parameters | None = None,
         backend: str = "scamp",
+        dialable: bool = True,
     ) -> Node:
         """Start a node of CAMCAST that joins nothing yet and knows gateways for every topic.
 
@@ -202,7 +208,7 @@ class World:
             protocol=CamcastProtocol(),
             system=self.settings.system,
         )
-        return self.start(settings)
+        return self.start(settings, dialable=dialable)
 
     def start(
         self,
@@ -210,13 +216,16 @@ class World:
         number: int | None = None,
         peer: PeerId | None = None,
         parts: Parts | None = None,
+        dialable: bool = True,
     ) -> Node:
         """Start a node with these settings, at the next address or at the one of this number.
 
         Without `parts` it has those of the world.
         """
         parts = parts or self.parts
-        process = self.virtual.start(settings, number=number, peer=peer, parts=parts)
+        process = self.virtual.start(
+            settings, number=number, peer=peer, parts=parts, dialable=dialable
+        )
         self._processes[process.node] = process
         self._made_of[process.node] = settings, parts
         self.nodes.append(process.node)
@@ -225,7 +234,8 @@ class World:
     def restart(self, killed: Node) -> Node:
         """Start a node without memory or identity at the address of one that was killed."""
         settings, parts = self._made_of[killed]
-        return self.start(settings, self._processes[killed].number, parts=parts)
+        number, dialable = self._processes[killed].number, killed.me.is_dialable
+        return self.start(settings, number, parts=parts, dialable=dialable)
 
     def leave(self, node: Node, topic: Topic) -> None:
         """Let a node leave a topic politely; it stays alive."""

@@ -67,7 +67,8 @@ class CensusDiscovery(Discovery):
 
     @override
     def announce(self, topic: Topic, now: float) -> None:
-        self._census.enter(topic, self._context.me)
+        if self._context.me.is_dialable:  # others could not ask the process: it asks them
+            self._census.enter(topic, self._context.me)
 
     @override
     def withdraw(self, topic: Topic, now: float) -> None:

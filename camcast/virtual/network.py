@@ -16,6 +16,11 @@ here are never full; its timers come as much later as it stood still (`Node.on_s
 frame passes between processes of two systems: both note each other, as the two ends of a connection
 do.
 
+A process that nobody can dial (`start`) announces a placeholder. Frames for it go to it from those
+alone to which it has a connection: it has sent them something, and neither side has been silent for
+`CONNECTION_SECONDS` or begun another life since. Others wait for a connection, as in an output
+pipe, for `WAIT_SECONDS`, and their process is told (`Node.unattached`).
+
 All random numbers come from named streams of one seed: ``protocol`` for the nodes, ``network`` for
 the weather. The same calls give the same run, byte for byte; `checksum` runs over every
 record that is sent, in order, and costs a hundredth of a run.
@@ -23,7 +28,7 @@ record that is sent, in order, and costs a hundredth of a run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from functools import partial
 from typing import Final, TypeVar
 from zlib import crc32
@@ -42,7 +47,7 @@ from camcast.virtual.virtual_waiting import VirtualWaiting
 from camcast.virtual.weather import Weather
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.happenings import Happening
-from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId, new_peer_id
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId, new_peer_id, placeholder
 from camcast.vocabulary.outbox import Deliver, Tell, Token
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.systems import other_system
@@ -50,6 +55,8 @@ from camcast.vocabulary.systems import other_system
 T = TypeVar("T")
 
 _PORT: Final = 7000
+CONNECTION_SECONDS: Final = 60.0  # chosen: as `PipeLimits.idle_seconds`
+WAIT_SECONDS: Final = 2.0  # chosen: as CONNECT_SECONDS_MAX of `zmtp`
 
 
 def address_of(number: int, version: int = 4) -> str:
@@ -128,6 +135,13 @@ class VirtualNetwork:
         self.on_delivery: Callable[[Process, Deliver], None] | None = None
         self.on_missed: Callable[[Process, Tell], None] | None = None
         self.on_step: Callable[[Process], None] | None = None
+        self._undialable: dict[str, Contact] = {}
+        """The processes that nobody can dial, by their placeholders."""
+        self._connections: dict[tuple[str, str], tuple[int, int, float]] = {}
+        """The connections of each of them to others, by both addresses: the lives of the two, and
+        when a frame last went over it."""
+        self._waiting: dict[tuple[str, str], list[tuple[str, bytes, int]]] = {}
+        """The frames that wait for a connection."""
         self._sink = sink
         self.version = version
         self._traces: dict[PeerId, Trace] = {}
@@ -151,16 +165,24 @@ class VirtualNetwork:
         number: int | None = None,
         peer: PeerId | None = None,
         parts: Parts | None = None,
+        dialable: bool = True,
     ) -> Process:
-        """Start a process at the next host, or at host `number`, with the identity `peer`."""
+        """Start a process at the next host, or at host `number`, with the identity `peer`.
+
+        Nobody can dial the process unless it is `dialable`: others reach it over the connections
+        that it makes.
+        """
         if number is None:
             number = self._next_host
         self._next_host = max(self._next_host, number + 1)
         address = address_of(number, self.version)
         assert address not in self.processes, f"process {number} is alive already"
-        self._numbers.setdefault(address, number)
         self._lives += 1
-        me = Contact(peer or new_peer_id(self.protocol.randbytes), address)
+        peer = peer or new_peer_id(self.protocol.randbytes)
+        me = Contact(peer, address) if dialable else placeholder(peer)
+        if not dialable:
+            self._undialable[me.address] = me
+        self._numbers.setdefault(me.address, number)
         trace = None
         if self._sink is not None:  # who comes back as itself goes on numbering its records
             trace = self._traces.setdefault(me.peer, Trace(me.peer, self._sink))
@@ -186,7 +208,7 @@ class VirtualNetwork:
             partial(self._receive_datagram, process),
             self.version,
         )
-        self.processes[address] = process
+        self.processes[me.address] = process
         self.do(process, lambda node, now: node.open(process.datagrams, now))
         return process
 
@@ -263,6 +285,8 @@ class VirtualNetwork:
         elif process.held is not None:
             process.held.append(partial(self._arrive, address, frame, lives, link))
         else:
+            if self._undialable and link is not None:
+                self._connect(placeholder(link).address, process)
             process.node.receive(frame, self.queue.now, link)
             self._drain(process)
 
@@ -306,6 +330,8 @@ class VirtualNetwork:
         if len(self._systems) > 1:
             frames = self._within_system(process, frames)
         number, lives, at, now = process.number, self._lives, self.queue.at, self.queue.now
+        if self._undialable:
+            frames = self._connected(process, frames)
         steady = self.weather.steady
         if steady is not None:
             at(now + steady, self._arrive_each, list(frames), lives, process.me.peer)
@@ -340,6 +366,50 @@ class VirtualNetwork:
             for one, another in ((process, target), (target, process)):
                 why = other_system(another.settings.system.encode(), one.settings.system)
                 one.node.misfits.add(another.me.address, why, self.now)
+
+    def _connected(
+        self, process: Process, frames: Iterable[tuple[str, bytes, int]]
+    ) -> Iterator[tuple[str, bytes, int]]:
+        """Yield the frames that a process has a connection for, and let the others wait."""
+        for address, frame, copies in frames:
+            if address not in self._undialable or self._is_connected(address, process):
+                yield address, frame, copies
+            elif not process.me.is_dialable:
+                self.undeliverable += copies
+            else:
+                ends = address, process.me.address
+                if ends not in self._waiting:
+                    self._waiting[ends] = []
+                    contact = self._undialable[address]
+                    self.queue.after(0.0, self._call, process, contact)
+                    self.queue.after(WAIT_SECONDS, self._give_up, ends)
+                self._waiting[ends].append((address, frame, copies))
+
+    def _is_connected(self, address: str, process: Process) -> bool:
+        ends, other = (address, process.me.address), self.processes.get(address)
+        lives = None if other is None else (other.life, process.life)
+        *of, used = self._connections.get(ends, (0, 0, 0.0))
+        if lives != tuple(of) or self.now - used > CONNECTION_SECONDS:
+            return False
+        self._connections[ends] = *lives, self.now
+        return True
+
+    def _connect(self, address: str, process: Process) -> None:
+        """Take note that a frame has come to a process from an address; let go what waited."""
+        if (other := self.processes.get(address)) is not None:
+            ends = address, process.me.address
+            self._connections[ends] = other.life, process.life, self.now
+            if waiting := self._waiting.pop(ends, None):
+                self._carry(process, iter(waiting))
+
+    def _call(self, process: Process, contact: Contact) -> None:
+        if process.alive and process.held is None:
+            process.node.unattached(contact, self.now)
+            self._drain(process)
+
+    def _give_up(self, ends: tuple[str, str]) -> None:
+        """Drop what has waited for a connection."""
+        self.undeliverable += sum(copies for _, _, copies in self._waiting.pop(ends, ()))
 
     def _drain(self, process: Process) -> None:
         outbox, queue = process.node.outbox, self.queue

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from ipaddress import AddressValueError, IPv4Address, IPv6Address, IPv6Network
 from typing import Final, NamedTuple
 
 from camcast.vocabulary.arguments import check_type
@@ -23,6 +23,9 @@ from camcast.vocabulary.errors import CamcastError
 
 ADDRESS_BYTES_MAX: Final = 255  # chosen: fits one length byte; leaves a host name 240 characters
 PORT_MAX: Final = 65535  # [RFC 9293, 3.1] sixteen bits
+PLACEHOLDERS: Final = IPv6Network("100::/64")  # [RFC 6666, 2] what is sent there is discarded
+PLACEHOLDER_START: Final = "tcp://[100::"
+"""The beginning of all addresses in `PLACEHOLDERS`, and of few others."""
 
 _EXAMPLES = "write tcp://127.0.0.1:7000, tcp://[::1]:7000 or tcp://host.example:7000"
 
@@ -47,6 +50,7 @@ class _Address(NamedTuple):
     is_loopback: bool
     is_wildcard: bool
     is_numeric: bool
+    is_dialable: bool = True
 
 
 def check_address(text: str, *, bind: bool = False) -> str:
@@ -91,6 +95,15 @@ def is_numeric(address: str) -> bool:
     return _parse(address).is_numeric
 
 
+def is_dialable(address: str) -> bool:
+    """Say whether `address` can be connected to at all; raises `AddressError`.
+
+    It cannot if its host is in `PLACEHOLDERS`: the address stands for a process that nobody can
+    dial (`camcast.vocabulary.identity.placeholder`).
+    """
+    return _parse(address).is_dialable
+
+
 # chosen: 4,096 addresses of at most 255 bytes, some 4 MB at the worst; more than one
 # process has pipes to. A bound, because peers feed this table. Errors are not remembered.
 @lru_cache(maxsize=4_096)
@@ -115,7 +128,9 @@ def _parse(text: str) -> _Address:
         # RFC 6761 would let names below localhost pass too, but resolvers differ.
         return _Address(f"tcp://{ip}:{port}", port, ip == "localhost", False, False)
     shown = f"[{ip}]" if ip.version == 6 else str(ip)
-    return _Address(f"tcp://{shown}:{port}", port, ip.is_loopback, ip.is_unspecified, True)
+    dialable = ip.version == 4 or ip not in PLACEHOLDERS
+    text = f"tcp://{shown}:{port}"
+    return _Address(text, port, ip.is_loopback, ip.is_unspecified, True, dialable)
 
 
 def _read_ipv6(text: str, digits: str) -> IPv4Address | IPv6Address:

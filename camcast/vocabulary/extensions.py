@@ -39,8 +39,12 @@ class Extension:
     """Whether all of a community must have it."""
 
 
-EXTENSIONS: Final[tuple[Extension, ...]] = ()
-"""The extensions of this release, `EXTENSIONS_MAX` at most: it has none."""
+BOTH_WAYS: Final = Extension("both")
+"""Named by a process that nobody can dial, it takes messages on the connection that it makes; named
+by one that accepts a connection, it sends messages on that to such a process."""
+
+EXTENSIONS: Final[tuple[Extension, ...]] = (BOTH_WAYS,)
+"""The extensions of this release, `EXTENSIONS_MAX` at most."""
 
 
 def write_extensions(extensions: Iterable[Extension]) -> bytes:

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from hashlib import blake2b
+from ipaddress import IPv6Address
 from typing import Final, NewType
 
 import msgspec
 from typing_extensions import override
 
-from camcast.vocabulary.addresses import AddressError, check_address, is_numeric
+from camcast.vocabulary.addresses import (
+    PLACEHOLDERS,
+    AddressError,
+    check_address,
+    is_dialable,
+    is_numeric,
+)
 
 PeerId = NewType("PeerId", bytes)
 """Sixteen bytes, uniformly distributed, that name a process.
@@ -54,6 +61,15 @@ class Contact(msgspec.Struct, frozen=True, array_like=True):
         if check_address(self.address) != self.address or not is_numeric(self.address):
             raise AddressError(f"a contact's address is numeric and canonical, not {self.address}")
 
+    @property
+    def is_dialable(self) -> bool:
+        """Whether the process can be connected to; else it connects to others (`placeholder`)."""
+        return is_dialable(self.address)
+
+    def meets(self, other: Contact) -> bool:
+        """Say whether a connection between the two processes is possible: one must be dialable."""
+        return self.is_dialable or other.is_dialable
+
     @override
     def __str__(self) -> str:
         return f"{self.peer.hex()[:8]}@{self.address}"
@@ -65,6 +81,18 @@ class Contact(msgspec.Struct, frozen=True, array_like=True):
 def known_contact(peer: PeerId, address: str) -> Contact:
     """Return the `Contact` of these two, kept from earlier calls; raises `ValueError`."""
     return Contact(peer, address)
+
+
+def placeholder(peer: PeerId) -> Contact:
+    """Return the contact of a process that nobody can dial, as behind a firewall.
+
+    Its address names no host: it has 64 bits of the peer id in place of one, and 16 in place of a
+    port, so that no two processes share it, whatever their private addresses are. Frames for the
+    process go over a connection that the process opened.
+    """
+    host = int(PLACEHOLDERS.network_address) | int.from_bytes(peer[:8])
+    port = int.from_bytes(peer[8:10]) or 1  # port 0 is none
+    return Contact(peer, check_address(f"tcp://[{IPv6Address(host)}]:{port}"))
 
 
 def peer_of_key(key: bytes) -> PeerId:

@@ -8,7 +8,7 @@ are ignored: a later release may have them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any, ClassVar, Final, Generic, TypeVar, get_args
 
@@ -130,3 +130,15 @@ def read_topic(name: str) -> Topic:
         return Topic.parse(name)
     except TopicError as error:
         raise MalformedError(str(error)) from error
+
+
+def named_in(value: Any) -> Iterator[Contact]:
+    """Yield the processes that a message names."""
+    if isinstance(value, Contact):
+        yield value
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from named_in(one)
+    elif isinstance(value, msgspec.Struct):
+        for name in value.__struct_fields__:
+            yield from named_in(getattr(value, name))

@@ -120,6 +120,7 @@ class Outbox:
             "deliveries",
             "findings",
             "happenings",
+            "introduce",
             "now",
             "seeks",
             "sends",
@@ -150,6 +151,8 @@ class Outbox:
         """The bytes of all control copies so far, by the sending group; None: not counted."""
         self.vouch: Vouch | None = None
         """In the profile ``signed``: called before a control message leaves."""
+        self.introduce: Callable[[Contact, Sequence[Contact]], None] | None = None
+        """Called with the sender and the receivers of a message before it is passed on."""
 
 
 _OF_CHOICE: Final = (Kind.MEMBERSHIP, Kind.PROTOCOL)
@@ -200,6 +203,8 @@ class ControlOutlet:
             chosen = [one for one in chosen if self._outbox.speaks(one, message.extension)]
             if not chosen:
                 return
+        if reply_to is not None and self._outbox.introduce is not None:
+            self._outbox.introduce(reply_to, chosen)
         sends, own = self._outbox.sends, group is None and reply_to is None
         if own and message is self._said:
             record = self._record

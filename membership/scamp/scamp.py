@@ -359,9 +359,11 @@ class Scamp(Membership):
             return
         if not 0 <= steps <= INDIRECTION_MAX:
             steps = min(INDIRECTION_MAX, ceil(log(self._counted)) + 1)
-        onward = self._weighted_member(newcomer.peer) if steps else None
+        goes_on = steps or not self._me.meets(newcomer)
+        onward = self._weighted_member(newcomer.peer) if goes_on else None
         if onward is not None:
-            self._outlet.send([onward], Subscribe(steps - 1, walk), reply_to=newcomer)
+            passed_on = Subscribe(max(0, steps - 1), walk)
+            self._outlet.send([onward], passed_on, reply_to=newcomer)
             return
         members = len(self._view) - (newcomer.peer in self._view)
         copies = members + self._options.c
@@ -430,6 +432,8 @@ class Scamp(Membership):
         elsewhere = known is not None and known.address != contact.address
         if full or elsewhere or contact.peer in (self._me.peer, b""):
             return False
+        if not self._liveness.can_hold(contact):
+            return False
         if not self._view.add(contact):
             return False
         self._weights[contact.peer] = 1 / len(self._view)
@@ -444,7 +448,8 @@ class Scamp(Membership):
             self._balanced = False
         if holder is not None:
             holder.contact, holder.heard, holder.weight = contact, now, weight
-        elif len(self._in_view) < CAP_FACTOR * self._cap():  # bounded whatever peers send
+        elif len(self._in_view) < CAP_FACTOR * self._cap() and self._liveness.can_hold(contact):
+            # bounded whatever peers send
             self._in_view[contact.peer] = Holder(contact, now, weight)
             if contact.peer not in self._view:
                 self._liveness.listen(contact, now)

@@ -108,6 +108,7 @@ class KademliaDiscovery(Discovery):
     """Discovery through a Kademlia DHT; see the module's text."""
 
     asks_by_udp: ClassVar[bool] = True
+    needs_dialable: ClassVar[bool] = True
 
     def __init__(self, context: DiscoveryContext) -> None:
         self._context = context

@@ -22,7 +22,7 @@ it has signed a new one.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache, partial
 from typing import Any, Final, get_args, get_type_hints
 
@@ -54,7 +54,15 @@ from camcast.vocabulary.hierarchy import Hierarchy
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.introductions import Introduction
 from camcast.vocabulary.logger import Logger
-from camcast.vocabulary.messages import TOPICS_MAX, Arrival, Message, MessageT, Right, read_topic
+from camcast.vocabulary.messages import (
+    TOPICS_MAX,
+    Arrival,
+    Message,
+    MessageT,
+    Right,
+    named_in,
+    read_topic,
+)
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.refusal import TAKEN, Refusal
@@ -495,15 +503,3 @@ def _names_processes(cls: Any) -> bool:
     if isinstance(cls, type) and issubclass(cls, msgspec.Struct):
         return any(_names_processes(hint) for hint in get_type_hints(cls).values())
     return any(_names_processes(part) for part in get_args(cls))
-
-
-def named_in(value: Any) -> Iterator[Contact]:
-    """Yield the processes that a message names."""
-    if isinstance(value, Contact):
-        yield value
-    elif isinstance(value, tuple):
-        for one in value:
-            yield from named_in(one)
-    elif isinstance(value, msgspec.Struct):
-        for name in value.__struct_fields__:
-            yield from named_in(getattr(value, name))

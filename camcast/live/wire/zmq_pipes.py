@@ -226,6 +226,11 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
     @override
     def _connect(self, contact: Contact, now: float) -> _ZmqOutput:
         address, socket = contact.address, None
+        if not contact.is_dialable:
+            raise ConnectionRefusedError(
+                f"{address}: nobody can dial this process, and the transport zmq sends on no"
+                " connection that another has made; take zmtp or tcp"
+            )
         key = None if self.profile is None else self.profile.key_of(contact)
         if self.profile is not None and key is None:  # nobody is dialled whose key is not known
             raise ConnectionRefusedError(f"{address}: {NO_RECORD}")

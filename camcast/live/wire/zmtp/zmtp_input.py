@@ -35,11 +35,14 @@ from camcast.live.wire.zmtp.codec import (
     ProtocolError,
     StrangerError,
     WireVersionError,
+    extensions_in,
     handshake,
+    peer_in,
 )
 from camcast.live.wire.zmtp.readers import Readers
 from camcast.live.wire.zmtp.unix_sockets import is_of_this_user
 from camcast.vocabulary.addresses import check_address
+from camcast.vocabulary.extensions import BOTH_WAYS
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.logger import Logger
 
@@ -86,6 +89,10 @@ class Connection:
     """Its received frames that are left for the next turn."""
     link: PeerId | None = None
     """The process whose key the other end has proved, where the profile tells processes apart."""
+    both_ways: PeerId | None = None
+    """The process that takes messages on the connection, if one does."""
+    lost: Callable[[], None] | None = None
+    """Called when the connection is lost, by the output that sends on it."""
 
 
 class Accepted:
@@ -98,6 +105,10 @@ class Accepted:
         """The connections amid a handshake or a frame; the one that has been so for longest is
         first."""
         self._connections: dict[Connection, None] = {}
+        self._both_ways: dict[PeerId, dict[Connection, None]] = {}
+        """The connections of processes that take messages on them; the latest comes last."""
+        self.on_both_ways: Callable[[Connection, PeerId], None] | None = None
+        """Called when such a connection has been made, with the process at its other end."""
 
     def __len__(self) -> int:
         return len(self._connections)
@@ -110,8 +121,25 @@ class Accepted:
         """Forget a connection, and what it held."""
         self._connections.pop(connection, None)
         self.unfinished.pop(connection, None)
+        if connection.both_ways is not None:
+            made = self._both_ways[connection.both_ways]
+            made.pop(connection, None)
+            if not made:
+                del self._both_ways[connection.both_ways]
+            connection.both_ways = None
         self.held -= connection.held
         connection.held = 0
+
+    def goes_both_ways(self, connection: Connection, peer: PeerId) -> None:
+        """Note that a process takes messages on the connection that it has made."""
+        connection.both_ways = peer
+        self._both_ways.setdefault(peer, {})[connection] = None
+        if self.on_both_ways is not None:
+            self.on_both_ways(connection, peer)
+
+    def to(self, peer: PeerId) -> Connection | None:
+        """Return the latest connection on which a process takes messages, if there is any."""
+        return next(reversed(self._both_ways.get(peer, {})), None)
 
     def of(self, owner: ZmtpInput) -> list[Connection]:
         """Return the connections to one input."""
@@ -180,13 +208,15 @@ class ZmtpInput(CountingInput):
             if timer is not None:
                 timer.cancel()
         for connection in self._accepted.of(self):
-            self._lose(connection)
+            self.lose(connection)
         self._inputs.pop(self.address, None)
 
-    def take(self, frame: bytes) -> None:
-        """Hand over a frame that an output of the same event loop sent."""
-        if not self.closed:
-            self._hand_over(frame)
+    def take(self, frame: bytes, link: PeerId | None = None) -> int:
+        """Hand over a frame of the same event loop, or one that came on a connection of an output.
+
+        Returns how many of its records are forged.
+        """
+        return 0 if self.closed else self._hand_over(frame, link)
 
     def _accept_from_now(self) -> None:
         for listening in self._listening:
@@ -228,16 +258,20 @@ class ZmtpInput(CountingInput):
             says = self.peer, mechanism, self._shown(), self._system, self._extensions
             made.send(handshake(b"PULL", *says))
         except OSError:
-            self._lose(connection)
+            self.lose(connection)
         else:
             self._watch_time()
 
-    def _lose(self, connection: Connection) -> None:
+    def lose(self, connection: Connection) -> None:
+        """End a connection, by whichever side."""
         connection.rest = None
         self._readers.remove(connection.socket)
         connection.socket.close()
         self._sockets.discard(connection.socket)
         self._accepted.discard(connection)
+        lost, connection.lost = connection.lost, None
+        if lost is not None:
+            lost()
 
     def _read(self, connection: Connection) -> None:
         try:
@@ -249,7 +283,7 @@ class ZmtpInput(CountingInput):
         if not size:
             if suspicion := connection.decoder.suspicion:
                 self._say("lost", connection.host, suspicion)
-            self._lose(connection)
+            self.lose(connection)
             return
         received = self._buffer[:size]
         message = connection.decoder.lone_message(received)
@@ -281,11 +315,13 @@ class ZmtpInput(CountingInput):
                         return
                     if forged and self._is_forger(connection, forged):
                         return
-                elif name == b"PING":
+                elif name == b"PING" and connection.lost is None:  # else amid a frame, maybe
                     self._answer(connection, connection.decoder.mechanism.command(b"PONG", body))
                 elif body and name in (b"HELLO", b"INITIATE", b"KEY"):
                     connection.link = self._link_of(connection)
                     self._answer(connection, body)
+                if name in (b"READY", b"INITIATE"):
+                    self._note_both_ways(connection)
                 if count == self._limits.turn_frames_max:
                     connection.rest = frames
                     self._readers.remove(connection.socket)
@@ -294,18 +330,18 @@ class ZmtpInput(CountingInput):
         except WireVersionError as error:
             self.counters.versions_refused += 1
             self._say("refused", connection.host, str(error))
-            self._lose(connection)
+            self.lose(connection)
             return
         except OtherSystemError as error:
             self._answer(connection, error.answer)
             self.counters.systems_refused += 1
             self._misfits.add(connection.host, str(error), self._loop.time())
             self._say("refused", connection.host, str(error))
-            self._lose(connection)
+            self.lose(connection)
             return
         except StrangerError as error:
             self._refused_stranger(connection.host, str(error))
-            self._lose(connection)
+            self.lose(connection)
             return
         except ProtocolError as error:
             self.counters.frames_refused += 1
@@ -328,8 +364,17 @@ class ZmtpInput(CountingInput):
         self._forger(connection.host)
         for one in self._accepted.of(self):
             if one.link == link:
-                self._lose(one)
+                self.lose(one)
         return True
+
+    def _note_both_ways(self, connection: Connection) -> None:
+        """Note a connection on which a process takes messages, too, once it is known by name."""
+        metadata = connection.decoder.metadata or {}
+        peer = connection.link
+        if peer is None and (self._profile is None or not self._profile.tells_processes_apart):
+            peer = peer_in(metadata) or None
+        if peer is not None and BOTH_WAYS.name in extensions_in(metadata):
+            self._accepted.goes_both_ways(connection, peer)
 
     def _shown(self) -> bytes:
         return b"" if self._profile is None else self._profile.shown
@@ -372,7 +417,7 @@ class ZmtpInput(CountingInput):
         if not self._warned:
             self._warned = True
             _log.warning("cut off a connection to %s: %s (said once)", self.address, reason)
-        self._lose(connection)
+        self.lose(connection)
 
 
 def prepare(made: socket.socket) -> None:

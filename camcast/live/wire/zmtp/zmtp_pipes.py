@@ -20,6 +20,13 @@ when there is something to send, after a pause that doubles up to `RETRY_SECONDS
 given up after `CONNECT_SECONDS_MAX`, since the kernel's own retries of a SYN would outlive a healed
 partition. The accepting side may send nothing but PING, PONG and ERROR after the handshake.
 
+*Both ways.* A process that nobody can dial takes messages on the connections that it makes, too
+(`hear_on_outputs`), and says so in READY. What is for it, at its placeholder, goes over the latest
+of its connections to an input here: the output writes to a duplicate of that socket, and seals with
+the keys of that connection. Without one the output waits `CONNECT_SECONDS_MAX` for it, and whoever
+wants to know is told (`unattached`). The undialable process makes a connection that broke again for
+as long as it is in use, also when it has nothing to send.
+
 Processes of one machine and user use Unix sockets between them, which cost the kernel a third
 (`camcast.live.wire.zmtp.unix_sockets`); all else that is said here of connections holds for both
 kinds.
@@ -50,7 +57,7 @@ from attrs import define, field
 from typing_extensions import override
 
 from camcast.doors.profile import Profile
-from camcast.doors.transport import BindError, PipeLimits
+from camcast.doors.transport import BindError, InputPipe, PipeLimits
 from camcast.live.wire.counting_input import bind_error
 from camcast.live.wire.forks import close_in_forks
 from camcast.live.wire.handshake_texts import NO_RECORD
@@ -72,10 +79,10 @@ from camcast.live.wire.zmtp.codec import (
     record_in,
 )
 from camcast.live.wire.zmtp.readers import Readers
-from camcast.live.wire.zmtp.zmtp_input import Accepted, ZmtpInput, prepare
-from camcast.vocabulary.addresses import check_address, is_loopback, is_numeric
-from camcast.vocabulary.extensions import EXTENSIONS, Extension
-from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
+from camcast.live.wire.zmtp.zmtp_input import Accepted, Connection, ZmtpInput, prepare
+from camcast.vocabulary.addresses import check_address, is_dialable, is_loopback, is_numeric
+from camcast.vocabulary.extensions import BOTH_WAYS, EXTENSIONS, Extension
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId, placeholder
 from camcast.vocabulary.logger import Logger
 
 _log = Logger(__name__)
@@ -116,6 +123,8 @@ class _ZmtpOutput(OutputPipe):
     retry_at: float = 0.0
     timer: Patience | asyncio.TimerHandle | None = None
     """The next attempt, or the end of this one."""
+    through: Connection | None = None
+    """The connection of the undialable process at the address that frames go over."""
 
     @property
     def contact(self) -> Contact:
@@ -153,6 +162,9 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
 
             self._keys = CurveKeys(profile.link_secret)
         self._accepted = Accepted(self.connections_max)
+        self._accepted.on_both_ways = self._attached
+        self._hearer: ZmtpInput | None = None
+        """The input that takes messages on the connections of outputs, too."""
         self._readers = Readers(self._loop)
         self._leaving: dict[_ZmtpOutput, None] = {}
         """Closed pipes that still have something to send."""
@@ -174,6 +186,9 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         address = check_address(bind, bind=True)
         if self._closed:
             raise BindError(errno.ESHUTDOWN, f"cannot listen at {address}: the pipes are closed")
+        if self._hearer is not None:
+            reason = "a process that nobody can dial shares its output pipes with no other"
+            raise BindError(errno.EADDRNOTAVAIL, f"cannot listen at {address}: {reason}")
         try:
             listening = [_listen(address)]
         except OSError as error:
@@ -187,6 +202,12 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         )
         self.inputs[pipe.address] = pipe
         return pipe
+
+    @override
+    def hear_on_outputs(self, hearer: InputPipe) -> None:
+        if list(self.inputs.values()) != [hearer] or not isinstance(hearer, ZmtpInput):
+            raise ValueError("a process that nobody can dial shares its output pipes with no other")
+        self._hearer = hearer
 
     def _as_server(self, host: str) -> Mechanism:
         if self.profile is None or self._keys is None:
@@ -223,6 +244,9 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
     def _connect(self, contact: Contact, now: float) -> _ZmtpOutput:
         address = check_address(contact.address)
         pipe = _ZmtpOutput(address=address, moved=now, first=contact.peer)
+        if not contact.is_dialable:
+            self._attach(pipe)
+            return pipe
         try:
             self._as_client(pipe)  # a process is dialled only if its key can be known
         except StrangerError as error:
@@ -239,6 +263,9 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             return
         if pipe.timer is not None:
             pipe.timer.cancel()
+        if not is_dialable(pipe.address):
+            self._attach(pipe)
+            return
         pipe.timer = reading_time().call_later(CONNECT_SECONDS_MAX, self._broken, pipe)
         host, port = _host_and_port(pipe.address)
         try:
@@ -256,6 +283,46 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         else:
             self._broken(pipe)
 
+    def _attach(self, pipe: _ZmtpOutput) -> None:
+        """Send by a connection that an undialable process has made, or wait for one."""
+        peer = pipe.contact.peer
+        connection = self._accepted.to(peer) if placeholder(peer).address == pipe.address else None
+        if connection is not None:
+            self._send_through(pipe, connection, peer)
+            return
+        pipe.timer = reading_time().call_later(CONNECT_SECONDS_MAX, self._shut, pipe, 0)
+        for tell in self.unattached:
+            tell(Contact(peer, pipe.address))
+
+    def _attached(self, connection: Connection, peer: PeerId) -> None:
+        """Send by the connection that an undialable process has just made, if there is a pipe."""
+        pipe = self._pipes.get(placeholder(peer).address)
+        if pipe is not None:
+            self._hang_up(pipe)
+            self._send_through(pipe, connection, peer)
+
+    def _send_through(self, pipe: _ZmtpOutput, connection: Connection, peer: PeerId) -> None:
+        try:
+            made = connection.socket.dup()
+        except OSError as error:
+            self._warn_once("descriptor", "cannot open a socket: %s", error)
+            self._broken(pipe)
+            return
+        close_in_forks(made)
+        made.setblocking(False)
+        self.sockets.add(made)
+        pipe.socket, pipe.decoder, pipe.through = made, connection.decoder, connection
+        connection.lost = partial(self._broken, pipe)
+        self._ready(pipe, peer, extensions_in(connection.decoder.metadata or {}))
+
+    def _detach(self, pipe: _ZmtpOutput) -> None:
+        """Leave the connection of an undialable process to others, unless amid a frame."""
+        connection, pipe.through = pipe.through, None
+        if connection is not None:
+            connection.lost = None
+            if pipe.frame is not None and pipe.sent:
+                connection.owner.lose(connection)
+
     def _connected(self, pipe: _ZmtpOutput) -> None:
         made = pipe.socket
         assert made is not None
@@ -268,12 +335,14 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         except StrangerError as error:  # the key that was known when the pipe was made is forgotten
             self._refuse(pipe, error)
             return
-        pipe.decoder = Decoder(b"PULL", 0, mechanism, self.system)
+        heard = 0 if self._hearer is None else self.frame_bytes_max
+        pipe.decoder = Decoder(b"PULL", heard, mechanism, self.system)
         self._loop.add_reader(made, self._hear, pipe)
         shown = b"" if self.profile is None else self.profile.shown
         try:
             # An empty kernel buffer takes some hundred bytes.
-            says = self._own_peer(), mechanism, shown, self.system, self.extensions
+            named = [one for one in self.extensions if heard or one != BOTH_WAYS]
+            says = self._own_peer(), mechanism, shown, self.system, named
             made.send(handshake(b"PUSH", *says))
         except OSError:
             self._broken(pipe)
@@ -291,12 +360,12 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         return UNKNOWN_PEER in (peer, pipe.named)
 
     def _hear(self, pipe: _ZmtpOutput) -> None:
-        """Read the handshake of the peer, and nothing after it but commands."""
+        """Read the handshake of the peer, and what comes after it, which for most is commands."""
         made, decoder = pipe.socket, pipe.decoder
         assert made is not None
         assert decoder is not None
         try:
-            size = made.recv_into(self._buffer, 1024)
+            size = made.recv_into(self._buffer, 1024 if self._hearer is None else 0)
         except BlockingIOError:
             return
         except OSError:
@@ -308,8 +377,11 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             return
         try:
             for name, body in decoder.feed(self._buffer[:size]):
-                if name == b"READY":
+                if not name:
+                    self._take(pipe, body)
+                elif name == b"READY":
                     extensions = extensions_in(decoder.metadata or {})
+                    self._note_one_way(pipe, extensions)
                     self._ready(pipe, self._named(pipe, decoder), extensions)
                 elif body and name in (b"KEY", b"WELCOME"):
                     made.send(body)
@@ -325,6 +397,28 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         except ProtocolError as error:
             self._warn_once("peer", "cut off %s: %s", pipe.address, error)
             self._broken(pipe)
+
+    def _note_one_way(self, pipe: _ZmtpOutput, extensions: tuple[str, ...]) -> None:
+        """Log a process that can send this one nothing, for it sends on no accepted connection."""
+        one_way = BOTH_WAYS.name not in extensions
+        if self._hearer is not None and one_way and self._log_due(pipe, "one way"):
+            _log.warning(
+                "%s cannot send to this process, which nobody can dial: it has the transport zmq,"
+                " or an older release (said once a minute)",
+                pipe.address,
+            )
+
+    def _take(self, pipe: _ZmtpOutput, frame: bytes) -> None:
+        """Hand over a frame that came on a connection that this process made."""
+        hearer, profile, link = self._hearer, self.profile, None
+        assert hearer is not None, "the decoder takes no messages otherwise"
+        if profile is not None and profile.tells_processes_apart:
+            link = pipe.named
+        pipe.moved = self._loop.time()
+        self.begin_turn()
+        forged = hearer.take(frame, link)
+        if forged and profile is not None and link is not None and profile.has_forged(link, forged):
+            raise StrangerError("what it sends is forged")
 
     def _named(self, pipe: _ZmtpOutput, decoder: Decoder) -> PeerId:
         """Return the process that said READY, by its proved key where the profile has that."""
@@ -421,13 +515,14 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             return
         pipe.retry_at = self._loop.time() + pipe.retry_seconds
         pipe.retry_seconds = min(RETRY_SECONDS_MAX, 2 * pipe.retry_seconds)
-        if pipe.records or pipe.frame is not None:
+        if pipe.records or pipe.frame is not None or self._hearer is not None:
             self._dial_later(pipe)
 
     def _dial_later(self, pipe: _ZmtpOutput) -> None:
         pipe.timer = self._loop.call_at(pipe.retry_at, self._dial, pipe)
 
     def _hang_up(self, pipe: _ZmtpOutput) -> None:
+        self._detach(pipe)
         if pipe.timer is not None:
             pipe.timer.cancel()
             pipe.timer = None
@@ -557,6 +652,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
 
     @override
     def _release(self, pipe: _ZmtpOutput, linger_milliseconds: int) -> None:
+        self._detach(pipe)
         self._end_frame(pipe)
         self._hang_up(pipe)
 

@@ -242,6 +242,7 @@ class Relay(LoneProcess):
         super().__init__(ME, DECODER)
         by_group = {topic.group: list(members) for topic, members in known.items()}
         self.relay = SearchRelay(
+            ME,
             known=lambda group, wanted: by_group.get(group, [])[:wanted],
             neighbours=lambda k: list(contacts(*range(1, 21)))[:k],
             outlet=lambda group: self.outlet(Kind.LINKS, group),

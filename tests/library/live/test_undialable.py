@@ -1,0 +1,144 @@
+"""Processes that nobody can dial, on real sockets: their connections carry frames both ways."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from camcast import CommunityManager
+from camcast.doors.options import OptionError
+from camcast.live.transports import open_pipes
+from camcast.live.wire.zmtp.zmtp_pipes import ZmtpPipes
+from camcast.security.keys import SecretKey
+from camcast.vocabulary.identity import PeerId, placeholder
+from tests.authority import ALL
+from tests.authority import ROOT as AUTHORITY
+from tests.library.live.communities import OPTIONS, Inbox, together
+from tests.library.live.identities import enrol, known_as
+from tests.library.live.pipe_ends import ANY_PORT, at, make_record, new_pipes
+from tests.library.live.pipe_ends import Inbox as FrameInbox
+from tests.patience import eventually, live
+
+TOPIC = ".a"
+REACHABLE: tuple[Literal["yes", "no"], ...] = (
+    "yes",
+    "yes",
+    "no",
+    "no",
+    "no",
+)  # the first is the gateway, and no member
+
+
+def _settings(profile: str, folder: Path) -> list[dict[str, Any]]:
+    if profile == "open":
+        return [{} for _ in REACHABLE]
+    if profile == "shared-key":
+        return [{"passphrase": "a passphrase of several words"} for _ in REACHABLE]
+    enrol(folder, "root", AUTHORITY)
+    for number in range(len(REACHABLE)):
+        enrol(folder, str(number), SecretKey(bytes([number]) * 32), ".", ALL)
+    return [known_as(folder, str(number)) for number in range(len(REACHABLE))]
+
+
+@pytest.mark.parametrize(
+    ("transport", "profile"),
+    [("tcp", "open"), ("zmtp", "shared-key"), ("tcp", "signed")],
+)
+@live
+async def test_undialable_processes_hear_and_are_heard(
+    transport: str, profile: str, tmp_path: Path
+) -> None:
+    settings = _settings(profile, tmp_path)
+    common: dict[str, Any] = {"transport": transport, "options": OPTIONS}
+    async with CommunityManager(**common, **settings[0]) as gateway:
+        others = [
+            CommunityManager(gateways=[gateway.address], reachable=reachable, **common, **own)
+            for reachable, own in zip(REACHABLE[1:], settings[1:], strict=True)
+        ]
+        async with together(*others) as members:
+            communities = [await member.join(TOPIC) for member in members]
+            inboxes = [Inbox() for _ in communities]
+            for community, inbox in zip(communities, inboxes, strict=True):
+                community.subscribe(inbox)
+            for number, community in enumerate(communities):
+                await community.publish(b"%d" % number)
+            everything = [b"%d" % number for number in range(len(communities))]
+            await eventually(lambda: all(sorted(one.payloads) == everything for one in inboxes))
+            for hidden in members[1:]:
+                assert len(hidden.pipes.connections) == 0, "nobody has dialled it"
+            counters = gateway._lifetime.running().node.counters
+            assert counters.events == counters.parasites == 0, "a stranger carries nothing"
+
+
+@live
+async def test_a_connection_that_breaks_is_made_again_by_the_process_that_nobody_can_dial() -> None:
+    async with CommunityManager(options=OPTIONS, transport="tcp") as carrier:
+        hidden = CommunityManager(
+            gateways=[carrier.address], reachable="no", options=OPTIONS, transport="tcp"
+        )
+        async with together(hidden):
+            there, here = await carrier.join(TOPIC), await hidden.join(TOPIC)
+            inbox = Inbox()
+            here.subscribe(inbox)
+            await eventually(lambda: there.peers and len(carrier.pipes.connections))
+            accepted: Any = carrier.pipes.connections
+            for connection in list(accepted._connections):
+                connection.owner.lose(connection)
+            await there.publish(b"!")
+            await eventually(lambda: inbox.payloads == [b"!"])
+
+
+@live
+async def test_another_process_with_the_same_name_closes_nobodys_connection() -> None:
+    """What waits for one that has not connected yet arrives when it does, in pieces of any size."""
+    hidden, liar, listening = (new_pipes(transport="tcp") for _ in range(3))
+    meant = placeholder(PeerId(b"u" * 16))
+    inboxes = [FrameInbox(), FrameInbox()]
+    port = listening.open_input(ANY_PORT, FrameInbox(), PeerId(b"d" * 16))
+    called = list[Any]()
+    listening.unattached.append(called.append)
+    listening.send([meant], make_record(0))
+    assert called == [meant]
+    for pipes, inbox in zip((hidden, liar), inboxes, strict=True):
+        pipes.hear_on_outputs(pipes.open_input(ANY_PORT, inbox, meant.peer))
+    hidden.send([at(port.address)], make_record(9), control=True)
+    for number, size in enumerate((100_000, 20, 300), start=1):
+        listening.send([meant], make_record(number, size))
+    assert await inboxes[0].has_numbers(4) == [0, 1, 2, 3]
+    liar.send([at(port.address)], make_record(9), control=True)
+    await eventually(lambda: len(listening.connections) == 2)
+    await eventually(lambda: listening._accepted.to(meant.peer) not in (None, *_first(listening)))
+    listening.send([meant], make_record(4))
+    assert await inboxes[1].has_numbers(1) == [4]
+    liar.close()
+    await eventually(lambda: len(listening.connections) == 1)
+    listening.send([meant], make_record(5))
+    assert await inboxes[0].has_numbers(5) == [0, 1, 2, 3, 5]
+    hidden.close()
+    listening.close()
+
+
+def _first(pipes: ZmtpPipes) -> list[Any]:
+    return list(pipes._accepted._connections)[:1]
+
+
+def test_the_transport_zmq_says_that_it_cannot() -> None:
+    with pytest.raises(OptionError, match="'zmq' takes nothing on the connections that it makes"):
+        CommunityManager(reachable="no", transport="zmq")
+
+
+@pytest.mark.parametrize("membership", ["dht", "hybrid"])
+def test_who_nobody_can_dial_is_no_node_of_a_dht(membership: str) -> None:
+    with pytest.raises(OptionError, match="the discovery 'kademlia' needs processes that can be"):
+        CommunityManager(membership, reachable="no")
+
+
+@live
+async def test_pipes_that_others_share_are_refused() -> None:
+    pipes = open_pipes()
+    async with CommunityManager(pipes=pipes):
+        with pytest.raises(ValueError, match="shares its output pipes with no other"):
+            await CommunityManager(pipes=pipes, reachable="no").start()
+    pipes.close()
