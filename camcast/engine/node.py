@@ -35,17 +35,14 @@ events, the *publisher* (`camcast.engine.publisher`) gathers this process's own 
 processes, the *liveness service* (`camcast.engine.liveness`) finds out which peers live, the
 *recorder* (`camcast.observe.recorder`) counts and traces. With identities, *signing*
 (`camcast.engine.guard.signing`) and the *guard* (`camcast.engine.guard.access_control`) judge what
-arrives. This module has the commands, joining, and the way of every other input to its part.
+arrives, and *joining* (`camcast.engine.joining`) asks the discovery. This module has the commands,
+and the way of every other input to its part.
 
 For each community that the process takes part in, the node holds a `LocalGroup`: a membership
 (who keeps the topic table is a plug), one `SuperTopicTable` for each super-topic, a dissemination,
 and what is known of streams. One discovery serves the whole process. Protocols other than CAMCAST
 have groups of their own instead of communities, some for several topics; an event that does not
 interest this process is then counted as a parasite and spread, but not delivered.
-
-Joining: the node announces itself to the discovery and seeks members. An empty answer makes it the
-founder; without any answer, the node reports whom it asked, and asks again later for as long as the
-community is wanted.
 """
 
 from __future__ import annotations
@@ -68,10 +65,11 @@ from camcast.engine.groups import Groups
 from camcast.engine.guard.access_control import AccessControl
 from camcast.engine.guard.signing import Signing
 from camcast.engine.intake import Intake
+from camcast.engine.joining import Joining
 from camcast.engine.link_messages import OtherChoice
 from camcast.engine.liveness import LivenessService
 from camcast.engine.liveness_messages import Attach, Attached
-from camcast.engine.local_group import RETRY_SECONDS, LocalGroup
+from camcast.engine.local_group import LocalGroup
 from camcast.engine.local_group_maker import Surroundings, make_local_group
 from camcast.engine.misfits import MisfitAnswers
 from camcast.engine.open_guard import Guard
@@ -104,15 +102,7 @@ from camcast.vocabulary.systems import Misfits
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind, UnknownRecordError
 
-CONTACTS_WANTED: Final = 5  # chosen: enough to survive 30 % dead contacts at 99.8 %
-# chosen: as often as a process announces itself to a gateway, be that silent or not. With 30, a
-# newcomer that lost three searches in a row (30 % loss: one in 500) was kept out for a minute.
-RETRY_SECONDS_MAX: Final = 10.0
 WAKE_AGAIN_SECONDS: Final = 1.0  # chosen: as often as an error of a plug is logged
-SILENT_SECONDS: Final = 0.3  # chosen: less than a membership waits for the answer of a contact, 0.4
-# chosen: where the discovery does not ask itself whether the members that it names are alive. At
-# 30 % loss a living one is silent twice with probability 0.26; the communities then merge.
-SILENT_TIMES: Final = 2
 _PLACEHOLDER: Final = PLACEHOLDER_START.encode()
 
 
@@ -143,9 +133,6 @@ class Node:
         self.outbox = outbox = Outbox()
         self._settings = settings
         self._groups = groups = Groups()
-        self._joining: dict[GroupId, LocalGroup] = {}
-        self._moved: dict[GroupId, None] = {}
-        """The groups among these whose membership has had an input, so that it may have joined."""
         self._subscribed: dict[GroupId, tuple[LocalGroup, ...]] = {}
         """The groups of each subscribed topic; the topic's events start in the first one."""
         self.recorder = recorder = Recorder(trace, outbox, groups.community, ring)
@@ -227,6 +214,9 @@ class Node:
             ),
         )
         self.discovery: Discovery = finding.contain(Discovery, found)
+        self._joining = Joining(
+            process, self.discovery, self._misfits, self._is_put_out, self._tell_neighbours
+        )
         self._handlers: dict[Kind, Callable[[Arrival, bytes], bool]] = {
             Kind.MEMBERSHIP: self._on_membership,
             Kind.LINKS: self._on_links,
@@ -316,12 +306,10 @@ class Node:
                 parameters or settings.parameters,
             )
             groups.enter(local_group)
-            self._joining[group.topic.group] = local_group
-            self.discovery.announce(group.topic, now)
-            self.discovery.seek(group.topic, CONTACTS_WANTED, now)
+            self._joining.begin(local_group, now)
         of_topic = tuple(groups.current[group.topic.group] for group in wanted)
         self._subscribed[topic.group] = of_topic
-        self._settle(now)
+        self._joining.settle(now)
         return of_topic[0]
 
     def _on_plug_error(self, error: PlugError) -> None:
@@ -369,7 +357,7 @@ class Node:
             else:
                 interest.drop(topic)
         self._groups.fit(self.hierarchy.withdraw(topic), now)
-        self._settle(now)
+        self._joining.settle(now)
         self.recorder.record_control(now)
 
     def tune(self, topic: Topic, settings: CommunitySettings, now: float) -> None:
@@ -380,7 +368,7 @@ class Node:
         self.outbox.now = now
         for local_group in self._subscribed.get(topic.group, ()):
             local_group.tune(settings, now)
-        self._settle(now)
+        self._joining.settle(now)
 
     def link(self, topic: Topic, super_topic: Topic, now: float) -> None:
         """Link a community that the process is in to one more super-topic (3.2.2, 3.6).
@@ -407,7 +395,7 @@ class Node:
         ways_up = self._subscribed[topic.group][0].ways_up
         ways_up.link(super_topics, now)
         self._groups.tables.enter(ways_up)
-        self._settle(now)
+        self._joining.settle(now)
 
     def _declare(self, joined: Topic, steps: Steps, now: float) -> None:
         """Note what the application says of topics with a community that it joins.
@@ -439,7 +427,7 @@ class Node:
         receipt = self._publisher.publish(
             self._subscribed[topic.group][0], topic, payload, now, upward_probability, typed=typed
         )
-        self._settle(now)
+        self._joining.settle(now)
         return receipt
 
     def flush(self, now: float) -> None:
@@ -464,14 +452,13 @@ class Node:
         Returns the number of records that no process which verifies what it passes on can have
         sent.
         """
-        outbox, signing = self.outbox, self.signing
-        outbox.now = self.liveness.frame_at = now
+        signing = self.signing
+        self.outbox.now = self.liveness.frame_at = now
         forgeries = 0 if signing is None else signing.forgeries
         if self.guard.admits is None:
             link = None  # without certificates no link proves whose it is
         self._intake.receive(frame, now, link)
-        if outbox.seeks or outbox.findings or self._moved:
-            self._settle(now)
+        self._joining.settle_if_due(now)
         return 0 if signing is None else signing.forgeries - forgeries
 
     def wake(self, token: Token, now: float) -> None:
@@ -482,7 +469,7 @@ class Node:
         self.outbox.now = now
         self._wake_failed, timers = False, len(self.outbox.wakes)
         if token.kind is Kind.LIVENESS:
-            self._moved |= dict.fromkeys(self._joining)  # what a watcher learns may let it join
+            self._joining.note_all_moved()  # what a watcher learns may let it join
             if self.liveness.wake(token.name, now):
                 self._tell_all_neighbours(now)
             self._tell_hearing()
@@ -502,7 +489,7 @@ class Node:
             for one in self.outbox.wakes[timers:]
         ):
             self.outbox.wakes.append(Wake(WAKE_AGAIN_SECONDS, token))
-        self._settle(now)
+        self._joining.settle(now)
         self.recorder.record_control(now, due=True)
 
     def open(self, datagrams: DatagramPort, now: float) -> None:
@@ -512,7 +499,7 @@ class Node:
         datagrams = DiscoveryDatagrams(datagrams, self._settings.system, sent)
         self.outbox.now = now
         self.discovery.open(datagrams, now)
-        self._settle(now)
+        self._joining.settle(now)
 
     def close(self, now: float) -> None:
         """Let the discovery stop listening."""
@@ -533,25 +520,25 @@ class Node:
             return
         self.discovery.receive_datagram(port, source, said, now, sender)
         if self.outbox.findings:
-            self._settle(now)
+            self._joining.settle(now)
 
     def finished(self, name: tuple[Hashable, ...], outcome: object, now: float) -> None:
         """Take the outcome of a coroutine of the discovery."""
         self.outbox.now = now
         self.discovery.finished(name, outcome, now)
-        self._settle(now)
+        self._joining.settle(now)
 
     def seek(self, topic: Topic, now: float) -> None:
         """Look for members of a community without joining it, to see who answers."""
         self.outbox.now = now
-        self.discovery.seek(topic, CONTACTS_WANTED, now)
-        self._settle(now)
+        self._joining.seek(topic, now)
+        self._joining.settle(now)
 
     def contacts_found(self, finding: Finding, now: float) -> None:
         """Take contacts as if the discovery had found them, for drivers that fill the tables."""
         self.outbox.now = now
-        self._found(finding, now)
-        self._settle(now)
+        self._joining.found(finding, now)
+        self._joining.settle(now)
 
     def unattached(self, contact: Contact, now: float) -> None:
         """Let an undialable process be told to connect, since something waits here for it.
@@ -576,10 +563,8 @@ class Node:
         for local_group in self.local_groups:
             if local_group.repair is not None:
                 local_group.repair.clock_set(now)
-        for local_group in self._joining.values():  # unanswered, it may be, for the wrong time
-            local_group.retry_seconds = RETRY_SECONDS
-            self.discovery.seek(local_group.topic, CONTACTS_WANTED, now)
-        self._settle(now)
+        self._joining.on_clock_set(now)
+        self._joining.settle(now)
         return True
 
     def on_standstill(self, seconds: float, now: float) -> None:
@@ -645,7 +630,7 @@ class Node:
         message = self._read(membership.decoder, arrival, body, local_group.topic)
         if message is not None:
             membership.receive(arrival.source, message, arrival.now)
-        self._note_moved(local_group)
+        self._joining.note_moved(local_group)
         if local_group.neighbour_changes:
             self._tell_neighbours(local_group, arrival.now)
         return True
@@ -744,7 +729,7 @@ class Node:
         """Give a timer to the part of a local group that set it."""
         if kind is Kind.MEMBERSHIP:
             local_group.membership.wake(name, now)
-            self._note_moved(local_group)
+            self._joining.note_moved(local_group)
             self._tell_neighbours(local_group, now)
         elif kind is Kind.PROTOCOL:
             local_group.dissemination.wake(name, now)
@@ -757,91 +742,7 @@ class Node:
             local_group.ways_up.wake(number, tuple(rest), now)
         elif not local_group.joined and name == (local_group.retries,):
             # The node's own: nobody had answered.
-            self.discovery.seek(local_group.topic, CONTACTS_WANTED, now)
-
-    def _found(self, finding: Finding, now: float) -> None:
-        """Give an answer of the discovery to each part that may have asked for it."""
-        topic = finding.topic
-        me = self.me  # the discovery may still name a process that listened here before
-        contacts = tuple(
-            c
-            for c in finding.contacts
-            if c.peer != me.peer and c.address != me.address and not self._is_put_out(c.peer)
-        )
-        contacts = self.guard.only_members(contacts, topic, now)
-        if not me.is_dialable and contacts:
-            undialable = tuple(c.address for c in contacts if not c.is_dialable)
-            if len(undialable) == len(contacts):  # there are members, and none that it can ask
-                finding = finding._replace(unreachable=(*finding.unreachable, *undialable))
-            contacts = tuple(c for c in contacts if c.is_dialable)
-        local_group = self._groups.current.get(topic.group)
-        if local_group is not None:
-            local_group.unanswered = finding if finding.unknown else None
-            if finding.unknown and not local_group.joined:
-                asked = (*finding.unreachable, *finding.ignorant)
-                self.recorder.tell(Happening("unanswered", topic.group, addresses=asked))
-                if self.discovery.decoder is None:
-                    self._misfits.ask(finding.unreachable, now)
-            membership = local_group.membership
-            if not membership.joined:
-                silent = local_group.silent
-                contacts = tuple(c for c in contacts if silent.get(c.peer, 0) < SILENT_TIMES)
-                local_group.named, local_group.named_at = contacts, now
-            if finding.unknown:
-                self._retry(local_group)
-            elif local_group.started or membership.joined:  # or others found this process first
-                membership.contacts_found(contacts, now, finding.size)
-            else:
-                local_group.started = True
-                membership.join(contacts, now)
-                if finding.size is not None:
-                    membership.contacts_found((), now, finding.size)
-            self._note_moved(local_group)
-            self._tell_neighbours(local_group, now)
-        self.recorder.tell(Happening("found", topic=topic, count=len(contacts)))
-        if contacts:
-            for table in self._groups.tables.tables(topic):
-                table.contacts_found(topic, contacts, now)
-
-    def _report_silent(self, topic: Topic, now: float) -> None:
-        """Tell the discovery whom it named in vain, as a membership that joins seeks again."""
-        local_group = self._groups.current.get(topic.group)
-        if local_group is None or local_group.membership.joined or not local_group.named:
-            return
-        if now - local_group.named_at < SILENT_SECONDS:
-            return  # they have not had the time to answer
-        named, local_group.named = local_group.named, ()
-        if not self.discovery.contacts_silent(topic, named, now):
-            before = local_group.silent
-            local_group.silent = {one.peer: before.get(one.peer, 0) + 1 for one in named}
-
-    def _settle(self, now: float) -> None:
-        """Handle seeks and findings in the outbox, and start local groups that have joined."""
-        outbox = self.outbox
-        while outbox.seeks or outbox.findings:
-            seeks, outbox.seeks = outbox.seeks, []
-            for seek in seeks:
-                self.recorder.tell(Happening("seek", topic=seek.topic))
-                if seek.by is Kind.MEMBERSHIP:
-                    self._report_silent(seek.topic, now)
-                self.discovery.seek(seek.topic, seek.wanted, now)
-            findings, outbox.findings = outbox.findings, []
-            for finding in findings:
-                self._found(finding, now)
-        moved, self._moved = self._moved, {}
-        joining = [self._joining[group] for group in moved if group in self._joining]
-        joined = [local_group for local_group in joining if local_group.joined]
-        if joined:
-            for local_group in joined:
-                del self._joining[local_group.topic.group]
-            for local_group in joined:
-                for topic in local_group.context.interest.topics:
-                    self.recorder.tell(Happening("joined", local_group.topic.group, topic=topic))
-                local_group.ways_up.start(now)
-                local_group.dissemination.start(now)
-                if local_group.repair is not None:
-                    local_group.repair.start(now)
-            self._settle(now)
+            self._joining.seek(local_group.topic, now)
 
     # -- groups ----------------------------------------------------------------------------
 
@@ -852,21 +753,11 @@ class Node:
         local_group.leaving = True
         self._publisher.leave(local_group)
         self._groups.leave(local_group)
-        self._joining.pop(local_group.topic.group, None)
-        self.discovery.withdraw(local_group.topic, now)
+        self._joining.end(local_group.topic, now)
         self.liveness.close(local_group.topic.group, now)
         local_group.membership.leave(now)
         self._tell_neighbours(local_group, now)
         self.recorder.tell(Happening("left", local_group.topic.group))
-
-    def _retry(self, local_group: LocalGroup) -> None:
-        """Ask the discovery again after a while, by a timer of the node's own."""
-        if not local_group.joined:
-            local_group.retries += 1
-            name = local_group.serial, local_group.retries
-            token = Token(None, local_group.topic.group, name)
-            self.outbox.wakes.append(Wake(local_group.retry_seconds, token))
-            local_group.retry_seconds = min(2 * local_group.retry_seconds, RETRY_SECONDS_MAX)
 
     def _is_put_out(self, peer: PeerId) -> bool:
         """Say whether a process is known to be revoked."""
@@ -886,7 +777,7 @@ class Node:
         for group in list(self._groups.changed):
             local_group = self._groups.current.get(group)
             if local_group is not None:
-                self._note_moved(local_group)
+                self._joining.note_moved(local_group)
                 self._tell_neighbours(local_group, now)
         self._groups.changed.clear()
         self.liveness.given_up.clear()
@@ -902,11 +793,6 @@ class Node:
         self._isolated, self._deaf = isolated, deaf
         for kind in kinds:
             self.recorder.tell(Happening(kind, count=self.liveness.watched()))
-
-    def _note_moved(self, local_group: LocalGroup) -> None:
-        """Note that the membership of a group has had an input."""
-        if (group := local_group.topic.group) in self._joining:
-            self._moved[group] = None
 
     def _tell_neighbours(self, local_group: LocalGroup, now: float) -> None:
         """Tell the recorder and the dissemination the changes of a topic table in this step."""

@@ -19,7 +19,7 @@ import overlays
 from camcast.app.community import JOIN_SECONDS
 from camcast.cli.publish import WAIT_SECONDS
 from camcast.doors.first_contacts import ANSWER_SECONDS, CONTACTS_WANTED
-from camcast.engine.node import SILENT_TIMES
+from camcast.engine.joining import SILENT_TIMES
 from camcast.engine.questions import QUESTION_SECONDS
 from camcast.engine.repair.asking import AGAIN_SECONDS_MAX, GIVE_UP_SECONDS, HOLDERS_MAX
 from camcast.engine.super_topic_table import CHECK_TIMEOUT_SECONDS

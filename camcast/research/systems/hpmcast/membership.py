@@ -77,7 +77,7 @@ from camcast.vocabulary.streams import jittered
 
 TARGETS: Final = 3  # chosen: gossips a period; with three levels one for each, on average
 LEAVE_TELLS: Final = 5  # [hpmcast 4.2.1] "a subset of its lowest-level neighbors"; chosen: five
-CONTACTS_WANTED: Final = 5  # chosen: as camcast.engine.node
+CONTACTS_WANTED: Final = 5  # chosen: as camcast.engine.joining
 # chosen: a delegate of 1,000 processes gets some 20 gossips a period; 64 answers are at most 2 MiB.
 ANSWERS_A_PERIOD: Final = 64
 # chosen: by so much a process raises the stamp of its own line in a period over those that others
