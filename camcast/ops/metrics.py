@@ -91,8 +91,9 @@ def _metrics(part: type, key: str = METRIC) -> Iterator[tuple[str, Metric]]:
 class Collector(PrometheusCollector):
     """The metrics of one manager, or of several by their names, which are the label ``node``.
 
-    A manager that is not running, or whose event loop does not answer in `STATS_SECONDS`, has no
-    metrics. Made for a running asyncio manager in its loop; it may then be asked from any thread.
+    A manager that is not running, or whose event loop does not answer in
+    `camcast.ops.snapshots.STATS_SECONDS`, has no metrics. Made for a running asyncio manager in its
+    loop; it may then be asked from any thread.
     """
 
     def __init__(self, managers: AnyManager | Mapping[str, AnyManager]) -> None:

@@ -17,7 +17,7 @@ import pytest
 from camcast import Change, CommunityError, Received, ReceivedBatch
 from camcast.app import blocking, loop_thread
 from camcast.app.loop_thread import Moment
-from camcast.ops import metrics
+from camcast.ops import metrics, snapshots
 from tests.patience import PATIENCE_SECONDS, wait_until
 from tests.python_process import output_of
 
@@ -96,7 +96,7 @@ def test_an_iteration_that_ends_when_it_is_quiet_leaves_later_events_to_the_next
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nobody wait for a loop that stands still to take a call back."""
     monkeypatch.setattr(loop_thread, "TAKE_BACK_SECONDS", SHORT)
-    monkeypatch.setattr(metrics, "STATS_SECONDS", SHORT)
+    monkeypatch.setattr(snapshots, "STATS_SECONDS", SHORT)
 
 
 @pytest.mark.usefixtures("impatient")
