@@ -291,7 +291,9 @@ class Runner:
         self._drain()
 
     def close(self) -> None:
-        """Stop listening; timers that are still to come do nothing."""
+        """Stop listening; timers still to come do nothing. Closing again changes nothing."""
+        if self._closed:
+            return
         self._closed = True
         self.reading.tell_no_more(self)
         self._comparing.cancel()
