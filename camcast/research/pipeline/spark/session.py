@@ -298,26 +298,28 @@ def _ctrl_c_kept(*, ignored: bool = False) -> Iterator[None]:
 @contextmanager
 def _alone_said(context: SparkContext, master: str) -> Iterator[None]:
     """Say it when there is work and nobody to do it: a cluster may be full, or without workers."""
+    ended = threading.Event()
 
     def look() -> None:
-        with suppress(Exception):  # the session may end at this very moment
-            executors = context._jsc.sc().getExecutorMemoryStatus().size() - 1  # and the driver
-            if not executors and context.statusTracker().getActiveJobsIds():
-                _log.warning(
-                    "%s has given us no executor yet: has it workers, with as much memory and as"
-                    " many cores free as --conf spark.executor.memory and .cores ask for? Waiting"
-                    " goes on; Ctrl-C ends it",
-                    master,
-                )
+        while not ended.wait(_ALONE_SECONDS):  # on a busy machine, the first work comes late
+            with suppress(Exception):  # the session may end at this very moment
+                if context._jsc.sc().getExecutorMemoryStatus().size() > 1:  # that of the driver
+                    return
+                if context.statusTracker().getActiveJobsIds():
+                    _log.warning(
+                        "%s has given us no executor yet: has it workers, with as much memory and"
+                        " as many cores free as --conf spark.executor.memory and .cores ask for?"
+                        " Waiting goes on; Ctrl-C ends it",
+                        master,
+                    )
+                    return
 
-    timer = threading.Timer(_ALONE_SECONDS, look)
-    timer.daemon = True
     if not is_local(master):
-        timer.start()
+        threading.Thread(target=look, daemon=True).start()
     try:
         yield
     finally:
-        timer.cancel()
+        ended.set()
 
 
 @contextmanager
