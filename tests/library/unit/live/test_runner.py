@@ -14,6 +14,13 @@ from camcast.vocabulary.topics import GroupId
 from camcast.vocabulary.wire import Kind
 
 
+class Call:
+    """A call that the loop owes; the tests here cancel only such that have come."""
+
+    def cancel(self) -> None:
+        pass
+
+
 class Loop:
     """An event loop whose clock the test moves."""
 
@@ -24,11 +31,12 @@ class Loop:
     def time(self) -> float:
         return self.now
 
-    def call_at(self, when: float, act: Callable[..., object], *arguments: Any) -> None:
+    def call_at(self, when: float, act: Callable[..., object], *arguments: Any) -> Call:
         self.calls.append((when, act, arguments))
+        return Call()
 
-    def call_later(self, delay: float, act: Callable[..., object], *arguments: Any) -> None:
-        self.call_at(self.now + delay, act, *arguments)
+    def call_later(self, delay: float, act: Callable[..., object], *arguments: Any) -> Call:
+        return self.call_at(self.now + delay, act, *arguments)
 
     def run(self) -> None:
         for when, act, arguments in sorted(self.calls, key=lambda call: call[0]):
