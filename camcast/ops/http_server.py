@@ -87,7 +87,8 @@ class HttpServer(ThreadingHTTPServer):
     def server_bind(self) -> None:
         """Bind, without the look-up of this host's name by which HTTPServer can wait for DNS."""
         TCPServer.server_bind(self)
-        self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]
+        host, port, *_ = self.server_address
+        self.server_name, self.server_port = str(host), int(port)
 
     @override
     def process_request(self, request: Any, client_address: Any) -> None:
