@@ -39,7 +39,7 @@ from camcast.doors.plugs import (
     membership_for,
 )
 from camcast.doors.transport import OutputPipes
-from camcast.engine.settings import Parts, Settings
+from camcast.engine.settings import Order, Parts, Settings
 from camcast.engine.store import Store
 from camcast.inbox.deliveries import Deliveries, Inbox
 from camcast.live import transports
@@ -136,6 +136,9 @@ class CommunityManager:
             interruptions are made good. Less: less memory. None: as `parameters` say, or 120.
         repair: Ask again for events that were missed (docs/reliability.md). Without it, events
             spread as in the paper, and some are lost.
+        order: ``"fifo"``: a subscriber gets what one process publishes on a topic in the order of
+            its publication; an event waits for a missing one before it, 5 s at most. Needs repair.
+            ``"arrival"``: no event waits, and some overtake others.
         remember: A file that keeps contacts from one run to the next, for when no gateway answers.
         trace: Takes a record of everything that happens, such as `JsonLinesSink`.
         transport: ``"zmtp"``, ``"tcp"`` or ``"zmq"``: how frames travel; all understand each other.
@@ -177,6 +180,7 @@ class CommunityManager:
         protocol_options: Mapping[str, object] | None = None,
         retention_seconds: float | None = None,
         repair: bool = True,
+        order: Order = "fifo",
         remember: Path | None = None,
         trace: Sink | None = None,
         transport: str | None = None,
@@ -206,6 +210,7 @@ class CommunityManager:
             protocol_options=protocol_options,
             retention_seconds=retention_seconds,
             repair=repair,
+            order=order,
             remember=remember,
             transport=transport,
             control=control,
@@ -249,6 +254,7 @@ class CommunityManager:
             port_required=not found or not self._bind.endswith(":0"),
             every_interface=host_of(self._bind) == "tcp://[::]",
             protocol=protocol,
+            order=given.spread.order,
             topics=topics,
         )
         self._by_topic = given.spread.by_topic()

@@ -15,7 +15,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import NoneType
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import attrs
 from attrs import Attribute, field, frozen
@@ -24,6 +24,7 @@ from camcast.app.community_errors import InsecureError
 from camcast.doors.discovery import DiscoveryFactory
 from camcast.doors.options import OptionError
 from camcast.doors.transport import InputPipe, OutputPipes
+from camcast.engine.settings import Order
 from camcast.live import transports
 from camcast.live.own_address import is_found
 from camcast.live.wire.pipes import descriptors, peers_allowed
@@ -48,6 +49,7 @@ DESCRIPTORS_MIN: Final = 64
 PEERS_FEW: Final = 32  # chosen: the peers of a process in a community of 10,000
 REACHABLE: Final = ("yes", "no")
 """Whether other processes can connect to this one."""
+ORDERS: Final = get_args(Order)
 
 Check = Callable[[str, Any], None]
 """Raises `TypeError` for a value, which it calls by the name."""
@@ -97,6 +99,11 @@ def _paths(name: str, given: object) -> None:
 def _reachable(name: str, given: object) -> None:
     if given not in REACHABLE:
         raise ValueError(f"{name} is one of {', '.join(REACHABLE)}, and not {given!r}")
+
+
+def _order(name: str, given: object) -> None:
+    if given not in ORDERS:
+        raise ValueError(f"{name} is one of {', '.join(ORDERS)}, and not {given!r}")
 
 
 def _mapping(name: str, given: object) -> None:
@@ -288,6 +295,13 @@ class Spread:
         metavar="SECONDS",
         least=0,
         most=RETENTION_SECONDS_MAX,
+    )
+    order: Order = _setting(
+        "fifo",
+        "fifo: subscribers get what one process publishes on a topic in the order of its"
+        " publication; arrival: as it arrives.",
+        _order,
+        metavar="fifo|arrival",
     )
     spread: Literal["infect", "tree"] | None = _setting(
         None,

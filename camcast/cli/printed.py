@@ -8,7 +8,7 @@ or gives it another meaning, counts the version up where it is printed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 
 class Joined(TypedDict):
@@ -25,6 +25,8 @@ class EventLine(TypedDict):
     topic: str
     id: str
     hops: int
+    late: NotRequired[bool]
+    """There, and true, for an event that comes after later ones of its publisher."""
 
 
 class TextEvent(EventLine):
@@ -41,7 +43,15 @@ class BytesEvent(EventLine):
 
 # "class" is a name that only this form takes
 TypedEvent = TypedDict(
-    "TypedEvent", {"topic": str, "id": str, "hops": int, "class": str, "value": Mapping[str, Any]}
+    "TypedEvent",
+    {
+        "topic": str,
+        "id": str,
+        "hops": int,
+        "late": NotRequired[bool],
+        "class": str,
+        "value": Mapping[str, Any],
+    },
 )
 """A typed event: the topic of its class, and its fields."""
 

@@ -76,7 +76,8 @@ def subscribe(
 
     A line has the event's topic, id, hops (messages that brought it here), and its payload,
     or payload_base64 where that is not UTF-8; a typed event has its class, as a topic, and its
-    value, an object of its fields. Without a gateway the process founds the community,
+    value, an object of its fields. An event that comes after later ones of its publisher is late.
+    Without a gateway the process founds the community,
     and is a gateway for other processes at the address that it prints.
     """
     with clear_failures():
@@ -168,6 +169,8 @@ async def _subscribe(
 
 def _line(received: Received) -> TextEvent | BytesEvent | TypedEvent:
     line = EventLine(topic=received.topic.name, id=str(received.id), hops=received.hops)
+    if received.late:
+        line["late"] = True
     if isinstance(received.value, Sent):
         return {**line, "class": received.value.classes[0], "value": received.value.fields}
     try:

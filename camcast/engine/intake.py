@@ -207,7 +207,7 @@ class Intake:
             local_group.repair.add_batch(batch, known, PeerId(b""), now)
         receivers = _receivers_of(local_group, batch)
         sent = local_group.dissemination.disseminate(batch, now)
-        self._deliver(local_group, new, receivers, now)
+        self._deliver_in_order(local_group, new, known, receivers, now)
         return sent
 
     def take_held(self, held: Iterable[HeldBatch], now: float) -> None:
@@ -220,6 +220,12 @@ class Intake:
                 self._counters.duplicates += batch.count
             else:
                 self._take_new(local_group, known, batch, source, "", now)
+
+    def deliver_held(self, local_group: LocalGroup, now: float) -> None:
+        """Deliver what was held back in a group and need not wait any longer."""
+        assert local_group.hold_back is not None, "it has set the timer"
+        for batch in local_group.hold_back.look(now):
+            self._deliver(local_group, (batch,), _receivers_of(local_group, batch), now)
 
     # -- what disseminations ask of this process's other groups: `OwnGroups` ---------------
 
@@ -299,6 +305,8 @@ class Intake:
                 counters.repaired += batch.count
                 if repair.is_history(batch):
                     if repair.wants_history(batch, now):
+                        if (hold_back := local_group.hold_back) is not None:
+                            new = [hold_back.flagged(part, known) for part in new]
                         receivers = _receivers_of(local_group, batch)
                         self._deliver(local_group, new, receivers, now, history=True)
                     return
@@ -322,7 +330,7 @@ class Intake:
             self._sources.append(source)
         else:
             local_group.dissemination.disseminate(batch, now, source)
-        self._deliver(local_group, new, receivers, now)
+        self._deliver_in_order(local_group, new, known, receivers, now)
 
     def _is_false(self, batch: Batch) -> bool:
         """Count a batch in this process's name that it has not published; say whether it is one.
@@ -381,6 +389,26 @@ class Intake:
         new = [batch.part(start, stop) for start, stop in missing]
         self._counters.duplicates += count - sum(part.count for part in new)
         return new
+
+    def _deliver_in_order(
+        self,
+        local_group: LocalGroup,
+        new: Sequence[Batch],
+        known: KnownRanges,
+        receivers: Sequence[Topic],
+        now: float,
+    ) -> None:
+        """Deliver new parts of a batch, or hold them back; with them what waited for them alone."""
+        hold_back = local_group.hold_back
+        if hold_back is None or not receivers:
+            self._deliver(local_group, new, receivers, now)
+            return
+        ready = hold_back.in_order(new, known, now)
+        if ready is new:  # nearly always
+            self._deliver(local_group, new, receivers, now)
+            return
+        for batch in ready:
+            self._deliver(local_group, (batch,), _receivers_of(local_group, batch), now)
 
     def _deliver(
         self,

@@ -41,7 +41,7 @@ class KnownRanges:
     """Which events of one stream are known; sequence numbers begin at 1."""
 
     __slots__ = (
-        *("before", "begun", "bounds", "floor", "heard", "introduced_by", "low", "older"),
+        *("before", "begun", "bounds", "floor", "heard", "introduced_by", "low", "next", "older"),
         "repaired",
     )
 
@@ -61,6 +61,8 @@ class KnownRanges:
         process's time, or may be."""
         self.older = 1
         """All below this number is surely from before this process's time."""
+        self.next = 1
+        """With the order ``fifo``, the number after the last that was delivered in order."""
         self.introduced_by = introduced_by
         self.repaired = repaired
         """Whether repair asks for what is missing from `floor` on."""

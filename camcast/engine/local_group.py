@@ -9,6 +9,7 @@ from attrs import define, field
 from camcast.doors.dissemination import Dissemination, DisseminationContext
 from camcast.doors.membership import Membership
 from camcast.engine.known_streams import KnownStreams
+from camcast.engine.repair.hold_back import HoldBack
 from camcast.engine.repair.repair import Repair
 from camcast.engine.super_topic_table import SuperTopicTable
 from camcast.engine.ways_up import WaysUp
@@ -50,6 +51,8 @@ class LocalGroup:
     """The known events of the group."""
     repair: Repair | None = None
     """Finds out what was missed, and asks for it; None in a group without repair."""
+    hold_back: HoldBack | None = None
+    """Delivers events in the order of their publication; None where they come as they arrive."""
     started: bool = False
     """Whether the discovery has answered, so that the membership has begun to join."""
     leaving: bool = False

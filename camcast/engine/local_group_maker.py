@@ -17,6 +17,7 @@ from camcast.engine.known_streams import KnownStreams
 from camcast.engine.local_group import LocalGroup
 from camcast.engine.process_context import ProcessContext
 from camcast.engine.remote_queries import RemoteQueries
+from camcast.engine.repair.hold_back import HoldBack, RoomForTopics
 from camcast.engine.repair.messages import Nonces
 from camcast.engine.repair.repair import Repair
 from camcast.engine.repair.told import Lateness, RepairContext
@@ -50,6 +51,8 @@ class Surroundings:
     lateness: Lateness
     nonces: Nonces | None
     """Nonces for the questions of repair; None without a store."""
+    room: RoomForTopics
+    """Says how much of the events of topics may be held back."""
     asked: AskedLately = field(factory=AskedLately)
     """The processes that the super-topic tables have asked recently."""
     serial: int = 0
@@ -111,19 +114,24 @@ def make_local_group(
         liveness=liveness.part(Kind.PROTOCOL, topic.group, spreading),
     )
     store = around.store if group.batched and parameters.retention_seconds else None
-    streams, repair = KnownStreams(repaired=store is not None), None
+    streams, repair, hold_back = KnownStreams(repaired=store is not None), None, None
     if store is not None:
         assert around.nonces is not None, "they are drawn where there is a store"
+        repair_outlet = process.outlet(Kind.REPAIR, topic.group, serial)
+        if settings.order == "fifo" and not group.transit:
+            hold_back = HoldBack(repair_outlet, lambda: around.room(interest.topics))
         repairing = RepairContext(
             context,
             streams,
             store,
-            process.outlet(Kind.REPAIR, topic.group, serial),
+            repair_outlet,
             process.clock,
             around.lateness,
         )
         tell_missed = partial(_tell_missed, process, topic.group)
-        repair = Repair(repairing, around.nonces, events.send_again, tell_missed, spreading)
+        repair = Repair(
+            repairing, around.nonces, events.send_again, tell_missed, spreading, hold_back
+        )
         context = evolve(context, repair=repair)
     dissemination = spreading.contain(
         Dissemination, spreading.make("dissemination", group.dissemination, context)
@@ -143,6 +151,7 @@ def make_local_group(
         neighbour_changes=changes,
         streams=streams,
         repair=repair,
+        hold_back=hold_back,
     )
 
 

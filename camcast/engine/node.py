@@ -186,6 +186,7 @@ class Node:
             intake,
             lateness,
             None if store is None else Nonces(secrets.randbytes(NONCE_BYTES)),
+            parts.room,
         )
         self._publisher = Publisher(process, intake, self.signing, parts.reserve_numbers)
         factory = settings.discovery
@@ -733,6 +734,8 @@ class Node:
             self._tell_neighbours(local_group, now)
         elif kind is Kind.PROTOCOL:
             local_group.dissemination.wake(name, now)
+        elif kind is Kind.REPAIR and name == ("order",):
+            self._intake.deliver_held(local_group, now)
         elif kind is Kind.REPAIR:
             assert local_group.repair is not None
             local_group.repair.wake(name, now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
 from attrs import field, frozen
 
@@ -16,10 +16,15 @@ from camcast.doors.membership import Backend
 from camcast.doors.protocol import Protocol
 from camcast.doors.signatures import Signatures
 from camcast.engine.publisher import ReserveNumbers, by_clock
+from camcast.engine.repair.hold_back import RoomForTopics, default_room
 from camcast.engine.store import Store
 from camcast.vocabulary.extensions import EXTENSIONS, Extension, Speaks, speaks_none
 from camcast.vocabulary.parameters import CommunitySettings, settings_of
 from camcast.vocabulary.topics import Topic
+
+Order = Literal["fifo", "arrival"]
+"""The order in which subscribers get the events of one publisher on one topic: that of their
+publication, or that of their arrival."""
 
 
 @frozen
@@ -44,6 +49,9 @@ class Settings:
     parameters: CommunitySettings = field(factory=CommunitySettings, converter=settings_of)
     """The defaults of a community that is joined without parameters of its own."""
     protocol: Protocol = field(kw_only=True)
+    order: Order = "arrival"
+    """The order of deliveries where events are repaired; without repair they come as they arrive.
+    The papers have none, and no run in the virtual network unless it says so."""
     system: str = ""
     """The name of the system, which datagrams bear; connections are the transport's."""
     extensions: tuple[Extension, ...] = EXTENSIONS
@@ -73,5 +81,7 @@ class Parts:
     """Runs the coroutines of the discovery; None where it has none."""
     speaks: Speaks = speaks_none
     """Says which processes have named an extension."""
+    room: RoomForTopics = default_room
+    """Says how much of the events of topics may be held back."""
     plug_failed: Callable[[PlugError], None] | None = None
     """Takes the errors of plugs, which are contained; None: they are raised, for tests."""

@@ -99,6 +99,23 @@ class Inbox:
             for subscription in deliveries.subscriptions
         )
 
+    def room(self, topics: Iterable[Topic]) -> tuple[int, int]:
+        """Return how many more events, and bytes of their payloads, some queue may hold.
+
+        What is held back counts in the bounds of the queues. The one with most room decides: a
+        slow subscriber, whose queue is full, costs the others no order.
+        """
+        queues = [
+            subscription.queue
+            for topic in topics
+            if (deliveries := self.communities.get(topic.group)) is not None
+            for subscription in deliveries.subscriptions
+        ]
+        return (
+            max((one.events_max - one.events for one in queues), default=0),
+            max((one.bytes_max - one.bytes for one in queues), default=0),
+        )
+
     def deliver(self, delivered: Deliver) -> None:
         """Hand a batch to the subscriptions of its community."""
         deliveries = self.communities.get(delivered.group)

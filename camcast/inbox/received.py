@@ -46,7 +46,8 @@ class Received(msgspec.Struct, Generic[E_co], frozen=True):  # a Struct: one is 
     community of a class, the instance that it holds; a `Sent` where no class fits, and the payload
     where it is no typed event, since strangers may send anything. `hops` is the number of messages
     that brought it here, 0 for an event of this very process. `published` is the publisher's clock
-    when it was published, in seconds since 1970; nobody checks that clock.
+    when it was published, in seconds since 1970; nobody checks that clock. `late` says that events
+    which the publisher published later have been delivered before it (docs/reliability.md, Order).
 
     Example:
         ::
@@ -62,6 +63,7 @@ class Received(msgspec.Struct, Generic[E_co], frozen=True):  # a Struct: one is 
     value: E_co | Sent | bytes
     hops: int
     published: float
+    late: bool = False
 
     @property
     def id(self) -> EventId:
@@ -89,10 +91,10 @@ class ReceivedBatch(msgspec.Struct, Generic[E_co], eq=False):  # a Struct: one i
     """Events of one stream that travelled together, as a subscriber gets them; at least one.
 
     Iterate it for its events, or take only what is needed: `payloads`, `values` and `ids` are made
-    when they are asked for. `stream`, `topic`, `hops` and `published` are those of all its events,
-    as in `Received`; `sequences` are their numbers in the stream, and `size` the bytes of their
-    payloads. Events that a full queue dropped, or that the subscription's interest does not match,
-    are missing. All subscriptions of a community share one.
+    when they are asked for. `stream`, `topic`, `hops`, `published` and `late` are those of all its
+    events, as in `Received`; `sequences` are their numbers in the stream, and `size` the bytes of
+    their payloads. Events that a full queue dropped, or that the subscription's interest does not
+    match, are missing. All subscriptions of a community share one.
 
     Example:
         ::
@@ -112,6 +114,7 @@ class ReceivedBatch(msgspec.Struct, Generic[E_co], eq=False):  # a Struct: one i
     """The holder of the payloads: the batch until they are copied out of it, then they themselves.
     One attribute, so that they are in memory once, and two threads may ask at the same time."""
     _decode: Callable[[bytes], E_co | Sent | bytes] | None = None
+    late: bool = False
 
     @property
     def payloads(self) -> tuple[bytes, ...]:
@@ -166,6 +169,7 @@ class ReceivedBatch(msgspec.Struct, Generic[E_co], eq=False):  # a Struct: one i
             values,
             repeat(self.hops),
             repeat(self.published),
+            repeat(self.late),
         )
 
     @override
@@ -184,7 +188,9 @@ def received_of(
     first, count, published = batch.first, batch.count, batch.published / _MILLISECONDS_PER_SECOND
     if count == 1 and decode is None:
         [payload] = batch.payloads()
-        return Received(batch.stream, first, batch.topic, payload, payload, batch.hops, published)
+        return Received(
+            *(batch.stream, first, batch.topic, payload, payload, batch.hops, published, batch.late)
+        )
     return ReceivedBatch(
         batch.stream,
         range(first, first + count),
@@ -194,6 +200,7 @@ def received_of(
         batch.size,
         batch,
         decode,
+        batch.late,
     )
 
 
@@ -214,6 +221,7 @@ def batch_of(event: Received[E]) -> ReceivedBatch[E]:
         len(event.payload),
         (event.payload,),
         decode,
+        event.late,
     )
 
 

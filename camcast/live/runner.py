@@ -146,6 +146,7 @@ class Runner:
             waiting=self.waiting,
             plug_failed=self._on_plug_error,
             speaks=pipes.speaks,
+            room=inbox.room,
         )
         self.node = Node(
             me, settings, rng, clock, trace, inbox.attributes, parts, ring, inbox.hierarchy

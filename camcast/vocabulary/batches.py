@@ -76,6 +76,8 @@ class Batch(msgspec.Struct, frozen=True, gc=False):  # one is made for each firs
     since: float = 0.0
     head_flags: int = 0
     """The flags in the head of the copy that came: `wire.REPAIRED`, `wire.OTHER_LEVEL`."""
+    late: bool = False
+    """Whether later events of the stream have been delivered to this process's subscribers."""
 
     @property
     def typed(self) -> bool:

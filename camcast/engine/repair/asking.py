@@ -289,8 +289,7 @@ class GivingUp:
         now: float,
     ) -> None:
         """Report the events that can no longer be had, and do not ask for them again."""
-        if not self._history.asked(now):
-            self._skip_older(missing, known)
+        self.skip_older(missing, known, now)
         out_of_reach = self._out_of_reach(missing, known, neighbours, now)
         if out_of_reach <= (1 if known is None else known.floor):
             return
@@ -317,12 +316,13 @@ class GivingUp:
         known.floor = out_of_reach
         self._news.add_change(stream, known, now)
 
-    def _skip_older(self, missing: MissingRanges, known: KnownRanges | None) -> None:
+    def skip_older(self, missing: MissingRanges, known: KnownRanges | None, now: float) -> None:
         """Ask for nothing from before this process's time, where a neighbour shows how far it goes.
 
-        It shows so in a stream of which nothing is known, or not the beginning.
+        It shows so in a stream of which nothing is known, or not the beginning. Where history is
+        asked for, nothing is skipped.
         """
-        if known is not None and (known.low > 1 or not known.bounds):
+        if self._history.asked(now) or (known and (known.low > 1 or not known.bounds)):
             return
         # A neighbour that keeps all from before this process's time offers what is not older. If it
         # lacks that, another may offer it.
@@ -372,6 +372,12 @@ class Asking:
     def add_hole(self, stream: StreamId, source: PeerId, now: float) -> None:
         """Begin to ask for what is missing below a batch that `source` sent."""
         self._begin(stream, now, self._context.community.membership.peers().get(source))
+
+    def skip_older(self, stream: StreamId, now: float) -> None:
+        """Wait for nothing of a stream that is from before this process's time."""
+        missing = self.missing.get(stream)
+        if missing is not None:
+            self._giving_up.skip_older(missing, self._context.streams.known.get(stream), now)
 
     def add_repaired(self, stream: StreamId, now: float) -> None:
         """Add an answer: a batch of a stream came that was asked for."""

@@ -45,6 +45,7 @@ from camcast.engine.known_streams import KnownRanges
 from camcast.engine.repair.answering import STREAMS_A_MESSAGE_MAX, Answering, SendAgain
 from camcast.engine.repair.asking import Asking, GivingUp, Holder, check_held
 from camcast.engine.repair.history import History, Referring
+from camcast.engine.repair.hold_back import HoldBack
 from camcast.engine.repair.messages import Compare, Have, Heard, Nonces, Referral, Want
 from camcast.engine.repair.told import (
     CLIMBING_SECONDS,
@@ -79,8 +80,10 @@ class Repair(Repairs):
         send_again: SendAgain,
         tell_missed: Callable[[Missed], None],
         containment: Containment,
+        hold_back: HoldBack | None = None,
     ) -> None:
         self._context = context
+        self._hold_back = hold_back
         self._containment = containment
         self._haves = haves = Haves(context, nonces)
         self._upward = Upward(context, haves)
@@ -296,9 +299,10 @@ class Repair(Repairs):
     def history(self, seconds: float, now: float) -> list[Batch]:
         """Return what is kept here of the last `seconds`, and ask others for the rest.
 
-        The rest arrives as batches that `wants_history`.
+        The rest arrives as batches that `wants_history`, and what is held back is still to come.
         """
-        return self._history.fetch(seconds, now)
+        kept = self._history.fetch(seconds, now)
+        return kept if self._hold_back is None else list(self._hold_back.without_held(kept))
 
     def _on_have(self, source: Contact, have: Have, now: float) -> None:
         times = have.member, have.history, have.kept, have.reach
@@ -321,6 +325,8 @@ class Repair(Repairs):
                 continue  # settled here, as nearly all is of a stream that flows
             one = Holder(source, have.nonce, have.below, held, have.kept, now, since, younger)
             self._asking.add_holder(one, now)
+            if self._hold_back is not None and self._hold_back.holds(StreamId(stream)):
+                self._asking.skip_older(StreamId(stream), now)
         if below is not None:
             self._referring.on_have_from_below(source, below, have, now)
             if have.reply:

@@ -152,6 +152,7 @@ class Worker:
             trace=self._sink,
             **self._links_of(number),
             repair=scenario.repair,
+            order="arrival",  # as in the virtual network, and no paper has another
             control=None if folder is None else Path(folder) / f"{number}.sock",
             rng=stream(scenario.seed, "protocol", number),
         )

@@ -5,7 +5,8 @@
 
 A process is to get an event in each of its communities that includes the event's topic, by the
 relation that the scenario declares, and its own events as well (docs/api.md, `subscribe`). An event
-whose upward probability is 0 is for its own community alone.
+whose upward probability is 0 is for its own community alone. Processes have the order ``fifo``:
+what one publishes on a topic comes in the order of its publication, but for what is flagged late.
 
 What was neither delivered nor told as `Missed` is *lost*, unless nobody could have delivered it.
 Two excuses are taken, each on evidence that repair itself has no hand in:
@@ -71,6 +72,8 @@ class Verdict:
     """Made in a community that does not include the topic, or of what nobody published."""
     undue: list[str] = field(factory=list)
     """Made outside the community of an event whose upward probability is 0."""
+    back: list[str] = field(factory=list)
+    """Made after a later event of the publisher and topic, and not flagged as late."""
     forged: int = 0
     """Batches that processes counted as forged in their own names, though nobody forged any."""
 
@@ -83,7 +86,7 @@ class Verdict:
             f" {len(self.late)} late (by {self.latest:.1f} s), {len(self.gone)} gone,"
             f" {len(self.cut_off)} cut off, {len(self.never_joined)} never joined,"
             f" {len(self.shut_out)} shut out, {len(self.twice)} twice, {len(self.foreign)} foreign,"
-            f" {len(self.undue)} undue, {self.forged} forged"
+            f" {len(self.undue)} undue, {len(self.back)} back, {self.forged} forged"
         )
 
 
@@ -171,12 +174,17 @@ class _Made:
         network = run._network
         self.deliveries: list[tuple[str, GroupId, str]] = []
         """The life of the process, the community, and the event."""
+        self.late: dict[tuple[str, GroupId, str], None] = {}
+        """Those of them that were flagged as late."""
         self.processes: dict[int, Process] = {}
         note_delivery, note_step = network.on_delivery, network.on_step
 
         def on_delivery(process: Process, delivery: Deliver) -> None:
             for event in delivery.batch.events():
-                self.deliveries.append((key_of(process), delivery.group, str(event.id)))
+                made = key_of(process), delivery.group, str(event.id)
+                self.deliveries.append(made)
+                if delivery.batch.late:
+                    self.late[made] = None
             assert note_delivery is not None
             note_delivery(process, delivery)
 
@@ -204,7 +212,22 @@ class _Made:
                 verdict.foreign.append(words)
             if upward.get(event) == 0 and community != published.topic:
                 verdict.undue.append(words)
+        verdict.back += self._steps_back(reading, names)
         verdict.forged = sum(one.node.counters.forged for one in self.processes.values())
+
+    def _steps_back(self, reading: Reading, names: Mapping[GroupId, str]) -> Iterator[str]:
+        """Yield what came after a later event of its publisher and topic, but for what is late."""
+        places = {event: place for place, event in enumerate(reading.published)}
+        latest: dict[tuple[str, GroupId, str, str], int] = {}
+        for made in self.deliveries:
+            node, group, event = made
+            if (published := reading.published.get(event)) is None:
+                continue
+            line = node, group, published.node, published.topic
+            highest = latest.get(line, -1)
+            if places[event] < highest and made not in self.late:
+                yield f"{event} of {published.topic} in {names[group]}: {node}"
+            latest[line] = max(highest, places[event])
 
 
 def judge(case: Case) -> Verdict:
@@ -327,7 +350,7 @@ def _not_theirs(case: Case, reading: Reading) -> list[str]:
 
 LISTS: Final = (
     *("lost", "told_wrongly", "late", "gone", "cut_off", "never_joined", "shut_out"),
-    *("twice", "foreign", "undue"),
+    *("twice", "foreign", "undue", "back"),
 )
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ class FaultyRun(_Run):
 
     def __init__(self, case: Case) -> None:
         super().__init__(case.scenario, None)
+        self._settings = attrs.evolve(self._settings, order="fifo")
         self._case = case
         self.upward: dict[str, float | None] = {}
         """The upward probability of each event that has one of its own."""

@@ -13,7 +13,9 @@ import pytest
 from msgspec.structs import replace
 
 from camcast.engine.intake import Intake
+from camcast.engine.repair.hold_back import HoldBack
 from camcast.protocols.camcast import Upward
+from camcast.research.simulation.invariants import Invariants
 from camcast.vocabulary.batches import NOT_UPWARD, Batch
 from camcast.vocabulary.identity import PEER_ID_BYTES
 from tests.library.laws.fault_judge import Verdict, judge
@@ -105,6 +107,26 @@ def test_the_judge_sees_events_that_climb_and_should_not(monkeypatch: pytest.Mon
     monkeypatch.setattr(Upward, "climb", forgetful)
     verdicts = [judge(make_system("scamp", seed)) for seed in range(4)]
     assert sum(len(verdict.undue) for verdict in verdicts) > 0
+
+
+def test_the_judge_sees_what_comes_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every tenth delivery is made once more; the network itself would not go on after that."""
+    deliver, count = Intake._deliver, 0
+
+    def sometimes_twice(intake: Intake, *given: Any, **more: Any) -> None:
+        nonlocal count
+        count += 1
+        for _ in range(2 if count % 10 == 0 else 1):
+            deliver(intake, *given, **more)
+
+    monkeypatch.setattr(Invariants, "on_delivery", lambda *_: None)
+    monkeypatch.setattr(Intake, "_deliver", sometimes_twice)
+    assert judge(make_system("scamp", 1)).twice
+
+
+def test_the_judge_sees_what_steps_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(HoldBack, "in_order", lambda _self, new, _known, _now: new)
+    assert judge(make_system("scamp", 4)).back
 
 
 @pytest.mark.slow

@@ -76,6 +76,7 @@ def wrong(verdict: Verdict) -> list[str]:
     scenario = verdict.case.scenario
     again = f"python -m tests.library.laws.fault_judge {scenario.membership} {scenario.seed}"
     words = verdict.lost[:5] + verdict.told_wrongly[:5] + verdict.never_joined[:5]
+    words += verdict.twice[:5] + verdict.foreign[:5] + verdict.back[:5]
     if verdict.latest > verdict.case.late_max:
         words += verdict.late[:5]
     return [f"{again}  # {verdict}", *words] if words else []

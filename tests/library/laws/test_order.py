@@ -1,0 +1,144 @@
+"""The law of order: with ``fifo``, no event of a publisher comes before an earlier one.
+
+What a law here counts as a *step back* is an event that is delivered after a later one of its
+publisher, topic and community, and is not flagged as late.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import attrs
+import pytest
+
+from camcast.engine.node import Node
+from camcast.engine.settings import Order
+from camcast.testing import World
+from camcast.virtual.climate import Climate, Uniform
+from camcast.virtual.network import Process, VirtualNetwork
+from camcast.vocabulary.outbox import Deliver
+from camcast.vocabulary.topics import GroupId, Topic
+
+A = Topic.parse(".a")
+WAN = Uniform(0.005, 0.14)
+ORDERS: tuple[Order, ...] = ("arrival", "fifo")
+GAP = 0.02  # 50 events/s
+
+
+class Arrivals(World):
+    """A world that keeps when each event came to each node, and whether it was late."""
+
+    def __init__(
+        self,
+        order: Order = "fifo",
+        seed: int = 1,
+        loss: float = 0.0,
+    ) -> None:
+        climate = Climate(latency=WAN, loss=loss)
+        super().__init__(seed, virtual=VirtualNetwork(seed, climate), repair=True)
+        self.settings = attrs.evolve(self.settings, order=order)
+        self.came: dict[tuple[Node, GroupId], list[tuple[int, bool]]] = defaultdict(list)
+        """The payloads, which are numbers, and whether they came late."""
+        self.times: dict[tuple[Node, GroupId], dict[int, float]] = defaultdict(dict)
+        self.virtual.on_delivery = self._note
+
+    def _note(self, process: Process, delivery: Deliver) -> None:
+        place = process.node, delivery.group
+        for payload in delivery.batch.payloads():
+            self.came[place].append((int(payload), delivery.batch.late))
+            self.times[place][int(payload)] = self.now
+
+    def publish_many(self, node: Node, topic: Topic, count: int, first: int = 0) -> None:
+        for number in range(first, first + count):
+            self.publish(node, topic, str(number).encode(), seconds=GAP)
+
+
+def steps_back(came: Sequence[tuple[int, bool]]) -> int:
+    """Count the events that come after a later one, but for those that are flagged late."""
+    highest, steps = -1, 0
+    for number, late in came:
+        steps += number < highest and not late
+        highest = max(highest, number)
+    return steps
+
+
+def members(world: Arrivals, count: int = 8) -> list[Node]:
+    nodes = [world.join(A) for _ in range(count)]
+    world.run(10.0)
+    return nodes
+
+
+@pytest.mark.parametrize(
+    ("seed", "loss", "count"),
+    [
+        (1, 0.01, 100),
+        *(pytest.param(seed, 0.01, 1000, marks=pytest.mark.slow) for seed in range(2, 5)),
+        pytest.param(5, 0.0, 1000, marks=pytest.mark.slow),
+    ],
+)
+def test_over_a_wide_area_network_nothing_steps_back_and_nothing_is_lost(
+    seed: int, loss: float, count: int
+) -> None:
+    world = Arrivals(seed=seed, loss=loss)
+    first, *others = members(world)
+    world.publish_many(first, A, count)
+    world.run(10.0)
+    for node in others:
+        assert world.came[node, A.group] == [(number, False) for number in range(count)]
+
+
+def test_an_event_is_held_for_as_long_as_those_before_it_are_under_way_and_no_longer() -> None:
+    """The same network, which draws the same latencies, says when each event arrives."""
+    times = {}
+    for order in ORDERS:
+        world = Arrivals(order)
+        first, *others = members(world, 5)
+        world.publish_many(first, A, 100)
+        world.run(2.0)
+        times[order] = [world.times[node, A.group] for node in others]
+        stepped = [steps_back(world.came[node, A.group]) for node in others]
+        assert (order == "fifo") == (not any(stepped)), "else the law could not fail"
+    for arrived, delivered in zip(times["arrival"], times["fifo"], strict=True):
+        latest = 0.0
+        for number in range(100):
+            latest = max(latest, arrived[number])
+            assert delivered[number] == latest
+
+
+def test_a_newcomer_sees_at_once_what_a_publisher_publishes_that_was_there_before() -> None:
+    """What is below the first event that it sees is from before its time: it does not wait for it.
+
+    In the second after its joining it knows so, and later when a neighbour has answered.
+    """
+    for seed, gap in ((1, 1.0), (2, 3.0)):
+        times = {}
+        for order in ORDERS:
+            world = Arrivals(order, seed)
+            first, *_ = members(world, 4)
+            for number in range(5):
+                world.publish(first, A, str(number).encode(), seconds=gap)
+            newcomer = world.join(A)
+            for number in range(5, 9):
+                world.publish(first, A, str(number).encode(), seconds=gap)
+            times[order] = world.times[newcomer, A.group]
+        assert steps_back(world.came[newcomer, A.group]) == 0
+        assert len(times["arrival"]) >= 3
+        waits = [times["fifo"][number] - at for number, at in times["arrival"].items()]
+        assert max(waits) < 0.5  # 0.2 s, a question and its answer, and a look after 0.1 s
+
+
+def test_of_the_events_of_a_busy_publisher_a_newcomer_sees_none_before_an_earlier_one() -> None:
+    """But for those from the second in which it joined, which are flagged as late."""
+    world = Arrivals(seed=4)
+    first, *_ = members(world, 4)
+    world.publish_many(first, A, 100)
+    newcomer = world.join(A)
+    joined = world.now
+    world.publish_many(first, A, 150, first=100)
+    world.run(10.0)
+    came = world.came[newcomer, A.group]
+    assert len(came) > 100
+    assert steps_back(came) == 0
+    published = world.times[first, A.group]
+    assert all(published[number] < joined + 2.0 for number, late in came if late)
