@@ -31,6 +31,12 @@ table (measured: 2.6 % of the members with c = 0) and receives nothing until ano
 it. A process that fewer than `HELD_MIN` hold asks random members of its table for a place
 (`Place`), until that many hold it.
 
+*Processes that nobody can dial* are drawn by nobody, since the discovery cannot find them. Such a
+process is held by those that it holds: it asks each process of its table for a place, and again
+after each refresh. Whoever can be dialled holds these beside the entries that it draws, and draws
+fewer of those, though never less than `DRAWN_SHARE` of a table; it lets them go when they release
+it, or no longer say that they hold it.
+
 *Healing.* A process whose table is empty asks the discovery each `check_seconds`. Every
 `probe_seconds` a process seeks one random member. A *stranger*, which the process has not met as a
 holder or in its table, gets a place in the table, and is asked for one. Islands, which were
@@ -61,6 +67,9 @@ TABLE_MAX: Final = 256  # chosen: bounds the table whatever the discovery estima
 IN_VIEW_MAX: Final = 256  # chosen: likewise for the known holders
 # chosen: a process that one holder has released still has another while it asks for a place.
 HELD_MIN: Final = 2
+# chosen: with half of the processes undialable they have three quarters of the holders that others
+# have; with more of them the others are still connected without them
+DRAWN_SHARE: Final = 1 / 3
 MET_MAX: Final = 256  # chosen: 25 kB; larger communities have tables of 11 and more
 
 
@@ -283,10 +292,23 @@ class DhtTable(Membership):
         return max(1, min(TABLE_MAX, round(expected_view(self._options, self._estimated))))
 
     @property
+    def _drawn(self) -> list[Contact]:
+        """The entries that the discovery may find, too."""
+        return [contact for contact in self._table if contact.is_dialable]
+
+    @property
+    def _drawn_wanted(self) -> int:
+        """How many entries are to be drawn, beside the processes that nobody can dial."""
+        attached = len(self._table) - len(self._drawn)
+        return max(ceil(DRAWN_SHARE * self._wanted), self._wanted - attached)
+
+    @property
     def _missing(self) -> int:
-        return max(0, self._wanted - len(self._table))
+        return max(0, self._drawn_wanted - len(self._drawn))
 
     def _enter(self, contact: Contact, now: float) -> None:
+        if not self._liveness.can_hold(contact):
+            return
         if contact.peer != self._me.peer and len(self._table) < TABLE_MAX:
             self._table.add(contact)
             self._meet(contact.peer)
@@ -296,17 +318,17 @@ class DhtTable(Membership):
         """Put a newcomer in, in place of a random entry if the table is full."""
         others = [one for one in self.neighbours() if one.peer != newcomer.peer]
         self._size = max(self._size, len(others) + 2.0)  # with the newcomer and this process
-        if newcomer.peer not in self._table and not self._missing:
-            evicted = self._table.choose(self._rng)
-            if evicted is not None:
-                self._release(evicted, now)
+        makes_room = newcomer.is_dialable and newcomer.peer not in self._table
+        if makes_room and not self._missing and (drawn := self._drawn):
+            self._release(drawn[int(self._rng.random() * len(drawn))], now)
         self._enter(newcomer, now)
 
     def _take_in(self, source: Contact, now: float) -> None:
         """Put a process that asks for a place into the table, and say so; it holds this one."""
         self._held_by(source, now)
         self._admit(source, now)
-        self._outlet.send([source], Holding())
+        if source.peer in self._table:
+            self._outlet.send([source], Holding())
 
     def _release(self, contact: Contact, now: float) -> None:
         """Remove a process from the table, and tell it."""
@@ -339,12 +361,16 @@ class DhtTable(Membership):
         self._patience = jittered(REFRESH_SECONDS_MAX, self._rng)
         if not found:
             return
-        kept = {contact.peer: contact for contact in found[: self._wanted]}
-        old = self._table.sample(len(self._table), self._rng)
+        kept = {contact.peer: contact for contact in found[: self._drawn_wanted]}
+        sampled = self._table.sample(len(self._table), self._rng)
+        old = [contact for contact in sampled if contact.is_dialable]
         self._rng.shuffle(old)
         for contact in old:
-            if len(kept) < self._wanted:
+            if len(kept) < self._drawn_wanted:
                 kept.setdefault(contact.peer, contact)
+        if not self._me.is_dialable:
+            new = [contact for contact in kept.values() if contact.peer not in self._in_view]
+            self._outlet.send(new, Place())
         for contact in old:
             if contact.peer not in kept:
                 self._release(contact, now)
@@ -386,13 +412,20 @@ class DhtTable(Membership):
         peer = contact.peer
         if peer not in self._in_view and len(self._in_view) >= IN_VIEW_MAX:
             return
+        if not self._liveness.can_hold(contact):
+            return
         self._in_view[peer] = (contact, now)
         self._meet(peer)
         if peer not in self._table:
             self._liveness.listen(contact, now)
 
     def _forget_holder(self, peer: PeerId) -> None:
-        if self._in_view.pop(peer, None) is not None and peer not in self._table:
+        holder, _ = self._in_view.pop(peer, (None, 0.0))
+        if holder is None:
+            return
+        if not holder.is_dialable:
+            self._table.discard(peer)
+        if peer not in self._table:
             self._liveness.unwatch(peer)
 
     def _forget_former_holders(self, now: float) -> None:
@@ -405,9 +438,10 @@ class DhtTable(Membership):
         """Ask one more member to hold this process if too few do.
 
         One holder is enough where tables have two or three entries: all members together may not
-        have places for two.
+        have places for two. A process that nobody can dial wants as many as it holds.
         """
-        if len(self._in_view) < min(HELD_MIN, max(1, self._wanted // 2)):
+        enough = min(HELD_MIN, max(1, self._wanted // 2))
+        if len(self._in_view) < (enough if self._me.is_dialable else len(self._table)):
             others = [contact for contact in self._table if contact.peer not in self._in_view]
             if others:
                 self._asked_for_a_place = True

@@ -9,7 +9,8 @@ they are listed under. A process listens on the UDP port with the number of its 
 port, so that one address serves both. If that port is in use, a process whose port was chosen
 explicitly does not start, since other processes may be configured with it; any other process takes
 a free port. A process that listens at every interface (``tcp://[::]:PORT``) has one UDP socket for
-IPv4 and IPv6, and nodes of both find each other through it.
+IPv4 and IPv6, and nodes of both find each other through it. A process that nobody can dial takes
+part as a client (`overlays.kademlia.overlay`), from a free port of every interface.
 
 A bootstrap address may have a host name, which is looked up again and again
 (`camcast.doors.named_contacts`). The overlay asks a new address at once: the node there may be of
@@ -59,6 +60,7 @@ AT_ONCE: Final = 32
 # chosen: look-ups that find no member while calls fail, until the community counts as empty. The
 # second look-up no longer asks the dead nodes.
 LOOKS_MAX: Final = 3
+_NO_SUCH_ADDRESS: Final = errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT
 
 
 @define
@@ -108,12 +110,11 @@ class KademliaDiscovery(Discovery):
     """Discovery through a Kademlia DHT; see the module's text."""
 
     asks_by_udp: ClassVar[bool] = True
-    needs_dialable: ClassVar[bool] = True
 
     def __init__(self, context: DiscoveryContext) -> None:
         self._context = context
         self._names = NamedContacts(context, self._on_looked_up)
-        everywhere = context.every_interface
+        everywhere = context.every_interface or not context.me.is_dialable
         self._overlay = self._overlay_at("::" if everywhere else endpoint_of(context.me.address)[0])
         self._announced: dict[GroupId, tuple[Topic, int]] = {}
         """The topic and number of the latest announcement, until it is withdrawn."""
@@ -128,13 +129,14 @@ class KademliaDiscovery(Discovery):
         """Whether the overlay has looked for the DHT at the addresses known at the start."""
 
     def _overlay_at(self, host: str) -> KademliaOverlay:
-        admission = self._context.admission
+        admission, me = self._context.admission, self._context.me
         return KademliaOverlay(
             rng=self._context.rng,
             wake=self._context.outlet.wake,
             host=host,
-            port=endpoint_of(self._context.me.address)[1],
+            port=endpoint_of(me.address)[1] if me.is_dialable else 0,
             port_required=self._context.port_required,
+            client=not me.is_dialable,
             remembered=Remembered(self._context.remember, usable),
             reunited=self._reunited,
             silent=self._on_silent,
@@ -148,8 +150,9 @@ class KademliaDiscovery(Discovery):
     @override
     def open(self, datagrams: DatagramPort, now: float) -> None:
         """See `Discovery`; raises `OSError` if no UDP port can be had, or not the one required."""
-        own, others = endpoint_of(self._context.me.address), self._bootstrap()
-        if not usable(own):
+        me, others = self._context.me, self._bootstrap()
+        own = endpoint_of(me.address)
+        if me.is_dialable and not usable(own):
             raise OSError(
                 errno.EADDRNOTAVAIL,
                 f"nobody can send a datagram to {own[0]}; listen at another address",
@@ -157,10 +160,12 @@ class KademliaDiscovery(Discovery):
         try:
             self._overlay.open(datagrams, others, self._opened, now)
         except OSError as error:
-            if error.errno != errno.EADDRNOTAVAIL:
+            if error.errno not in _NO_SUCH_ADDRESS:
                 raise
-            # The announced address is none of this machine's (NAT, a container).
-            self._overlay = self._overlay_at("::" if ":" in own[0] else "0.0.0.0")
+            # The announced address is none of this machine's (NAT, a container), or there is no
+            # IPv6 here.
+            six = ":" in own[0] and me.is_dialable  # a placeholder says nothing of its process
+            self._overlay = self._overlay_at("::" if six else "0.0.0.0")
             self._overlay.open(datagrams, others, self._opened, now)
         self._names.open(now)
         if self._names.pending:

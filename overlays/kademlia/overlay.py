@@ -9,6 +9,10 @@ No records are stored, so none go stale. A process in no community has one ident
 of 20 such bytes, as a bootstrap node has. It gives that identifier up when it joins its first
 community, unless its port was asked for: other processes may be configured with that port.
 
+A process that nobody can dial is a *client*: it has no other identifier than this one, answers no
+call, and so stands in nobody's table. It finds members as others do, and is found by none: members
+hold it because it asks them to. An N_t is of those that can be found, and of this process.
+
 *Finding* a group takes one crawl to a random point of the subtree and, if that finds k members or
 more, further crawls at the same time (`points_for`). Members are drawn from the nodes that the
 crawls found (`overlays.kademlia.crawl`) and asked for their contacts
@@ -158,8 +162,9 @@ class KademliaOverlay:
     is in use, a free one takes its place unless `port_required`. `remembered` keeps endpoints that
     answered, also in earlier runs. `limits` bounds the neighbours of one subnet. `reunited` is
     called when the process has met an island, and `silent` with the endpoint of a bootstrap node
-    that did not answer. `naming` makes the identifiers, which are random without it. `choice` is
-    that of the process, and `other_choice` is told of members that have another one.
+    that did not answer. `naming` makes the identifiers, which are random without it. A `client`
+    only asks. `choice` is that of the process, and `other_choice` is told of members that have
+    another one.
     """
 
     def __init__(
@@ -175,6 +180,7 @@ class KademliaOverlay:
         reunited: Then | None = None,
         silent: Callable[[Endpoint, float], None] | None = None,
         naming: Naming | None = None,
+        client: bool = False,
         choice: str = "",
         other_choice: OnOtherChoice = lambda _endpoint, _choice, _now: None,
     ) -> None:
@@ -186,6 +192,7 @@ class KademliaOverlay:
             heard=self._on_heard,
             lost=self._on_lost,
             connected=lambda: self.state == "connected",
+            client=client,
             reaches=lambda to: host == "::" or form_of(to) == form_of((host, 0)),
             choice=said if len(said := choice.encode()) <= len(PADDING) else b"",
             other_choice=other_choice,
@@ -208,6 +215,8 @@ class KademliaOverlay:
         self._bootstrap: tuple[Endpoint, ...] = ()
         self._identities: dict[GroupId | None, _Identity] = {}
         self._by_port: dict[int, _Identity] = {}
+        self._hidden: dict[GroupId, None] = {}
+        """The communities that this process is a member of, and cannot be found in: a client's."""
         self._searches: dict[int, _Search] = {}
         self._timers = 0
         """How many upkeeps and searches have been numbered."""
@@ -303,11 +312,14 @@ class KademliaOverlay:
             self._probe_at(address, True, now)
 
     def join(self, topic: Topic, contact: Contact, now: float) -> None:
-        """Become findable as a member of a community, under the contact given.
+        """Become findable as a member of a community, under the contact given; not as a client.
 
         Joining again changes the contact. Raises `OSError` if no endpoint can be had.
         """
         group = topic.group
+        if self._context.client:
+            self._hidden[group] = None
+            return
         identity = self._identities.get(group)
         if identity is None:
             identity = self._bind(topic, 0)
@@ -330,6 +342,7 @@ class KademliaOverlay:
 
         Raises `OSError` if no endpoint can be had for the process as a member of no community.
         """
+        self._hidden.pop(group, None)
         if group not in self._identities:
             return
         if len(self._identities) == 1:  # One endpoint must go on listening.
@@ -462,7 +475,7 @@ class KademliaOverlay:
         That is usually one call, where `find` takes a dozen. But only neighbours can be found, and
         these are no uniform choice: near identifiers are more likely neighbours.
         """
-        identity = self._identities.get(group)
+        identity = self._identities.get(None if self._context.client else group)
         members = (
             []
             if identity is None
@@ -552,7 +565,7 @@ class KademliaOverlay:
         found = Found(
             contacts=contacts,
             doubtful=failed and not contacts,
-            size=None if silent else result.size,
+            size=None if silent else result.size + (search.group in self._hidden),
             others=() if search.round is None else tuple(search.round.others),
             unreachable=tuple(map(address_of, search.addresses)) if silent else (),
             seconds=now - search.began,

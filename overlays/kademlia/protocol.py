@@ -33,6 +33,10 @@ beginning of the padding, and a member with another choice answers with its own 
 contact: both note the other one, and neither joins the other. Nodes of earlier releases pad with
 zeros, and answer without a choice: then nothing is compared.
 
+*Clients.* A process that nobody can dial answers no call, and says so with a bit of its call ids
+(`CLIENT`), so that nobody pings it to get it into the table: nodes that fail to answer would make
+the DHT seem silent. Its address is never proven, and all its calls are padded.
+
 *Bytes from strangers* are decoded into the expected types and nothing else; other datagrams are
 counted and dropped. Sizes and types are checked before memory is allocated for them, and addresses
 before a datagram is sent there. A node that is not on loopback may not name addresses on loopback.
@@ -70,6 +74,9 @@ from overlays.kademlia.timeouts import ATTEMPTS, Patience
 LATE_MAX: Final = 1024  # chosen: calls given up whose answers may still come; some 200 kB
 AMPLIFICATION_MAX: Final = 3  # [RFC 9000, 8.1] bytes to an unproven address for one from it
 PADDING: Final = bytes(256)  # chosen: makes calls 320 bytes or more, a third of the longest answer
+CLIENT: Final = 0x80
+"""The bit of a call id's last byte that says that the caller answers no calls; earlier releases do
+not look at it."""
 PROVEN_SECONDS: Final = 600.0  # chosen: ten rounds of the overlay's upkeep
 PROVEN_MAX: Final = 4096  # chosen: some 1 MB; a process talks to fewer in ten minutes
 INTRODUCTIONS_MAX: Final = 64  # chosen: strangers pinged at a time; bounds the echo of a flood
@@ -131,7 +138,7 @@ class Call:
     """Called once, never within `Protocol.request`."""
     slow: Callable[[float], None] | None
     number: bytes
-    """19 random bytes; the 20th byte of a call id is the number of the attempt."""
+    """19 random bytes; the 20th byte of a call id is the number of the attempt, with `CLIENT`."""
     started: float
     sent: list[float] = field(factory=list)
     """The time of each attempt."""
@@ -165,6 +172,8 @@ class OverlayContext:
     connected: Callable[[], bool]
     """Returns whether the DHT answers: if it does, a silent neighbour is dead, and this process is
     not cut off."""
+    client: bool = False
+    """Whether the process answers no call, since nobody can dial it."""
     reaches: Callable[[Endpoint], bool] = lambda _endpoint: True
     """Returns whether the process can send to an endpoint: whether it has an address of that
     version of IP."""
@@ -234,6 +243,8 @@ class Protocol:
             return
         self._context.failed.pop(source, None)
         form, is_answer = FORMS[data[0] // 2], data[0] % 2
+        if self._context.client and not is_answer:
+            return
         call_id, body = data[1:_HEADER_BYTES], data[_HEADER_BYTES:]
         accept = self._accept_response if is_answer else self._accept_request
         accept(form, call_id, body, source, sender, now)
@@ -313,10 +324,12 @@ class Protocol:
             known = not isinstance(target, tuple) and self.router.get(target.id) is not None
             choice = self._context.choice if call.method == "contact" else b""
             # A neighbour has most likely proven this address; if not, its answer may be short.
-            padding = choice if known and not call.sent else choice + PADDING[len(choice) :]
+            bare = known and not call.sent and not self._context.client
+            padding = choice if bare else choice + PADDING[len(choice) :]
             arguments = (*arguments, padding)
         attempt = len(call.sent)
-        head = _first_byte(form_of(call.address)) + call.number + bytes((attempt,))
+        last = attempt | CLIENT if self._context.client else attempt
+        head = _first_byte(form_of(call.address)) + call.number + bytes((last,))
         self._send(head + _encode((call.method, arguments)), call.address, call.key)
         call.sent.append(now)
         self._set_timer(self._context.patience.seconds(attempt), "call", call.number)
@@ -372,7 +385,7 @@ class Protocol:
     def _accept_response(
         self, form: int, call_id: bytes, body: bytes, address: Endpoint, sender: bytes, now: float
     ) -> None:
-        number, attempt = call_id[:-1], call_id[-1]
+        number, attempt = call_id[:-1], call_id[-1] & ~CLIENT
         call = self._outstanding.get(number) or self._late.get(number)
         if (
             call is None
@@ -456,7 +469,8 @@ class Protocol:
             self._send(datagram, address, sender)
         else:
             self.counters.refused += 1
-        self._welcome(caller, now)
+        if not call_id[-1] & CLIENT:
+            self._welcome(caller, now)
 
     def _nearest(self, key: bytes, caller: Neighbour, room: int, form: int) -> list[object]:
         """Return the nearest known to `key`, as many as an answer of `room` bytes holds."""

@@ -14,6 +14,7 @@ from camcast.vocabulary.topics import ROOT, Topic
 from membership.scamp.options import ScampOptions, expected_view
 
 TOPIC = Topic.parse(".c")
+BACKENDS = ("scamp", "hybrid", "dht", "cyclon", "hyparview")
 SETTLED = 10.0  # seconds; heartbeats and repairs have corrected tables by then
 
 
@@ -50,8 +51,9 @@ class Firewalled(World):
         assert self.parasites == 0
 
 
-@pytest.mark.parametrize("backend", ["scamp", "cyclon", "hyparview"])
-@pytest.mark.parametrize("loss", [0.0, 0.1])
+@pytest.mark.parametrize(
+    ("backend", "loss"), [("scamp", 0.0), ("dht", 0.0), *((one, 0.1) for one in BACKENDS)]
+)
 def test_half_of_the_processes_behind_firewalls(backend: str, loss: float) -> None:
     world = Firewalled(backend, [True, *[False, True] * 5, False], loss=loss)
     world.all_publish(5.0 if not loss else 15.0)
@@ -61,7 +63,7 @@ def test_half_of_the_processes_behind_firewalls(backend: str, loss: float) -> No
             assert all(peer.is_dialable for peer in membership_of(node).peers())
 
 
-@pytest.mark.parametrize("backend", ["scamp", "cyclon", "hyparview"])
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_two_undialable_processes_hear_each_other_through_the_only_other_member(
     backend: str,
 ) -> None:
@@ -97,6 +99,20 @@ def test_who_could_ask_undialable_members_alone_founds_no_second_community() -> 
     assert not membership_of(newcomer).joined
     world.members += [newcomer, world.enter("scamp", dialable=True)]
     world.run(60.0)
+    world.all_publish()
+    world.assert_all_hear_all_once()
+
+
+@pytest.mark.parametrize("backend", ["hybrid", "dht"])
+def test_two_that_nobody_finds_in_the_dht_meet_as_soon_as_another_one_can_be_found(
+    backend: str,
+) -> None:
+    world = Firewalled(backend, [False, False])
+    for node in world.members:
+        assert membership_of(node).joined
+        assert membership_of(node).peers().sample(1, Random(1)) == []
+    world.members.append(world.enter(backend, dialable=True))
+    world.run(SETTLED)
     world.all_publish()
     world.assert_all_hear_all_once()
 

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from camcast.doors.membership import Membership, MembershipContext
 from camcast.testing.lone_process import LoneProcess, contact, number_of
+from camcast.vocabulary.identity import placeholder
 from camcast.vocabulary.messages import Message
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import Kind
@@ -18,7 +19,7 @@ KeptT = TypeVar("KeptT", bound=Membership)
 
 
 class AskedProcess(LoneProcess, Generic[KeptT]):
-    """A process whose membership has joined nobody yet."""
+    """A process whose membership has joined nobody yet; nobody can dial it if it is `hidden`."""
 
     def __init__(
         self,
@@ -27,8 +28,10 @@ class AskedProcess(LoneProcess, Generic[KeptT]):
         *,
         topic: Topic = TOPIC,
         number: int = ME,
+        hidden: bool = False,
     ) -> None:
-        super().__init__(contact(number))
+        me = contact(number)
+        super().__init__(placeholder(me.peer) if hidden else me)
         self.liveness = self.answered_liveness(topic.group)
         self.part = self.liveness.part(Kind.MEMBERSHIP, topic.group)
         outlet = self.outlet(Kind.MEMBERSHIP, topic.group)

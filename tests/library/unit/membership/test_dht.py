@@ -1,9 +1,11 @@
-"""One process of the structured membership: its timers."""
+"""One process of the structured membership: its timers, and whom it holds."""
 
 from __future__ import annotations
 
+from camcast.engine.liveness import ATTACHED_MAX
 from camcast.testing.lone_process import contact
-from membership.dht import DhtOptions, DhtTable, Holding
+from camcast.vocabulary.identity import PeerId, placeholder
+from membership.dht import DhtOptions, DhtTable, Greeting, Holding, Place, Release
 from tests.library.unit.membership.asked_process import AskedProcess
 
 
@@ -14,3 +16,55 @@ def test_a_member_that_writes_before_the_search_ends_starts_no_second_round_of_c
     lone.membership.join((contact(3),), 2.0)
     assert lone.membership.joined
     assert [wake.token.name for wake in lone.outbox.wakes].count(("check",)) == 1
+
+
+HIDDEN = [placeholder(PeerId(bytes([number]) * 16)) for number in range(100, 104)]
+"""Processes that nobody can dial."""
+FOUND = [contact(number) for number in range(2, 12)]
+
+
+def _held(lone: AskedProcess[DhtTable]) -> set[PeerId]:
+    return {one.peer for one in lone.membership.peers() if not one.is_dialable}
+
+
+def test_who_cannot_be_drawn_again_is_held_until_it_lets_go() -> None:
+    """Neither a newcomer nor a refresh takes the place of a process that nobody can dial."""
+    lone = AskedProcess(DhtTable, DhtOptions(c=1))
+    lone.membership.join(FOUND[:2], 0.0)
+    lone.membership.contacts_found(FOUND[:4], 1.0, 10.0)  # tables of ln 10 + 1
+    for hidden in HIDDEN:
+        lone.membership.receive(hidden, Place(), 2.0)
+    for newcomer in FOUND[4:]:
+        lone.membership.receive(newcomer, Greeting(), 3.0)
+    lone.membership.all_silent(4.0)
+    lone.membership.contacts_found(FOUND[6:], 5.0, 10.0)
+    assert _held(lone) == {one.peer for one in HIDDEN}
+    assert len(lone.membership.peers()) == len(HIDDEN) + 2  # a third of four, rounded up
+    lone.membership.receive(HIDDEN[0], Release(), 6.0)
+    assert _held(lone) == {one.peer for one in HIDDEN[1:]}
+
+
+def test_who_cannot_be_drawn_asks_all_that_it_holds_for_a_place() -> None:
+    """Also those of a new table, before it lets the others go."""
+    hidden = AskedProcess(DhtTable, DhtOptions(c=1), hidden=True)
+    hidden.membership.join(FOUND[:4], 0.0)
+    assert hidden.said_to() == [(one, Greeting()) for one in FOUND[:4]]
+    hidden.membership.receive(HIDDEN[0], Place(), 1.0)  # they could have no connection
+    assert _held(hidden) == set()
+    hidden.membership.all_silent(4.0)
+    hidden.membership.contacts_found(FOUND[4:], 5.0, 10.0)
+    table = list(hidden.membership.peers())
+    said = hidden.said_to()
+    assert [to for to, message in said if message == Place()] == table
+    assert {to for to, message in said if message == Release()} == {*FOUND[:4]}
+
+
+def test_only_so_many_that_nobody_can_dial_are_held_and_told_so() -> None:
+    lone = AskedProcess(DhtTable, DhtOptions())
+    lone.found()
+    asking = [placeholder(PeerId(number.to_bytes(16))) for number in range(2, ATTACHED_MAX + 4)]
+    lone.said_to()
+    for hidden in asking:
+        lone.membership.receive(hidden, Place(), 1.0)
+    assert _held(lone) == {one.peer for one in asking[:ATTACHED_MAX]}
+    assert lone.said_to() == [(one, Holding()) for one in asking[:ATTACHED_MAX]]

@@ -71,6 +71,45 @@ def test_one_process_in_two_communities_is_found_in_both(world: Overlays) -> Non
     assert (own.contacts, own.size) == ((), 1.0)
 
 
+def test_a_client_finds_members_counts_itself_and_stands_in_nobodys_table(
+    world: Overlays,
+) -> None:
+    world.populate([A] * 5)
+    world.enter(9, [A], client=True)
+    world.run(120)
+    found = world.find(9, A, wanted=10)
+    assert (len(found.contacts), found.size) == (5, 6)
+    neighbours = [one for n in range(6) for one in world.overlays[n].neighbours.values()]
+    assert ip_of(9) not in {node.ip for nodes in neighbours for node in nodes}
+    found = world.find(1, A, wanted=10)
+    assert (len(found.contacts), found.size) == (4, 5)
+    one: list[tuple[Contact, ...]] = []
+    world.overlays[9].find_neighbour(A.group, lambda found, _now: one.append(found), world.now)
+    world.run(3)
+    assert len(one[0]) == 1
+    world.enter(7, bootstrap=world.overlays[9].addresses)
+    assert world.state(7) == "alone"
+
+
+def test_nobody_pings_a_client_nor_takes_the_dht_for_silent(world: Overlays) -> None:
+    """It would not answer: each call would draw three datagrams, and count as a failure."""
+    world.populate([A] * 5)
+    world.enter(9, client=True)
+    calls = list[bytes]()
+    host, receive = world.hosts[9], world.hosts[9].receive
+
+    def note(port: int, source: tuple[str, int], data: bytes) -> None:
+        calls.extend([data] if data[0] % 2 == 0 else [])
+        receive(port, source, data)
+
+    host.receive = note
+    for topic in (A, NOBODY) * 3:
+        assert bool(world.find(9, topic).contacts) is (topic == A)
+    world.run(60)  # upkeeps
+    assert calls == []
+    assert {world.state(number) for number in range(6)} == {"connected"}
+
+
 def test_the_first_of_all_is_alone(world: Overlays) -> None:
     world.enter(0, [A], bootstrap=())
     assert world.state(0) == "alone"
