@@ -26,6 +26,7 @@ from camcast.app.known_communities import KnownCommunities
 from camcast.app.lifetime import Lifetime
 from camcast.app.settings import (
     ProcessSettings,
+    Reachable,
     check_closed,
     check_descriptors,
     check_loopback,
@@ -46,7 +47,6 @@ from camcast.live import transports
 from camcast.live.control_socket import Answer, ControlServer
 from camcast.live.event_account import account_of_event
 from camcast.live.gateway_file import (
-    Gateways,
     check_keys,
     parse_gateways,
     read_gateways,
@@ -68,12 +68,15 @@ from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.events import parse_event_id
 from camcast.vocabulary.happenings import Change
 from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.typed import E, check_travels
 
 if TYPE_CHECKING:
     from camcast.live.profiles.identity_watch import IdentityWatch
+
+_log = Logger(__name__)
 
 ASK_SECONDS: Final = 5.0  # chosen: gateways have 2 s to answer; an overlay needs some round trips
 CAMCAST: Final = "camcast"
@@ -110,7 +113,9 @@ class CommunityManager:
         reachable: ``"no"`` for a process that no other can connect to, as behind a firewall or a
             NAT: others send on the connections that it makes. Members of its communities that can
             be connected to carry what two such processes have for each other. Needs the transport
-            ``zmtp`` or ``tcp``, and pipes of its own.
+            ``zmtp`` or ``tcp``, and pipes of its own. ``"auto"``: `start` asks two of the gateways
+            to connect to the address that this process announces, which takes a round trip, or five
+            seconds where they cannot; where no gateway is there it counts as reachable.
         insecure: Allow addresses off the loopback although nothing is secured: whoever reaches an
             open process can read and publish.
         passphrase: Closes the process to all that do not know it: links are encrypted, and a
@@ -166,7 +171,7 @@ class CommunityManager:
         gateways: Iterable[str] | Mapping[str, Iterable[str]] | Path = (),
         bind: str = "tcp://127.0.0.1:0",
         advertise: str | None = None,
-        reachable: Literal["yes", "no"] = "yes",
+        reachable: Reachable = "yes",
         insecure: bool = False,
         passphrase: str | None = None,
         identity: Path | None = None,
@@ -233,7 +238,7 @@ class CommunityManager:
         self._may_be_reached = listening.insecure or security.closed or is_closed(pipes)
         self._bind, self._advertise = listening.addresses(exposed=self._may_be_reached)
         found = self._advertise is None or is_found(self._advertise)
-        self._dialable = listening.reachable == "yes"
+        self._reachable = listening.reachable
         protocol = find_protocol(given.spread.protocol, given.spread.protocol_options)
         backend, options = membership_for(protocol, contacts.membership, contacts.options)
         gateways = contacts.gateways
@@ -327,9 +332,21 @@ class CommunityManager:
                 self._lifetime.check_loop()
 
     async def _start(self) -> None:
+        dialable = self._reachable != "no"
+        if not await self._begin(dialable=dialable):
+            await self._begin(dialable=False)
+        if self._identity is not None:
+            self._identity.start()
+
+    async def _begin(self, *, dialable: bool) -> bool:
+        """Listen, as a process that others can connect to, or as one that nobody can.
+
+        False if it is to be found out which of them it is, and it is the other one.
+        """
         settings = self._settings
         gateways, keys = without_keys(settings.gateways)
-        advertise = await self._find_address(gateways)
+        listed = [one for several in gateways.values() for one in several]
+        advertise = await self._find_address(listed)
         pipes, admission, loop = self._given_pipes, None, asyncio.get_running_loop()
         clock = start_clock(loop.time)
         if self._identity is not None:
@@ -358,7 +375,7 @@ class CommunityManager:
                 clock=clock,
                 bind=self._bind,
                 advertise=advertise,
-                dialable=self._dialable,
+                dialable=dialable,
                 # Seeded once: a system call for every draw would double the cost of a fan-out. And
                 # seeded now: processes forked since the constructor would draw the same numbers.
                 rng=self._rng or Random(SystemRandom().getrandbits(64)),
@@ -368,6 +385,16 @@ class CommunityManager:
                 on_change=self._changed,
             )
             await check_closed(runner.input, pipes)
+            doubtful = dialable and self._reachable == "auto"
+            if doubtful and not await runner.is_called_back(listed):
+                _log.info(
+                    "no gateway can connect to %s: others send to this process on the connections"
+                    " that it makes",
+                    runner.node.me.address,
+                )
+                runner.close()
+                pipes.close()
+                return False
             runner.open()
             if self._control is not None:
                 await self._control.open()
@@ -380,15 +407,13 @@ class CommunityManager:
                 pipes.close()
             raise
         self._lifetime.runner, self._pipes = runner, pipes
-        if self._identity is not None:
-            self._identity.start()
+        return True
 
-    async def _find_address(self, gateways: Gateways) -> str | None:
+    async def _find_address(self, gateways: Iterable[str]) -> str | None:
         """Return the address to announce, which may have to be found; None: that of `bind`."""
         advertise = self._advertise
         if advertise is not None and is_found(advertise):
-            listed = [one for several in gateways.values() for one in several]
-            advertise = await asyncio.to_thread(find_address, advertise, self._bind, listed)
+            advertise = await asyncio.to_thread(find_address, advertise, self._bind, gateways)
             if not self._may_be_reached:
                 check_loopback(advertise)
         return advertise

@@ -26,7 +26,7 @@ from camcast.doors.options import OptionError
 from camcast.doors.transport import InputPipe, OutputPipes
 from camcast.engine.settings import Order
 from camcast.live import transports
-from camcast.live.own_address import is_found
+from camcast.live.own_address import AUTO, is_found
 from camcast.live.wire.pipes import descriptors, peers_allowed
 from camcast.vocabulary.addresses import check_address, is_loopback, is_numeric, is_wildcard
 from camcast.vocabulary.arguments import check_flag, check_list, check_optional, check_type
@@ -47,8 +47,8 @@ _OPTION: Final = "option"
 # member in three tries of 15 s; with 64 and room for four it did, and got and sent every event
 DESCRIPTORS_MIN: Final = 64
 PEERS_FEW: Final = 32  # chosen: the peers of a process in a community of 10,000
-REACHABLE: Final = ("yes", "no")
-"""Whether other processes can connect to this one."""
+Reachable = Literal["yes", "no", "auto"]
+"""Whether other processes can connect to this one; ``auto``: it is found out at the start."""
 ORDERS: Final = get_args(Order)
 
 Check = Callable[[str, Any], None]
@@ -97,8 +97,8 @@ def _paths(name: str, given: object) -> None:
 
 
 def _reachable(name: str, given: object) -> None:
-    if given not in REACHABLE:
-        raise ValueError(f"{name} is one of {', '.join(REACHABLE)}, and not {given!r}")
+    if given not in (allowed := get_args(Reachable)):
+        raise ValueError(f"{name} is one of {', '.join(allowed)}, and not {given!r}")
 
 
 def _order(name: str, given: object) -> None:
@@ -128,12 +128,12 @@ class Listening:
         " reaches its gateways), an interface, or a host name.",
         metavar="ADDRESS",
     )
-    reachable: Literal["yes", "no"] = _setting(
+    reachable: Reachable = _setting(
         "yes",
         "yes, or no: no process can connect to this one, as behind a firewall or a NAT; others"
-        " then send on the connections that it makes.",
+        " then send on the connections that it makes. auto: two gateways are asked to try.",
         _reachable,
-        metavar="yes|no",
+        metavar="yes|no|auto",
     )
     insecure: bool = _setting(
         False, "Allow addresses off the loopback although nothing is secured.", check_flag
@@ -151,6 +151,8 @@ class Listening:
         """
         bind = check_address(self.bind, bind=True)
         advertise = self.advertise
+        if advertise is None and is_wildcard(bind) and self.reachable == "auto":
+            advertise = AUTO  # others are to try the address by which the gateways are reached
         if advertise is not None and not is_found(advertise):
             advertise = check_address(advertise)
         told = [one for one in (advertise, bind) if one is not None and not is_found(one)]
@@ -413,7 +415,7 @@ class ProcessSettings:
         if self.contacts.system and pipes is not None and pipes.system != self.contacts.system:
             raise ValueError("give the system to open_pipes: the pipes are of one system")
         transport = transports.check(self.listening.transport or transports.DEFAULT)
-        if self.listening.reachable == "no":
+        if self.listening.reachable != "yes":
             if transport == transports.ZMQ and pipes is None:
                 raise OptionError(
                     "a process with the transport 'zmq' takes nothing on the connections that it"
@@ -424,7 +426,12 @@ class ProcessSettings:
                     f"the discovery {name!r} needs processes that can be reached; take another,"
                     " such as gateways"
                 )
-            if self.listening.advertise is not None:
+            if self.listening.reachable == "auto" and pipes is not None:
+                raise ValueError(
+                    "a process that is to find out whether it can be reached has pipes of its own:"
+                    " leave pipes out"
+                )
+            if self.listening.reachable == "no" and self.listening.advertise is not None:
                 raise OptionError("a process that is not reachable has no address to advertise")
         try:
             transports.check_named(transport, self.contacts.system)

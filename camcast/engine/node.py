@@ -22,6 +22,7 @@ record                kind (`Node._handlers`)
 `wake`                the part that set the timer     what is due; `Missed` for what is given up
 `receive_datagram`    discovery                       findings, datagrams
 `contacts_found`      membership, super-topic tables  a subscription to a member
+`ask_back`            liveness                        a question, to addresses alone
 `unattached`          attachments                     a call to an undialable process
 `compare_clocks`      guard, repair, discovery        an introduction with the right time
 `finished`            discovery                       findings, timers
@@ -540,6 +541,14 @@ class Node:
         self.outbox.now = now
         self._joining.found(finding, now)
         self._joining.settle(now)
+
+    def ask_back(self, addresses: Iterable[str], now: float) -> None:
+        """Ask whoever is at these addresses to answer, and so to connect to this process.
+
+        `Questions.called_back` says whether anybody has.
+        """
+        self.outbox.now = now
+        self.liveness.questions.ask_back(addresses)
 
     def unattached(self, contact: Contact, now: float) -> None:
         """Let an undialable process be told to connect, since something waits here for it.

@@ -10,11 +10,14 @@ whoever asks for much *prove* its address first: it is asked, again after each o
 since messages get lost, and served when it has answered. Whoever has proved its address need not do
 so again for `PROVED_SECONDS`. An answer is shorter than a question; `QUESTIONS_MAX` are open at a
 time.
+
+A process that does not know whether others can connect to it asks some, of which it knows the
+address alone, to answer (`ask_back`): an answer comes over a connection that they have made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import inf
 from random import Random
 from typing import Final, Generic, TypeVar
@@ -23,7 +26,7 @@ from attrs import define, field
 
 from camcast.engine.liveness_messages import Question
 from camcast.vocabulary.happenings import NO_GROUP
-from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact
 from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.topics import GroupId
 
@@ -68,6 +71,10 @@ class Questions(Generic[PartT]):
         self._proofs: dict[Contact, bytes] = {}
         """The nonces of the questions of either sort."""
         self._proved: dict[Contact, float] = {}  # and when; the oldest comes first
+        self._back: Question | None = None
+        """The question of `ask_back`."""
+        self.called_back = False
+        """Whether anybody has answered that question."""
 
     def doubt(self, part: PartT | None, contact: Contact, group: GroupId, now: float) -> None:
         """Ask a process whether it is in a group; without a part, whether it is there at all."""
@@ -87,8 +94,17 @@ class Questions(Generic[PartT]):
             asked = Asked[PartT](contact, self._question(b""), PROOF_PAUSES, then=[then])
             self._proofs[contact] = self._ask(asked)
 
+    def ask_back(self, addresses: Iterable[str]) -> None:
+        """Ask whoever is at these addresses to answer; `called_back` says whether anybody has."""
+        asked = [Contact(UNKNOWN_PEER, address) for address in addresses]
+        self._back = self._back or self._question(b"")
+        self._outlet.send(asked, self._back)
+
     def answered(self, source: Contact, nonce: bytes, now: float) -> bool:
         """Take an answer; say whether it let anything happen that had waited for it."""
+        if self._back is not None and nonce == self._back.nonce:
+            self.called_back = True
+            return False
         asked = self._asked.get(nonce)
         if asked is None or asked.contact != source:
             return False

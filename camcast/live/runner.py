@@ -13,7 +13,8 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from math import ceil
 from random import Random, random
 from typing import Final
@@ -26,6 +27,7 @@ from camcast.doors.profile import Profile
 from camcast.doors.transport import AddressInUse, BindError, ForgeryError, InputPipe, OutputPipes
 from camcast.engine.local_group import LocalGroup
 from camcast.engine.node import Node
+from camcast.engine.questions import PROOF_PAUSES
 from camcast.engine.settings import Parts, Settings
 from camcast.inbox.deliveries import Inbox
 from camcast.interests.interest import Interest
@@ -39,12 +41,20 @@ from camcast.live.wire.udp import UdpPort
 from camcast.observe.failure_log import FailureLog
 from camcast.observe.recent import Recent
 from camcast.observe.trace import Sink, Trace
+from camcast.vocabulary.addresses import is_numeric
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import NO_EVENT, Receipt
+from camcast.vocabulary.extensions import BOTH_WAYS
 from camcast.vocabulary.happenings import NO_GROUP, Change, Standing
 from camcast.vocabulary.hierarchy import Steps
-from camcast.vocabulary.identity import Contact, PeerId, new_peer_id, placeholder
+from camcast.vocabulary.identity import (
+    UNKNOWN_PEER,
+    Contact,
+    PeerId,
+    new_peer_id,
+    placeholder,
+)
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import Token
@@ -57,6 +67,9 @@ _log = Logger(__name__)
 # room for. Control records beyond it, which strangers may cause, are dropped.
 CONTROL_COPIES_A_TURN_MAX: Final = 2**14
 
+
+# chosen: of two gateways one may be down, or behind a firewall of its own
+GATEWAYS_ASKED: Final = 2
 
 WAIT_SECONDS: Final = 1.0  # chosen: how long `publish` waits for room, at most
 
@@ -280,6 +293,38 @@ class Runner:
         refused = self.input.counters.connections_refused + self._pipes.counters.pipes_refused
         says = f"this process may have {peers_allowed(self._pipes)} (ulimit -n, LimitNOFILE=)"
         return [f"{refused} connections were refused, since {says}"] if refused else []
+
+    async def is_called_back(self, gateways: Iterable[str]) -> bool:
+        """Ask some of the gateways to connect to this process; say whether any does. Before `open`.
+
+        True as well where no gateway takes the question that could send to a process which nobody
+        can connect to: then nothing is known. False is never the worse for it: such gateways could
+        not have answered this process at the address that it announces.
+        """
+        asked = [one for one in await self._addresses_of(gateways) if one != self.input.address]
+        asked, questions = asked[:GATEWAYS_ASKED], self.node.liveness.questions
+        for pause in PROOF_PAUSES if asked else ():
+            self.node.ask_back(asked, self._loop.time())
+            self._drain()
+            if await self.conditions.wait_for(lambda: questions.called_back, pause):
+                return True
+        speaks, me = self._pipes.speaks, self.node.me.peer
+        return not any(
+            speaks(Contact(UNKNOWN_PEER, one), BOTH_WAYS.name)
+            and not speaks(Contact(me, one), BOTH_WAYS.name)  # it is this process itself
+            for one in asked
+        )
+
+    async def _addresses_of(self, gateways: Iterable[str]) -> list[str]:
+        """Return the addresses of gateways, of which some may have host names."""
+        found = list[str]()
+        for one in gateways:
+            if is_numeric(one):
+                found.append(one)
+                continue
+            with suppress(OSError):  # an unknown name is not yet there
+                found += await self.waiting.look_up(one)
+        return list(dict.fromkeys(found))
 
     def open(self) -> None:
         """Let the discovery listen; raises `AddressInUse` or another `BindError`."""

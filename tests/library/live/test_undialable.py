@@ -12,6 +12,7 @@ from camcast.doors.options import OptionError
 from camcast.live.transports import open_pipes
 from camcast.live.wire.zmtp.zmtp_pipes import ZmtpPipes
 from camcast.security.keys import SecretKey
+from camcast.vocabulary.addresses import is_dialable
 from camcast.vocabulary.identity import PeerId, placeholder
 from tests.authority import ALL
 from tests.authority import ROOT as AUTHORITY
@@ -22,6 +23,7 @@ from tests.library.live.pipe_ends import Inbox as FrameInbox
 from tests.patience import eventually, live
 
 TOPIC = ".a"
+NOBODY = "tcp://127.0.0.9:1"  # where nobody listens
 REACHABLE: tuple[Literal["yes", "no"], ...] = (
     "yes",
     "yes",
@@ -43,15 +45,24 @@ def _settings(profile: str, folder: Path) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("transport", "profile"),
-    [("tcp", "open"), ("zmtp", "shared-key"), ("tcp", "signed")],
+    ("transport", "profile", "membership"),
+    [
+        ("tcp", "open", "scamp"),
+        ("zmtp", "shared-key", "scamp"),
+        ("tcp", "signed", "scamp"),
+        ("tcp", "open", "dht"),
+        ("tcp", "signed", "dht"),
+        ("tcp", "open", "hybrid"),
+    ],
 )
 @live
 async def test_undialable_processes_hear_and_are_heard(
-    transport: str, profile: str, tmp_path: Path
+    transport: str, profile: str, membership: str, tmp_path: Path
 ) -> None:
     settings = _settings(profile, tmp_path)
-    common: dict[str, Any] = {"transport": transport, "options": OPTIONS}
+    common: dict[str, Any] = {"transport": transport, "membership": membership}
+    if membership != "dht":
+        common["options"] = OPTIONS
     async with CommunityManager(**common, **settings[0]) as gateway:
         others = [
             CommunityManager(gateways=[gateway.address], reachable=reachable, **common, **own)
@@ -124,15 +135,54 @@ def _first(pipes: ZmtpPipes) -> list[Any]:
     return list(pipes._accepted._connections)[:1]
 
 
+@pytest.mark.parametrize("profile", ["open", "signed"])
+@live
+async def test_a_process_that_its_gateway_cannot_connect_to_finds_that_out(
+    profile: str, tmp_path: Path
+) -> None:
+    """And one that it can connect to finds that, and keeps its address."""
+    settings = _settings(profile, tmp_path)
+    common: dict[str, Any] = {"transport": "tcp", "options": OPTIONS}
+    async with CommunityManager(**common, **settings[0]) as gateway:
+        common |= {"gateways": [gateway.address], "reachable": "auto"}
+        hidden = CommunityManager(advertise=NOBODY, **common, **settings[1])
+        found = CommunityManager(**common, **settings[2])
+        async with together(found, hidden):
+            assert not is_dialable(hidden.address)
+            assert is_dialable(found.address)
+            here, there = await hidden.join(TOPIC), await found.join(TOPIC)
+            inboxes = [Inbox(), Inbox()]
+            here.subscribe(inboxes[0])
+            there.subscribe(inboxes[1])
+            await here.ready()
+            await there.ready()
+            await here.publish(b"here")
+            await there.publish(b"there")
+            await eventually(
+                lambda: all(sorted(one.payloads) == [b"here", b"there"] for one in inboxes)
+            )
+
+
+@live
+async def test_who_can_ask_nobody_counts_as_reachable() -> None:
+    """No gateway is there, or it is this process itself."""
+    async with CommunityManager(reachable="auto", gateways=[NOBODY]) as lonely:
+        assert is_dialable(lonely.address)
+        own = lonely.address
+    async with CommunityManager(reachable="auto", bind=own, gateways=[own]) as gateway:
+        assert gateway.address == own
+    async with CommunityManager(reachable="auto", gateways=["tcp://nobody.invalid:1"]) as lost:
+        assert is_dialable(lost.address)
+
+
 def test_the_transport_zmq_says_that_it_cannot() -> None:
     with pytest.raises(OptionError, match="'zmq' takes nothing on the connections that it makes"):
         CommunityManager(reachable="no", transport="zmq")
 
 
-@pytest.mark.parametrize("membership", ["dht", "hybrid"])
-def test_who_nobody_can_dial_is_no_node_of_a_dht(membership: str) -> None:
-    with pytest.raises(OptionError, match="the discovery 'kademlia' needs processes that can be"):
-        CommunityManager(membership, reachable="no")
+def test_a_discovery_that_needs_processes_that_can_be_reached_says_so() -> None:
+    with pytest.raises(OptionError, match="the discovery 'lan' needs processes that can be"):
+        CommunityManager(discovery="lan", reachable="no")
 
 
 @live
@@ -141,4 +191,6 @@ async def test_pipes_that_others_share_are_refused() -> None:
     async with CommunityManager(pipes=pipes):
         with pytest.raises(ValueError, match="shares its output pipes with no other"):
             await CommunityManager(pipes=pipes, reachable="no").start()
+        with pytest.raises(ValueError, match="pipes of its own"):
+            CommunityManager(pipes=pipes, reachable="auto")
     pipes.close()

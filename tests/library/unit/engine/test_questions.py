@@ -81,3 +81,16 @@ def test_an_answer_from_elsewhere_lets_nothing_happen() -> None:
     assert not asking.questions.answered(Contact(OTHER.peer, "tcp://10.0.0.3:1"), nonce, 0.5)
     assert not asking.questions.answered(OTHER, b"x" * 8, 0.5)
     assert asking.served == []
+
+
+def test_who_asks_to_be_answered_has_been_called_back_by_whoever_repeats_the_nonce() -> None:
+    asking = Asking()
+    assert not asking.questions.answered(OTHER, b"", 0.0)
+    for _ in range(2):
+        asking.questions.ask_back([OTHER.address])
+    [(to, question), again] = asking.said_to()
+    assert (to.address, again[1]) == (OTHER.address, question)
+    asking.questions.answered(OTHER, bytes(len(question.nonce)), 0.0)
+    assert not asking.questions.called_back
+    asking.questions.answered(contact(3), question.nonce, 0.0)
+    assert asking.questions.called_back
