@@ -301,7 +301,7 @@ class Intake:
         if repair is not None:
             repair.add_batch(batch, known, source, now)
             if asked_for:
-                repair.add_repaired(batch, now)
+                repair.add_repaired(batch, source, now)
                 counters.repaired += batch.count
                 if repair.is_history(batch):
                     if repair.wants_history(batch, now):

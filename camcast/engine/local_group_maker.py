@@ -127,6 +127,7 @@ def make_local_group(
             repair_outlet,
             process.clock,
             around.lateness,
+            process.guard.admission is not None,
         )
         tell_missed = partial(_tell_missed, process, topic.group)
         repair = Repair(

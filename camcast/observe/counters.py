@@ -119,6 +119,16 @@ class NodeCounters:
     """First copies of events that this process had asked for in their group."""
     told_missed: int = count("events_missed", "Events that can no longer be had")
     """Events of which a subscriber was told that they can no longer be had."""
+    repairs_unplaced: int = count(  # 0 in the digest of every run
+        "repairs_unplaced", "Streams that found no room among those asked for", repr=False
+    )
+    """Streams of which something was missing and that found no room to be asked for, or gave it to
+    another process's (`camcast.engine.repair.asking`); counted once a minute."""
+    promises_broken: int = count(  # loss breaks promises; the digests of runs have their Wants
+        "promises_broken", "Streams told of, asked for twice, and never sent", repr=False
+    )
+    """How often a process that had told of a stream sent nothing when it was asked twice: it lies,
+    or loss and overload kept its answers away."""
     plug_errors: int = count(  # 0 in the digest of every run
         "plug_errors", "How often plugs raised, or answered wrongly", repr=False
     )

@@ -29,11 +29,12 @@ Standing = Literal["member", "alone", "degraded", "deaf"]
 """How a process stands in a community that it has joined."""
 
 _OfCommunity = Literal["joined", "left", "unheard", "unanswered", "missed", "history_short"]
+_OfRepair = Literal["repair_full", "promise_broken"]
 _OfTables = Literal["peer_seen", "peer_gone", "linked", "unlinked", "searching"]
 _OfProcess = Literal["isolated", "healed", "deafened", "hears", "paused", "clock_set", "crashed"]
 _OfGateways = Literal["gateway_answers", "gateway_lost", "gateway_back", "gateway_moved"]
 _OfDiscovery = Literal["seek", "found", _OfGateways]
-HappeningKind = Literal[Standing, _OfCommunity, _OfTables, _OfProcess, _OfDiscovery]
+HappeningKind = Literal[Standing, _OfCommunity, _OfRepair, _OfTables, _OfProcess, _OfDiscovery]
 
 BatchKind = Literal[
     "publish", "send", "upward", "receive", "duplicate", "deliver", "parasite", "drop"
@@ -239,6 +240,19 @@ PROCESS_KINDS: Final[Mapping[HappeningKind, Row]] = {
     "found": Row(_debug("found {count} members of {of}", "of", "count"), trace="found"),
     # Subscribers were told of events that can no longer be had.
     "missed": Row(trace="missed", ring=True, counters=("told_missed",)),
+    # Streams of which something is missing found no room among those that are asked for.
+    "repair_full": Row(
+        Line(
+            logging.WARNING,
+            "more is missing in {topic} than can be asked for: {count} streams found no room until"
+            " now (said once a minute); what is lost of them is told as missed",
+            ("count",),
+        ),
+        ring=True,
+        counters=("repairs_unplaced",),
+    ),
+    # A process that told of events was asked for them in vain, and makes way for others.
+    "promise_broken": Row(counters=("promises_broken",)),
     # A subscription asked for more of the past than the members keep that answered.
     "history_short": Row(
         Line(

@@ -1,4 +1,8 @@
-"""Shares: what many processes say is remembered, and none of them takes the room of the others."""
+"""Shares: many processes fill a table, and none of them takes the room of the others.
+
+`Share` remembers what they state of keys that all of them may speak of. `Places` has keys of which
+each belongs to whoever named it first.
+"""
 
 from __future__ import annotations
 
@@ -52,3 +56,62 @@ class Share(Generic[TellerT, KeyT, ValueT]):
         del tellers[teller]
         if not tellers:
             del self._tellers[key]
+
+
+class Places(Generic[TellerT, KeyT]):
+    """The places of a table, for keys that tellers name: any teller may take those that are free.
+
+    When all are taken, who has most gives the place of its latest key to whoever has fewer; its
+    earlier keys stay, so that what is begun for them is not begun in vain. Of n tellers each can
+    have the n-th part of the places, and a liar with all of them keeps nobody out.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._tellers: dict[KeyT, TellerT] = {}
+        self._keys: dict[TellerT, dict[KeyT, None]] = {}
+        """The keys of each teller, the latest last."""
+        self._with: dict[int, dict[TellerT, None]] = {}
+        """The tellers by how many places they have: who has most is found at once."""
+
+    def __len__(self) -> int:
+        return len(self._tellers)
+
+    def __contains__(self, key: KeyT) -> bool:
+        return key in self._tellers
+
+    def take(self, teller: TellerT, key: KeyT) -> KeyT | None:
+        """Give a place to a key that has none; return the key that has to go, None if none has.
+
+        That is `key` itself where no other teller has more places than this one.
+        """
+        lost: KeyT | None = None
+        if len(self) >= self._most:
+            largest = max(self._with)
+            if len(self._keys.get(teller, ())) >= largest - 1:
+                return key
+            lost = next(reversed(self._keys[next(iter(self._with[largest]))]))
+            self.leave(lost)
+        self._tellers[key] = teller
+        self._count(teller, key, True)
+        return lost
+
+    def leave(self, key: KeyT) -> None:
+        """Free the place of a key; nothing happens if it has none."""
+        if key in self._tellers:
+            self._count(self._tellers.pop(key), key, False)
+
+    def _count(self, teller: TellerT, key: KeyT, taken: bool) -> None:
+        keys = self._keys.setdefault(teller, {})
+        if before := len(keys):
+            self._with[before].pop(teller)
+            if not self._with[before]:
+                del self._with[before]
+        if taken:
+            keys[key] = None
+        else:
+            del keys[key]
+        if keys:
+            self._with.setdefault(len(keys), {})[teller] = None
+        else:
+            del self._keys[teller]

@@ -15,6 +15,13 @@ member is not missed; the age of a stream, which `Have` tells, says so, and each
 older: all that its publisher said before it is older as well. What seems to be from just after that
 time may be from before, since no age counts the ways of the messages that tell it: that is not told
 either.
+
+*Liars.* Another process may tell of events that never were. Such streams take places of their
+teller's share (`camcast.vocabulary.share.Places`), and none of those that are kept for holes below
+what came. A *promise* is broken by a process that is asked twice for what it told of and sends
+nothing: it makes way for others that told of the same. A stream of which nothing ever came, and of
+which only broken promises speak, is forgotten after `GIVE_UP_SECONDS`, and any other of which
+nothing came after the retention. A neighbour that has such a stream tells of it again.
 """
 
 from __future__ import annotations
@@ -44,6 +51,7 @@ from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import SEQUENCE_MAX, STREAM_ID_BYTES, Missed, StreamId
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.vocabulary.messages import read_topic
+from camcast.vocabulary.share import Places
 
 ASK_SECONDS: Final = REORDER_SECONDS
 MISSING_MAX: Final = 4096  # chosen: the streams of a minute of partition at 60 new ones a second
@@ -51,6 +59,9 @@ AGAIN_SECONDS: Final = 1.0  # chosen: an answer is on its way for less, but at a
 # chosen: between two questions to one holder. At 30 % loss, where half of them have no answer,
 # nothing of 60,000 streams is missing after 40 s. With 4 s between the questions it was one in 260.
 AGAIN_SECONDS_MAX: Final = 2.0
+VAIN_QUESTIONS: Final = 2  # chosen: at 30 % loss one in four honest processes is silent twice
+BROKEN_MAX: Final = 8  # chosen: more than are asked, so that as many liars do not take turns
+FULL_NOTICE_SECONDS: Final = 60.0  # chosen: as `camcast.vocabulary.minute_log`
 HOLDERS_MAX: Final = 3  # chosen: who told first; a round of asking tries them all
 PASSED_BY: Final = 3  # chosen: one may have joined late, two may have been cut off together
 RANGES_MAX: Final = 64  # chosen: ranges of one stream in a message, as many as a process keeps
@@ -79,6 +90,8 @@ class Holder:
     these it does not offer."""
     asked: float = -inf
     """When it was asked last with this nonce, or another that was good."""
+    vain: int = 0
+    """How often in a row it was asked before that, and sent nothing until it was asked again."""
 
 
 class Passed(NamedTuple):
@@ -123,6 +136,8 @@ class MissingRanges:
     sender: Contact | None = None
     """The neighbour that sent what is above a hole: it is asked first."""
     holders: list[Holder] = field(factory=list)
+    broken: dict[PeerId, None] = field(factory=dict)
+    """The processes that told of it and sent nothing when they were asked; the latest last."""
     passed: dict[PeerId, Passed] = field(factory=dict)
     before: int = 1
     """Below this number, a stream of which nothing is known is from before this process's time."""
@@ -146,9 +161,12 @@ class MissingRanges:
         self.holders = [one for one in self.holders if one is not before]
         if offers:
             self.holders.append(holder)
+            self.holders.sort(key=lambda one: one.contact.peer not in self.broken)
             del self.holders[:-HOLDERS_MAX]
-        if before is not None and holder.heard - before.heard < NONCE_SECONDS:
-            holder.asked = before.asked
+        if before is not None:
+            holder.vain = before.vain
+            if holder.heard - before.heard < NONCE_SECONDS:
+                holder.asked = before.asked
         if not holder.below:
             _, offered, begun, bounds = holder.held
             below = min(bounds[0], offered) if offered else bounds[0]
@@ -184,6 +202,14 @@ class MissingRanges:
     def next_holder(self) -> Holder:
         """Return the one of the holders who was not asked for the longest time."""
         return min(self.holders, key=lambda one: one.asked)
+
+    def break_promise(self, holder: Holder) -> None:
+        """Ask a holder no more that was asked in vain, until it tells of the stream again."""
+        self.holders.remove(holder)
+        self.broken.pop(holder.contact.peer, None)
+        self.broken[holder.contact.peer] = None
+        if len(self.broken) > BROKEN_MAX:
+            del self.broken[next(iter(self.broken))]
 
     def add_question(self, now: float) -> None:
         """Count a question for it; once all holders were asked, each is asked half as often."""
@@ -310,11 +336,21 @@ class GivingUp:
         for first, stop in known.missing(start, out_of_reach - start):
             # A hole right after what is surely older may be older, too.
             if in_my_time or (lived_longer and first > known.older):
-                self.told_missed += stop - first
-                group = self._context.community.group
-                self._tell_missed(Missed(stream, group, first, stop - 1))
+                self._report(stream, first, stop)
         known.floor = out_of_reach
         self._news.add_change(stream, known, now)
+
+    def give_up_holes(self, stream: StreamId, known: KnownRanges, now: float) -> None:
+        """Report what is missing below what is known, since there is no room to ask for it."""
+        start = max(known.floor, known.before)
+        for first, stop in known.missing(start, known.stop - start):
+            self._report(stream, first, stop)
+        known.floor = known.stop
+        self._news.add_change(stream, known, now)
+
+    def _report(self, stream: StreamId, first: int, stop: int) -> None:
+        self.told_missed += stop - first
+        self._tell_missed(Missed(stream, self._context.community.group, first, stop - 1))
 
     def skip_older(self, missing: MissingRanges, known: KnownRanges | None, now: float) -> None:
         """Ask for nothing from before this process's time, where a neighbour shows how far it goes.
@@ -355,6 +391,10 @@ class Asking:
         self.wants_sent = 0
         """The `Want`s to other processes."""
         self.missing: dict[StreamId, MissingRanges] = {}
+        self._told = Places[PeerId, StreamId](MISSING_MAX)
+        """Those of the missing streams that others told of, and that have no hole here."""
+        self._unplaced = 0  # the streams without room since that was reported
+        self._reported = -inf  # when it was
         self.watcher = RepairWatcher()
         self._context = context
         self._giving_up = giving_up
@@ -365,13 +405,19 @@ class Asking:
 
     def add_batch(self, batch: Batch, missing: MissingRanges, now: float) -> None:
         """Add a batch of a stream of which something was missing."""
+        if batch.stream in self._told and self._context.streams.known[batch.stream].bounds:
+            self._told.leave(batch.stream)  # a hole has a place beside the shares
         # What others had to ask for is as old as it says, what lay in queues seems younger.
         if missing.fills_hole(batch) and published_at(batch) > missing.since:
             self._lateness.add(now - missing.since, now)
 
     def add_hole(self, stream: StreamId, source: PeerId, now: float) -> None:
         """Begin to ask for what is missing below a batch that `source` sent."""
-        self._begin(stream, now, self._context.community.membership.peers().get(source))
+        if len(self.missing) - len(self._told) < MISSING_MAX:
+            self._begin(stream, now, self._context.community.membership.peers().get(source))
+        else:
+            self._note_unplaced(now)
+            self._giving_up.give_up_holes(stream, self._context.streams.known[stream], now)
 
     def skip_older(self, stream: StreamId, now: float) -> None:
         """Wait for nothing of a stream that is from before this process's time."""
@@ -379,11 +425,13 @@ class Asking:
         if missing is not None:
             self._giving_up.skip_older(missing, self._context.streams.known.get(stream), now)
 
-    def add_repaired(self, stream: StreamId, now: float) -> None:
-        """Add an answer: a batch of a stream came that was asked for."""
+    def add_repaired(self, stream: StreamId, source: PeerId, now: float) -> None:
+        """Add an answer: a batch of a stream came from `source` that was asked for."""
+        self._context.neighbour(source).brought = now
         missing = self.missing.get(stream)
         if missing is not None:
             missing.add_answer(now)
+            missing.broken.pop(source, None)
 
     def add_refused(self, batch: Batch, source: PeerId) -> None:
         """Add a batch that `source` sent and this process does not believe."""
@@ -414,9 +462,13 @@ class Asking:
             behind = not holder.below and (known is None or known.misses_below(passed_all))
             if not offers and not behind:
                 return
+            lost = self._told.take(self._context.teller(holder.contact.peer), stream)
+            if lost is not None:
+                self._note_unplaced(now)
+                if lost == stream:
+                    return
+                del self.missing[lost]
             missing = self._begin(stream, now)
-            if missing is None:
-                return
             neighbour = self._context.neighbour(holder.contact.peer)
             neighbour.agreement.pause = FULL_SECONDS  # it had something to tell
         stop = holder.held[3][-1]
@@ -426,17 +478,25 @@ class Asking:
             missing.due = now  # those before may be silent
             self._ask_after(0.0)
 
-    def _begin(
-        self, stream: StreamId, now: float, sender: Contact | None = None
-    ) -> MissingRanges | None:
-        """Begin to ask for what is missing of a stream; None if too much is missing already."""
-        if len(self.missing) >= MISSING_MAX:
-            return None
+    def _begin(self, stream: StreamId, now: float, sender: Contact | None = None) -> MissingRanges:
+        """Begin to ask for what is missing of a stream."""
         due = now + self._lateness.reorder_seconds(now)
         missing = self.missing[stream] = MissingRanges(now, due, sender)
         missing.look(self._context.streams.known.get(stream), now)
         self._ask_after(ASK_SECONDS)
         return missing
+
+    def _forget(self, stream: StreamId) -> None:
+        del self.missing[stream]
+        self._told.leave(stream)
+
+    def _note_unplaced(self, now: float) -> None:
+        """Count a stream that found no room, or had to give its place; report it once a minute."""
+        self._unplaced += 1
+        if now - self._reported >= FULL_NOTICE_SECONDS:
+            self._reported = now
+            self._context.outlet.report("repair_full", count=self._unplaced)
+            self._unplaced = 0
 
     def _ask_after(self, seconds: float) -> None:
         if not self._asking:
@@ -465,17 +525,21 @@ class Asking:
             self._giving_up.look(stream, missing, known, len(neighbours), now)
             known = self._context.streams.known.get(stream)
             missing.holders = [one for one in missing.holders if self._missing_of(one, known)]
+            self._drop_liars(missing, known, now)
             patience = self.watcher.patience(stream, missing.since, now)
             awaited = SEQUENCE_MAX + 1 if known is None or patience <= 0 else known.stop
+            if known is None and self._is_invented(missing, now, asked_for):
+                self._forget(stream)
+                continue
             holder = missing.next_holder() if missing.holders else None
             if holder is not None and (ranges := self._missing_of(holder, known, awaited)):
-                holder.asked = now
+                holder.vain, holder.asked = self._vain(holder), now
                 key = holder.contact, holder.nonce, holder.below
                 since[key] = min(holder.since, since.get(key, inf))
             elif holder is not None and known is not None and not known.holes():
                 continue  # with patience, which the next look need not have any more
             elif now - missing.since > asked_for or not (ranges := missing.missing_here(known)):
-                del self.missing[stream]
+                self._forget(stream)
                 continue
             elif neighbours:
                 contact = missing.sender
@@ -499,6 +563,33 @@ class Asking:
             self._send_want(*key, wanted, seconds, now)
         if self.missing:
             self._ask_after(ASK_SECONDS)
+
+    def _vain(self, holder: Holder) -> int:
+        """Return how often in a row a holder was asked until now, and sent nothing that it told of.
+
+        What it has sent of other streams counts as well: it may be asked for more than it can send.
+        """
+        brought = self._context.neighbour(holder.contact.peer).brought
+        return 0 if brought >= holder.asked else holder.vain + 1
+
+    def _drop_liars(self, missing: MissingRanges, known: KnownRanges | None, now: float) -> None:
+        """Drop the holders that were asked in vain, as long as others are left to be asked.
+
+        The last of a stream of which nothing ever came is dropped in time as well, but for one of
+        a community below: it tells of its events once, and nobody here can tell of them instead.
+        """
+        late = known is None and now - missing.since > GIVE_UP_SECONDS
+        for one in [one for one in missing.holders if self._vain(one) >= VAIN_QUESTIONS]:
+            if len(missing.holders) > 1 or (late and not one.below):
+                missing.break_promise(one)
+                self._context.outlet.report("promise_broken", count=1)
+
+    def _is_invented(self, missing: MissingRanges, now: float, asked_for: float) -> bool:
+        """Say whether a stream of which nothing ever came is to be taken for a lie."""
+        waited = now - missing.since
+        if missing.holders:
+            return waited > asked_for
+        return bool(missing.broken) and len(missing.passed) <= 1 and waited > GIVE_UP_SECONDS
 
     def _send_want(
         self,

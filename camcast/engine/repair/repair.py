@@ -141,8 +141,14 @@ class Repair(Repairs):
         return missing is not None and missing.asked > 0
 
     def is_history(self, batch: Batch) -> bool:
-        """Whether a batch was published before this process became a member."""
-        return published_at(batch) < self._context.member_since - REORDER_SECONDS
+        """Whether a batch was published before this process became a member.
+
+        Its age and the time under its signature have to say so. Nobody signs the age, and what is
+        history is marked as known without being delivered: whoever passes a batch on could make
+        others swallow it. A publisher's clock may be behind, which the age makes good for.
+        """
+        since = self._context.member_since - REORDER_SECONDS
+        return published_at(batch) < since and batch.published < 1000 * self._clock.wall(since)
 
     def wants_history(self, batch: Batch, now: float) -> bool:
         """Whether a batch from before the membership is for a subscription that asked for it."""
@@ -204,9 +210,9 @@ class Repair(Repairs):
         self._asking.forgive()
         self._tally.clock_set(int(self._clock.wall(now)))
 
-    def add_repaired(self, batch: Batch, now: float) -> None:
-        """Add, after `add_batch`, that the batch is one that was asked for."""
-        self._asking.add_repaired(batch.stream, now)
+    def add_repaired(self, batch: Batch, source: PeerId, now: float) -> None:
+        """Add, after `add_batch`, that the batch is one that was asked for; `source` sent it."""
+        self._asking.add_repaired(batch.stream, source, now)
         self._news.add_urgent(batch.stream)
 
     def on_tally(self, source: Contact, tally: bytes, second: int, now: float) -> None:

@@ -51,7 +51,7 @@ from camcast.engine.store import Store
 from camcast.vocabulary.batches import NOT_UPWARD, Batch
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import StreamId
-from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.topics import Topic
 
@@ -280,6 +280,8 @@ class Neighbour:
     second: float = -inf
     """When the second began in which `answered` bytes went to it."""
     answered: int = 0
+    brought: float = -inf
+    """When it last sent something that it was asked for."""
 
     def add_membership(self, seconds: float, now: float) -> None:
         """Add for how long the neighbour says that it has been a member.
@@ -378,6 +380,8 @@ class RepairContext:
     """The wall clock, by the time of inputs."""
     lateness: Lateness
     """How late events arrive; that of the whole process."""
+    names_are_proved: bool
+    """Whether nobody can speak in another process's name (the profile ``signed``)."""
     changes: Changes = field(init=False)
     member_since: float = inf
     """When this process became a member."""
@@ -407,6 +411,14 @@ class RepairContext:
                 del self._neighbours[next(iter(self._neighbours))]
             neighbour = self._neighbours[peer] = Neighbour()
         return neighbour
+
+    def teller(self, peer: PeerId) -> PeerId:
+        """Return who fills a share of a table with what comes in a peer's name.
+
+        Where names are free, all those outside the topic table are one: they may be one liar.
+        """
+        known = self.names_are_proved or peer in self.community.membership.peers()
+        return peer if known else UNKNOWN_PEER
 
     def heard_after(self, when: float) -> Iterator[StreamId]:
         """Yield the streams of which something new came after a time, the newest first."""

@@ -143,6 +143,8 @@ def happenings(group: GroupId) -> Iterator[Happening]:
     yield Happening("unheard", group, count=7)
     yield Happening("missed", group, count=2, event="p-1-3")
     yield Happening("history_short", group, count=120)
+    yield Happening("repair_full", group, count=3)
+    yield Happening("promise_broken", group, count=1)
     yield Happening("left", group)
 
 
@@ -251,7 +253,7 @@ def test_counters_count_what_the_trace_has() -> None:
     counted = {
         str(kind.trace): sum(getattr(n.counters, name) for n in nodes for name in kind.counters)
         for kind in [*PROCESS_KINDS.values(), *EVENT_KINDS.values()]
-        if kind.counters
+        if kind.counters and kind.trace
     }
     assert counted == {kind: traced[kind] for kind in counted}
     assert min(counted.values()) > 0

@@ -1,8 +1,8 @@
-"""Shares: whoever says much loses only what it said itself."""
+"""Shares: whoever says much loses only what it said itself, and keeps nobody out."""
 
 from __future__ import annotations
 
-from camcast.vocabulary.share import Share
+from camcast.vocabulary.share import Places, Share
 
 
 def test_the_tellers_that_spoke_last_are_heard() -> None:
@@ -27,3 +27,24 @@ def test_of_too_many_tellers_the_one_silent_for_longest_is_forgotten() -> None:
     for teller in ("a", "b", "a", "c"):
         share.add(teller, "key", teller)
     assert share.of("key", 9) == ["a", "c"]
+
+
+def test_free_places_are_for_anybody_and_who_has_most_makes_room_for_whoever_has_fewer() -> None:
+    places = Places[str, int](8)
+    assert [places.take("liar", number) for number in range(8)] == [None] * 8
+    assert places.take("liar", 8) == 8
+    assert [places.take("honest", number) for number in range(10, 15)] == [7, 6, 5, 4, 14]
+    assert [places.take("another", 20), places.take("another", 21)] == [3, 13]
+    assert (len(places), 0 in places, 7 in places) == (8, True, False)
+    for number in (0, 7, 10):  # 7 has none
+        places.leave(number)
+    assert len(places) == 6
+    assert [places.take("liar", number) for number in (30, 31)] == [None, None]
+
+
+def test_as_many_tellers_as_there_are_places_have_one_each() -> None:
+    places = Places[int, tuple[int, int]](4)
+    for teller in range(6):
+        for number in range(4):
+            places.take(teller, (teller, number))
+    assert [(teller, 0) in places for teller in range(6)] == [True] * 4 + [False] * 2

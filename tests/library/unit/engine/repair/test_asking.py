@@ -9,7 +9,14 @@ import pytest
 
 from camcast.doors.repair import RepairWatcher
 from camcast.engine.known_streams import KnownRanges
-from camcast.engine.repair.asking import AGAIN_SECONDS, AGAIN_SECONDS_MAX, Holder, MissingRanges
+from camcast.engine.repair import asking
+from camcast.engine.repair.asking import (
+    AGAIN_SECONDS,
+    AGAIN_SECONDS_MAX,
+    GIVE_UP_SECONDS,
+    Holder,
+    MissingRanges,
+)
 from camcast.engine.repair.messages import NONCE_SECONDS, Have, Want
 from camcast.virtual.climate import Climate, Constant
 from camcast.virtual.weather import Weather
@@ -228,6 +235,56 @@ def test_at_thirty_percent_loss_nothing_is_lacking_for_forty_seconds(holders: in
     """Four events of scamp 163 came in none of fourteen answers until its end."""
     rng = Random(holders)
     assert max(seconds_lacking(holders, rng) for _ in range(5000)) < 40
+
+
+# -- liars: tests/library/hostile/test_repair_lies.py has what they could do ----------------------
+
+
+def test_who_was_asked_in_vain_makes_way_for_those_who_were_not() -> None:
+    """The latest three to tell are asked: three liars who tell each second would keep out all."""
+    missing = MissingRanges(0.0, 0.0)
+    for number in (1, 2, 3):
+        missing.add_holder(holder(number), offers=True)
+    for liar in list(missing.holders)[:2]:
+        missing.break_promise(liar)
+    for second in range(1, 5):
+        missing.add_holder(holder(4, float(second)), offers=True)
+        for number in (1, 2):
+            missing.add_holder(holder(number, float(second)), offers=True)
+    assert [one.contact.peer[0] for one in missing.holders] == [2, 3, 4]
+
+
+def test_a_stream_that_never_was_is_asked_for_in_vain_and_then_forgotten(
+    world: RepairWorld,
+) -> None:
+    one, _ = members(world, A, A)
+    streams = [stream_id(PeerId(b"p" * 16), number) for number in range(3)]
+    told = tuple((stream, 1, 0, (9,)) for stream in streams)
+    world.ask(one, Have(b"n", 1.0, 1.0, "", 0, 0.0, told))
+    (local_group,) = one.local_groups
+    assert local_group.repair is not None
+    assert local_group.repair.incomplete_streams == 3
+    world.run(GIVE_UP_SECONDS + 2 * AGAIN_SECONDS_MAX)
+    assert local_group.repair.incomplete_streams == 0
+    assert one.counters.promises_broken == 3
+    assert not world.told
+
+
+def test_what_finds_no_room_to_be_asked_for_is_told_as_missed(
+    world: RepairWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was neither asked for nor told. What others tell of takes no place of a hole's."""
+    monkeypatch.setattr(asking, "MISSING_MAX", 2)
+    (one,) = members(world, A)
+    streams = [stream_id(PeerId(b"p" * 16), number) for number in range(6)]
+    told = tuple((stream, 1, 0, (9,)) for stream in streams[:3])
+    world.ask(one, Have(b"n", 1.0, 1.0, "", 0, 0.0, told))
+    for stream in streams[3:]:
+        for number in (1, 4):
+            world.hand(one, make_batch(stream, number, [b"x"], A, published=int(1000 * world.now)))
+    world.run(0.1)
+    assert world.told == [(one, Missed(streams[5], A, 2, 3))]
+    assert one.counters.repairs_unplaced == 1  # those of the same minute are counted with the next
 
 
 # -- giving up -------------------------------------------------------------------------------------
