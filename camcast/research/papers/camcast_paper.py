@@ -17,7 +17,7 @@ import numpy as np
 from attrs import frozen
 from typing_extensions import override
 
-from camcast.research.papers import camcast_tables
+from camcast.research.papers import camcast_memory, camcast_tables
 from camcast.research.papers.camcast_setting import (
     COMMUNITIES,
     CRASHED,
@@ -75,8 +75,6 @@ from camcast.research.report.evidence import (
     value,
 )
 from camcast.research.sweeps import JSON
-from camcast.research.systems.baselines.setting import baseline
-from camcast.research.systems.camcast import memory
 from camcast.research.systems.camcast.message_equations import (
     camcast_messages_order,
     gossip_messages,
@@ -95,7 +93,6 @@ _DEGRADED: Final = 0.05  # [CAMCAST 1.4: "degraded by only 5%"]
 _NEAR: Final = 0.1  # chosen: "of an order of" N ln N
 _BETTER: Final = 0.1  # chosen: "much better", in absolute terms
 _ENOUGH: Final = 0.95  # chosen: "enough for disseminating the event to the upper communities"
-_LINKS: Final = (PARAMETERS.z, PARAMETERS.z, 0)  # of a process of g, d and a to the community above
 _HALF: Final = 0.5  # [CAMCAST 6.1.2: "almost half of the processes fail"]
 
 _SHARES: Final = {
@@ -311,73 +308,6 @@ def _analysis(results: Found) -> Shown:
         f"Of a with 30 % dead: {harder.mean:.1%}; with "
         + "; with ".join(f"{how}: {interval.mean:.1%}" for how, interval in easier.items())
         + ".",
-    )
-
-
-def _memory(_results: Found) -> Shown:
-    """Compare the tables of section 4.4, which are formulas of the sizes alone."""
-    low, high = [float(memory.gossip_table(size, PARAMETERS.c)) for size in SIZES], _entries()
-    tables = [
-        community.fan_out + links
-        for community, links in zip(setting_of().communities, _LINKS, strict=True)
-    ]
-    yield _statement(
-        "1.3, 4.4.1",
-        "ln Nt + ct ≤ totalMbInfo ≤ ln Nt + ct + zt",
-        # a whole table has at most one more
-        [least <= table < most + 1 for table, least, most in zip(tables, low, high, strict=True)],
-        "Entries of whole tables: "
-        + ", ".join(f"{name} {of}" for name, of in zip(COMMUNITIES, tables, strict=True))
-        + "; ln N + c + z: "
-        + ", ".join(f"{name} {of:.1f}" for name, of in zip(COMMUNITIES, high, strict=True))
-        + ".",
-    )  # fmt: skip
-    yield less_memory(
-        "000",
-        "4.4.2, (b) and (c)",
-        "the memory complexity of a process is always smaller in our algorithm than in approaches"
-        " (b) and (c)",
-        ("(b)", "(c)"),
-    )
-    yield less_memory("000", "4.4.2, (a)", "and sometimes even in approach (a)", ("(a)",), any)
-
-
-def _entries() -> list[float]:
-    """Return ln N + c + z of each community, the entries that CAMCAST keeps."""
-    given = zip(SIZES, _LINKS, strict=True)
-    return [float(memory.camcast_memory(size, PARAMETERS.c, links)) for size, links in given]
-
-
-def less_memory(
-    paper: str,
-    item: str,
-    quote: str,
-    approaches: Sequence[str],
-    of: Callable[[list[bool]], bool] | None = None,
-) -> Evidence:
-    """Judge that CAMCAST keeps fewer entries, for equal c: in each community, or `of` them."""
-    c, n = PARAMETERS.c, sum(SIZES)
-    clusters = baseline("hierarchical", setting_of()).clusters
-    entries = {
-        "CAMCAST": _entries(),
-        "(a)": [float(memory.gossip_table(n, c))] * 3,
-        "(b)": memory.multicast_memory(SIZES, [c] * 3).tolist(),
-        "(c)": [float(memory.hierarchical_memory(clusters, n / clusters, c, c))] * 3,
-    }
-    smaller = [
-        one < other
-        for approach in approaches
-        for one, other in zip(entries["CAMCAST"], entries[approach], strict=True)
-    ]
-    listed = "; ".join(
-        f"{name} {', '.join(f'{one:.1f}' for one in row)}" for name, row in entries.items()
-    )
-    return statement(
-        paper,
-        item,
-        quote,
-        smaller if of is None else [of(smaller)],
-        f"Entries in g, d, a: {listed}. By formula, for equal c.",
     )
 
 
@@ -685,7 +615,10 @@ class CamcastReproduction(Reproduction[CamcastPlan]):
 
 
 _PARTS: Final[Parts] = (
-    ((CAMCAST,), (drawings("000", _DRAWINGS), _involved_upward, _analysis, _memory)),
+    (
+        (CAMCAST,),
+        (drawings("000", _DRAWINGS), _involved_upward, _analysis, camcast_memory.memory_complexity),
+    ),
     ((CAMCAST,), (_figure_13, _figure_14, _figure_15, _figure_16, _figures_17_and_18, _levels)),
     ((CAMCAST, "broadcast"), (_beside_broadcast,)),
 )

@@ -76,6 +76,7 @@ def test_clustering_and_distances_are_those_of_a_random_graph(
     assert path_length(graph) == pytest.approx(mean(map(path_length, randoms[:3])), rel=0.03)
 
 
+@pytest.mark.slow
 def test_after_a_few_periods_a_view_is_another_draw(early_and_late: tuple[Graph, Graph]) -> None:
     """What a view shares with its former self is hypergeometric: view^2 / (N - 1) in the mean."""
     early, late = early_and_late

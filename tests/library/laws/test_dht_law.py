@@ -48,7 +48,7 @@ class DhtWorld(World):
 
 
 @pytest.fixture(
-    scope="module", params=[(100, 60.0), pytest.param((150, 150.0), marks=pytest.mark.slow)]
+    scope="module", params=[(60, 60.0), pytest.param((150, 150.0), marks=pytest.mark.slow)]
 )
 def large(request: pytest.FixtureRequest) -> Graph:
     """The tables of many members at c = 5: after a minute, and once refreshes have come."""

@@ -49,6 +49,7 @@ def test_two_quiet_processes_send_a_record_a_second_however_much_they_share(topi
     assert world.records - before <= 1.2 * 2 * 10
 
 
+@pytest.mark.slow
 def test_events_take_the_place_of_heartbeats() -> None:
     """While each process sends events to most of its view each second.
 

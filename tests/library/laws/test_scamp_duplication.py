@@ -16,13 +16,14 @@ from tests.library.laws.communities import grow, strongly_connected, view_graph
 C = ScampOptions().c
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "duplication"),
     [
         (20, 0.1),
-        pytest.param(40, 0.3, marks=pytest.mark.slow),
-        pytest.param(200, 0.1, marks=pytest.mark.slow),
-        pytest.param(200, 0.3, marks=pytest.mark.slow),
+        (40, 0.3),
+        (200, 0.1),
+        (200, 0.3),
     ],
 )
 def test_duplicates_change_neither_views_nor_traffic(size: int, duplication: float) -> None:

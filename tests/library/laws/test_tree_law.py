@@ -99,6 +99,7 @@ def test_after_a_while_a_process_gets_one_copy(membership: str) -> None:
     assert publish(world, ten, 2.0).all_got_one_copy
 
 
+@pytest.mark.slow
 def test_infect_and_die_sends_six() -> None:
     """What the tree is compared with: its events take ceil(ln 30 + 2) copies."""
     world = community(parameters=Parameters(c=2))

@@ -147,6 +147,7 @@ def test_pmcast_reaches_whom_an_event_interests_and_nobody_else() -> None:
     assert mean(told.shares) < 1  # else it would not tell
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", HIERARCHIES)
 def test_all_interested_receive_and_parasites_are_fewer_than_by_topic(
     options: dict[str, Any],

@@ -44,9 +44,10 @@ def living(world: HpmcastWorld) -> list[Node]:
     return list(world.alive.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
-    [{}, *(pytest.param(one, marks=pytest.mark.slow) for one in (PMCAST, *DEEPER))],
+    [{}, PMCAST, *DEEPER],
     ids=str,
 )
 def test_views_follow_joins_crashes_and_leaves(options: dict[str, Any]) -> None:

@@ -217,7 +217,7 @@ def gossip_once(setting: AddressedSetting, rng: Random) -> tuple[float, ...]:
 @pytest.mark.parametrize(
     ("n", "n_1", "tree", "loss", "crash", "fan_out", "runs"),
     [
-        (40, 40, Hierarchy(), 0.4, 0.0, 2, 500),
+        pytest.param(40, 40, Hierarchy(), 0.4, 0.0, 2, 500, marks=pytest.mark.slow),
         pytest.param(40, 20, Hierarchy(), 0.0, 0.2, 2, 200, marks=pytest.mark.slow),
         pytest.param(70, 70, Hierarchy(arity=4, depth=3), 0.2, 0.1, 2, 150, marks=pytest.mark.slow),
         (30, 12, Hierarchy(depth=1), 0.2, 0.1, 3, 500),

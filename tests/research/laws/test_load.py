@@ -73,6 +73,7 @@ DELEGATES = VirtualScenario(
 )
 
 
+@pytest.mark.slow
 def test_a_process_receives_what_the_tables_that_name_it_send() -> None:
     """SCAMP's hubs: a peer in a table of v gets 1/v of what its owner sends. Five hubs get 3,250
     copies here, a number with a standard deviation of 1.8 %: within 7 % at 99.99 %."""

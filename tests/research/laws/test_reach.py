@@ -57,6 +57,7 @@ def test_reach_is_distributed_as_the_exact_chain_has_it(simulate: Simulate, fan_
     assert from_law(classes_of(community), law) < DEVIATIONS
 
 
+@pytest.mark.slow
 def test_an_event_reaches_nobody_at_the_root_or_nearly_all() -> None:
     """000, 6.1.1: the root of 1000, 100, 10 where half of the upward copies get lost."""
     setting = Setting(communities=paper(0.5, False).communities, success=0.5)

@@ -469,12 +469,14 @@ def paper(crash: float, weak: bool) -> Setting:
     return Setting(communities=chain([1000, 100, 10]), success=0.85, crash=crash, weak=weak)
 
 
+@pytest.mark.slow
 @every_simulator
 @pytest.mark.parametrize(
     ("crash", "weak"),
     [
         (0.3, True),
-        *(pytest.param(*one, marks=pytest.mark.slow) for one in ((0.0, False), (0.3, False))),
+        (0.0, False),
+        (0.3, False),
     ],
 )
 def test_they_agree_in_the_paper_s_setting(simulator: Simulator, crash: float, weak: bool) -> None:
@@ -490,13 +492,14 @@ def test_they_agree_in_the_paper_s_setting(simulator: Simulator, crash: float, w
             assert abs(ours.mean() - theirs.mean()) <= DEVIATIONS * error, f"{measure}[{at}]"
 
 
+@pytest.mark.slow
 @every_simulator
 @pytest.mark.parametrize(
     ("sizes", "published", "known"),
     [
         ((1000, 100, 10), 8.91, 8.6),
-        pytest.param((100,) * 3, 8.83, 9.1, marks=pytest.mark.slow),
-        pytest.param((100,) * 5, 13.08, 13.5, marks=pytest.mark.slow),
+        ((100,) * 3, 8.83, 9.1),
+        ((100,) * 5, 13.08, 13.5),
     ],
 )
 def test_table_1(

@@ -63,6 +63,7 @@ def assert_less(fewer: NDArray[Any], more: NDArray[Any]) -> None:
 # -- Table 2 ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @every_topology
 def test_table_2_parasites_of_gossip_broadcast(at: int, sizes: tuple[int, ...]) -> None:
     """Table 2, row (2): 11216, 1699, 3739, within 1 % (0.3 % and the error of the mean), with the

@@ -263,6 +263,7 @@ def test_almost_all_peers_receive_the_event() -> None:
     assert float(subscribers[spread].mean()) > 0.99
 
 
+@pytest.mark.slow
 def test_a_similar_behaviour_is_obtained_with_the_two_exchanged() -> None:
     """V-B2, Figure 7: "A similar behavior is obtained when sigma=0.6, gamma=0.1"."""
     corpus = scale_free(0.6, 0.1)

@@ -645,6 +645,7 @@ def all_know(nodes: list[Node], above: list[Node]) -> bool:
     return all(peers == {node.me.peer for node in above} for peers in known)
 
 
+@pytest.mark.slow
 def test_tables_that_look_for_the_same_topics_share_one_search() -> None:
     """Four topics cost no more than one; before they shared it was four times as much."""
     asked = []

@@ -88,6 +88,7 @@ def test_bias_and_error_in_a_large_community(size: int) -> None:
     assert spread == pytest.approx(error, rel=0.15)
 
 
+@pytest.mark.slow
 def test_gossip_finds_the_estimate_of_one_who_heard_everybody() -> None:
     crowd = Crowd(1_000, seed=5)
     crowd.gossip(16)

@@ -71,6 +71,7 @@ def test_a_table_that_cannot_be_written_is_refused_before_anything_is_computed(
     assert not results.exists()
 
 
+@pytest.mark.slow
 def test_half_of_what_they_want_is_filtered_and_the_rest_still_reached(capfd: Capture) -> None:
     """Every other process wants nothing that there is: it counts as filtered, not as missed."""
     given = ["--protocols", "broadcast", "--where", "", "--where", "delay > 100000"]
@@ -79,6 +80,7 @@ def test_half_of_what_they_want_is_filtered_and_the_rest_still_reached(capfd: Ca
     assert cost["reached"]
 
 
+@pytest.mark.slow
 def test_a_target_out_of_reach_is_exit_code_1(capfd: Capture) -> None:
     """Half of the copies get lost; gamma = 1 is the most there is, and misses one in twenty."""
     given = ["--protocols", "percolation", "--reliability", 1.0, "--loss", 0.5, "--events", 12]

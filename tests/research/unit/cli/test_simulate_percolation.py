@@ -53,6 +53,7 @@ def test_an_overlay_from_a_file(tmp_path: Path, capfd: Capture) -> None:
     assert near["receivers"]["mean"] == 7
 
 
+@pytest.mark.slow
 def test_the_seed_determines_everything_however_it_is_split(
     capfd: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

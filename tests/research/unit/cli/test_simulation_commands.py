@@ -57,6 +57,7 @@ def test_simulate_prints_what_the_documentation_says(simulator: str, capfd: Capt
     assert printed["communities"][2]["upward_messages"]["mean"] == 0
 
 
+@pytest.mark.slow
 def test_weak_crashes_are_not_the_same(capfd: Capture) -> None:
     """Figures 16 and 18: "We achieve a much better reliability for a weakly connected system":
     at the root. The intervals of 1,000 runs do not meet."""
@@ -276,6 +277,7 @@ def test_a_scenario_with_a_wrong_key_is_named_by_file_line_and_key(
     assert (code, f"{path}:9: links.loss:" in error) == (2, True)
 
 
+@pytest.mark.slow
 def test_another_protocol_does_not_take_the_options_of_the_file(
     tmp_path: Path, capfd: Capture
 ) -> None:

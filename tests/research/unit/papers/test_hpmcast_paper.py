@@ -9,16 +9,15 @@ from typing import Any
 import pytest
 
 from camcast.research.papers.all_papers import HPMCAST
+from camcast.research.papers.hpmcast_flat import FLAT_PROCESSES, infections
 from camcast.research.papers.hpmcast_paper import (
     DEPTH_PROCESSES,
     DEPTHS,
-    FLAT_PROCESSES,
     Found,
     HpmcastPlan,
     compute,
     deep,
     hierarchy,
-    infections,
     scaled,
 )
 from camcast.research.systems.hpmcast.pmcast_law import completion_rounds

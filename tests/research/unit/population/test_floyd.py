@@ -38,6 +38,7 @@ def test_the_numbers_are_distinct_and_below_the_bound(
         assert all(0 <= target < among for target in targets)
 
 
+@pytest.mark.slow
 @both
 def test_every_set_is_as_probable(chooser: Chooser) -> None:
     """Each of the 35 sets of 3 of 7 as often as others: chi-square below its 99.9 % at 34."""

@@ -54,6 +54,7 @@ def test_in_open_lies_about_others_cost_no_event_and_move_tables_little(lie: Lie
     assert found.records_sent < 2 * calm.records_sent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", [0.0, 33.0])
 def test_a_lie_about_the_size_makes_views_longer_and_costs_no_event(at: float) -> None:
     """With views as for eight times as many, everybody holds everybody; nothing stops climbing.

@@ -334,7 +334,8 @@ def test_the_census_names_the_living_and_the_stillborn() -> None:
     assert len(stillborn._network.processes) < 24
 
 
-@pytest.mark.parametrize("identity", [pytest.param("same", marks=pytest.mark.slow), "new"])
+@pytest.mark.slow
+@pytest.mark.parametrize("identity", ["same", "new"])
 def test_restarts(identity: Literal["same", "new"]) -> None:
     """All are members again, no table names a former life, and late events reach everybody."""
     sink = ListSink()
@@ -692,6 +693,7 @@ def churned(churn: Churn, **changes: Any) -> VirtualScenario:
     return scenario(churn=churn, **(fields | changes))
 
 
+@pytest.mark.slow
 def test_churn(tmp_path: Path) -> None:
     """At 60 s of the trace 12 are up; 1 comes, 1 leaves, 1 returns twice and goes at the end."""
     sink = ListSink()
@@ -736,6 +738,7 @@ def test_churn_takes_as_many_nodes_as_there_are_processes(tmp_path: Path) -> Non
     assert sum(c.processes for c in outcome.summary.communities) <= 5
 
 
+@pytest.mark.slow
 def test_churn_spreads_nodes_over_the_communities_by_their_sizes(tmp_path: Path) -> None:
     """40 nodes, a quarter of them at the root: binomial, at 99.9 %."""
     rows = "\n".join(f"n{n},," for n in range(39))

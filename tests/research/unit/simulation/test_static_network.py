@@ -167,6 +167,7 @@ def test_weak_crashes_lose_copies_and_nobody() -> None:
 # -- what comes of it --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_reception_is_the_chain_s() -> None:
     """N = 40, fan-out 4, nothing lost: the mean reached is the exact chain's, at 99.9 %."""
     community = Community(size=40, parameters=Parameters(c=0))

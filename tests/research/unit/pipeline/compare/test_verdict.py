@@ -33,9 +33,8 @@ def answered(rows: list[Row]) -> list[Verdict]:
     return verdicts_of(rows, labels_of([row.variant for row in rows]))
 
 
-@pytest.mark.parametrize(
-    "metric", [ASKED[0], *(pytest.param(metric, marks=pytest.mark.slow) for metric in ASKED[1:])]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", ASKED)
 def test_the_verdict_and_its_sentence_are_those_of_the_twin(metric: str) -> None:
     """Ten runs of three backends, of truths that are equal, near, and far apart."""
     rng, winners = Random(metric), 0

@@ -49,6 +49,7 @@ def with_choice(planned: Plan, index: int, parameters: Parameters) -> Setting:
     return attrs.evolve(planned.setting, communities=tuple(communities))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_plan_holds_in_simulation(name: str, plans: dict[str, Plan]) -> None:
     runs = 4000

@@ -209,6 +209,7 @@ def test_flat_gossip_is_the_exact_chain(
         assert from_law(spread.infected_by_round[:, at] - 1, new) < DEVIATIONS
 
 
+@pytest.mark.slow
 def test_the_dead_are_choices_in_vain() -> None:
     """Of 15, so many are alive, and a copy to another one is wasted."""
     setting = FlatSetting(
