@@ -12,13 +12,13 @@ from typing import Final
 import attrs
 from attrs import frozen
 
+from camcast.research.papers.camcast_memory import less_memory
 from camcast.research.papers.camcast_paper import (
     KINDS,
     CamcastReproduction,
     Found,
     by_crashed,
     compute,
-    less_memory,
     much_better,
     smaller_above,
     tables_as_html,
