@@ -34,8 +34,8 @@ it. A process that fewer than `HELD_MIN` hold asks random members of its table f
 *Processes that nobody can dial* are drawn by nobody, since the discovery cannot find them. Such a
 process is held by those that it holds: it asks each process of its table for a place, and again
 after each refresh. Whoever can be dialled holds these beside the entries that it draws, and draws
-fewer of those, though never less than `DRAWN_SHARE` of a table; it lets them go when they release
-it, or no longer say that they hold it.
+fewer of those, though never less than `DRAWN_SHARE` of a table; as no others send to them, they
+come first in a fan-out. It lets them go when they release it, or no longer say that they hold it.
 
 *Healing.* A process whose table is empty asks the discovery each `check_seconds`. Every
 `probe_seconds` a process seeks one random member. A *stranger*, which the process has not met as a
@@ -311,6 +311,7 @@ class DhtTable(Membership):
             return
         if contact.peer != self._me.peer and len(self._table) < TABLE_MAX:
             self._table.add(contact)
+            self._table.pin(contact.peer, pinned=not contact.is_dialable)
             self._meet(contact.peer)
             self._liveness.watch(contact, now)
 

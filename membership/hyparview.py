@@ -43,6 +43,11 @@ writes to one that the discovery names; if that one has not met this community
 (`SizeEstimate.is_stranger`), both take each other in like newcomers, so that communities that were
 founded twice become one. A process whose views are both empty joins again.
 
+*Processes that nobody can dial* have neighbours that can be dialled alone, and would find these
+full: whoever can be dialled takes them in beside its other neighbours, and never one in place of
+another. It has fewer of the others for them, though never less than `DIALLED_SHARE` of a view; and
+as few processes send to them, they come first in a fan-out.
+
 *The size.* Holding carries the sample of `camcast.vocabulary.size_estimate`.
 
 Deviations from the source. After a failed round of requests a process with room asks again at its
@@ -58,6 +63,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import partial
+from math import ceil
 from typing import Final
 
 from attrs import field, frozen, validators
@@ -95,6 +101,8 @@ ACTIVE_WALK: Final = 6  # [HyParView 5.1] ARWL, steps of ForwardJoin, Shuffle; a
 PASSIVE_WALK: Final = 3
 SHUFFLE_ACTIVE: Final = 3  # [HyParView 5.1] ka, neighbours in a shuffle; as in iroh-gossip
 SHUFFLE_PASSIVE: Final = 4  # [HyParView 5.1] kp, processes of the passive view in a shuffle
+# chosen: as in the tables of `membership.dht`; two of five, beside three that also connect others
+DIALLED_SHARE: Final = 1 / 3
 ASKED_PERIODS: Final = 10  # chosen: heartbeats after which an answer to a request is too late
 
 
@@ -223,15 +231,19 @@ class HyParView(TableMembership):
     def _on_join(self, newcomer: Contact, now: float) -> None:
         self.become_member(now)  # two processes that still join found the community together
         self._estimate.note(newcomer.peer, now)
-        self._take_in(newcomer, now)
-        self._outlet.send([newcomer], Accepted(self._estimate.encode(now)))
+        if self._take_in(newcomer, now):
+            self._outlet.send([newcomer], Accepted(self._estimate.encode(now)))
 
-    def _take_in(self, newcomer: Contact, now: float) -> None:
-        """Make a newcomer a neighbour, and start the walks that find it other neighbours."""
-        self.hold(newcomer, now)
+    def _take_in(self, newcomer: Contact, now: float) -> bool:
+        """Make a newcomer a neighbour, and start the walks that find it other neighbours.
+
+        False if this process holds as many as it can that nobody can dial.
+        """
+        held = self.hold(newcomer, now)
         others = [contact for contact in self._table if contact.peer != newcomer.peer]
         walk = ForwardJoin(ACTIVE_WALK, self._me.peer)
         self._outlet.send(others, walk, reply_to=newcomer)
+        return held
 
     def _on_forward_join(self, newcomer: Contact, walk: ForwardJoin, now: float) -> None:
         steps = max(0, min(walk.steps, STEPS_MAX))
@@ -271,19 +283,41 @@ class HyParView(TableMembership):
     def _lost(self) -> bool:
         return not len(self._table) and not len(self._passive)
 
+    @property
+    def _dialled(self) -> list[Contact]:
+        """The neighbours that compete for the places of the view: those that can be dialled."""
+        return [contact for contact in self._table if contact.is_dialable]
+
+    @property
+    @override
+    def _has_room(self) -> bool:
+        dialled = len(self._dialled)
+        attached = len(self._table) - dialled
+        most = self._table_max
+        return dialled < max(ceil(DIALLED_SHARE * most), most - attached)
+
+    @override
+    def _has_room_for(self, contact: Contact) -> bool:
+        if contact.is_dialable:
+            return self._has_room
+        return self._liveness.can_hold(contact)
+
     @override
     def hold(self, contact: Contact, now: float) -> bool:
         """Make a process a neighbour, in place of a random neighbour if there is no room."""
         if contact.peer in (self._me.peer, UNKNOWN_PEER):
             return False
-        if contact.peer not in self._table and not self._has_room:
-            evicted = self._table.choose(self._rng)
-            assert evicted is not None
+        known = contact.peer in self._table
+        if not known and contact.is_dialable and not self._has_room:
+            dialled = self._dialled
+            evicted = dialled[int(self._rng.random() * len(dialled))]
             self.drop(evicted.peer)
             self._passive.put((evicted,))
             self._outlet.send([evicted], Disconnect(left=False))
         self._passive.discard(contact.peer)
-        return super().hold(contact, now)
+        held = super().hold(contact, now)
+        self._table.pin(contact.peer, pinned=not contact.is_dialable)
+        return held
 
     def _ask(self, contact: Contact, now: float, *, high: bool) -> None:
         """Ask a process to be a neighbour."""
@@ -303,8 +337,8 @@ class HyParView(TableMembership):
     def _on_neighbor(self, source: Contact, sample: bytes, now: float, *, high: bool) -> None:
         self.become_member(now)  # a member wants to hold this process
         self.learn_size(source, sample, now)
-        if high or source.peer in self._table or self._has_room:
-            self.hold(source, now)
+        wanted = high or source.peer in self._table or self._has_room_for(source)
+        if wanted and self.hold(source, now):
             self._outlet.send([source], Accepted(self._estimate.encode(now)))
         else:
             self._outlet.send([source], Refused())
@@ -322,9 +356,9 @@ class HyParView(TableMembership):
         self.learn_size(source, sample, now)
         self._cut_off_until = 0.0
         asked = self._asked.pop(source.address, None) is not None
-        if stranger and not self._has_room:
+        if stranger and not self._has_room_for(source):
             self._take_in(source, now)
-        elif asked or self._has_room or source.peer in self._table:
+        elif asked or self._has_room_for(source) or source.peer in self._table:
             self.hold(source, now)
         else:
             self._outlet.send([source], Disconnect(left=False))
@@ -350,7 +384,7 @@ class HyParView(TableMembership):
     def _on_holding(self, source: Contact, sample: bytes, now: float) -> None:
         """Take a process that holds this one as a neighbour, or tell it that it is none."""
         self.learn_size(source, sample, now)
-        if source.peer in self._table or self._has_room:
+        if source.peer in self._table or self._has_room_for(source):
             self.hold(source, now)
         else:
             self._outlet.send([source], Disconnect(left=False))

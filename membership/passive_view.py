@@ -64,8 +64,12 @@ class PassiveView:
         return drawn
 
     def candidate(self) -> Contact | None:
-        """Draw a process to ask to be a neighbour, each once between two shuffles; else None."""
-        others = [contact for contact in self._table if contact.peer not in self._asked]
+        """Draw a process to ask to be a neighbour, each once between two shuffles; else None.
+
+        A process that nobody can dial asks others itself, and is drawn where there are no others.
+        """
+        drawn = [contact for contact in self._table if contact.is_dialable] or list(self._table)
+        others = [contact for contact in drawn if contact.peer not in self._asked]
         if not others:
             return None
         chosen = self._rng.choice(others)

@@ -128,6 +128,10 @@ class TableMembership(Membership):
     def _has_room(self) -> bool:
         return len(self._table) < self._table_max
 
+    def _has_room_for(self, contact: Contact) -> bool:
+        """Whether the table has room for this peer; by default for each alike."""
+        return self._has_room
+
     def hold(self, contact: Contact, now: float) -> bool:
         """Put a peer into the table if there is room, or renew its address; return if it is there.
 
@@ -135,7 +139,7 @@ class TableMembership(Membership):
         """
         if contact.peer in (self._me.peer, UNKNOWN_PEER):
             return False
-        if contact.peer not in self._table and not self._has_room:
+        if contact.peer not in self._table and not self._has_room_for(contact):
             return False
         if not self._liveness.can_hold(contact):
             return False

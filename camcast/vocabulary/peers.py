@@ -11,7 +11,7 @@ from camcast.vocabulary.identity import Contact, PeerId
 class PeerTable:
     """Contacts by identity, in an order that depends on nothing but the calls made.
 
-    Some contacts may be *pinned*: a fan-out always includes them (a membership pins the peers that
+    Some contacts may be *pinned*: a fan-out includes them first (a membership pins the peers that
     depend on this process). `watch(learned, contact)` is called at every change, for the trace and
     the dissemination. The same calls give the same order, whatever the hash seed.
     """

@@ -72,6 +72,17 @@ def test_two_undialable_processes_hear_each_other_through_the_only_other_member(
     world.assert_all_hear_all_once()
 
 
+def test_processes_that_nobody_can_dial_find_no_view_of_hyparview_full() -> None:
+    """Five that can be dialled have 25 places by the law, and the others want 55 of them."""
+    world = Firewalled("hyparview", [*[True] * 5, *[False] * 11])
+    for node in world.members[5:]:
+        assert len(membership_of(node).peers()) == 5
+    for node in world.members[:5]:
+        assert any(peer.is_dialable for peer in membership_of(node).peers())
+    world.all_publish()
+    world.assert_all_hear_all_once()
+
+
 def test_who_crashes_among_those_that_carry_is_replaced() -> None:
     world = Firewalled("scamp", [True, True, False, False, False])
     dead = world.members.pop(0)

@@ -6,8 +6,9 @@ import pytest
 
 from camcast.doors.options import OptionError
 from camcast.doors.table_membership import PROBE_SECONDS
+from camcast.engine.liveness import ATTACHED_MAX
 from camcast.testing.lone_process import contact, number_of
-from camcast.vocabulary.identity import UNKNOWN_PEER, Contact
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId, placeholder
 from camcast.vocabulary.messages import Message
 from camcast.vocabulary.size_estimate import SizeEstimate
 from membership.hyparview import BACKEND, HyParView
@@ -233,3 +234,39 @@ def test_a_process_is_asked_once_between_two_shuffles() -> None:
         asked += [to for to, one in bench.said() if isinstance(one, Neighbor)]
         bench.receive(5, Refused(), now)
     assert 1 <= len(asked) <= 1 + 10 / 4.5
+
+
+HIDDEN = [placeholder(PeerId(number.to_bytes(16))) for number in range(100, 103 + ATTACHED_MAX)]
+"""Processes that nobody can dial."""
+
+
+def test_who_cannot_be_dialled_takes_no_place_of_another_and_leaves_a_third_to_the_others() -> None:
+    bench = Bench(active=(2, 3, 4))
+    for number, hidden in enumerate(HIDDEN):
+        bench.membership.receive(hidden, Neighbor(False, b""), 0.0)
+        [(to, answer)] = bench.said_to()
+        assert to == hidden
+        assert isinstance(answer, Accepted if number < ATTACHED_MAX else Refused)
+    bench.membership.receive(HIDDEN[-1], Join(), 0.0)
+    assert not any(isinstance(message, Accepted) for _, message in bench.said_to())
+    assert [one.peer in bench.membership.peers() for one in HIDDEN].count(True) == ATTACHED_MAX
+    assert bench.membership.peers().pinned == ATTACHED_MAX
+    assert all(contact(number).peer in bench.membership.peers() for number in (2, 3, 4))
+    for number in (2, 3):
+        bench.membership.peer_silent(contact(number), 0.0)
+    bench.said_to()
+    bench.receive(9, Neighbor(False, b""))
+    assert bench.said() == [(9, Refused())]
+    bench.membership.peer_silent(contact(4), 0.0)
+    bench.receive(9, Neighbor(False, b""))
+    assert (9, Accepted(b"")) in bench.said()
+
+
+def test_a_missing_neighbour_is_not_sought_among_those_that_nobody_can_dial() -> None:
+    """They ask for themselves; so many would be asked in vain."""
+    bench = Bench(active=(2,))
+    bench.membership.receive(contact(2), ShuffleReply((*HIDDEN[:3], contact(8))), 0.0)
+    bench.membership.wake(("tick",), 1.0)
+    bench.receive(8, Refused())
+    asked = [to for to, message in bench.said_to() if isinstance(message, Neighbor)]
+    assert asked == [contact(8)]
