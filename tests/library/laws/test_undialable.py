@@ -15,6 +15,10 @@ from membership.scamp.options import ScampOptions, expected_view
 
 TOPIC = Topic.parse(".c")
 BACKENDS = ("scamp", "hybrid", "dht", "cyclon", "hyparview")
+BACK_SECONDS = (
+    10.0  # docs/reliability.md: repaired events come so long after a pause or a partition
+)
+CRASHED_SECONDS = 10.0 + 14.0  # likewise, after a crash
 SETTLED = 10.0  # seconds; heartbeats and repairs have corrected tables by then
 
 
@@ -90,6 +94,33 @@ def test_who_crashes_among_those_that_carry_is_replaced() -> None:
     world.run(60.0)
     world.all_publish()
     world.assert_all_hear_all_once()
+
+
+@pytest.mark.parametrize(("backend", "fault"), [("scamp", "cut off"), ("dht", "stopped")])
+def test_nothing_is_lost_while_one_that_carries_is_away(backend: str, fault: str) -> None:
+    """The others have everything while it is, and it has, soon after it is back."""
+    world = Firewalled(backend, [True, True, False, False, False])
+    carrier, *others = world.members
+    process = world.virtual.processes[carrier.me.address]
+    if fault == "stopped":
+        world.virtual.pause(process)
+    else:
+        world.cut(lambda *ends: carrier.me.address not in ends)
+    published = dict[tuple[Topic, bytes], int]()
+    for second in range(20):
+        payload = b"%d" % second
+        world.do(others[second % 4], lambda one, now, said=payload: one.publish(TOPIC, said, now))
+        published[TOPIC, payload] = 1
+        world.run(1.0)
+    world.run(CRASHED_SECONDS)
+    for node in others:
+        assert world.delivered_to(node) == published
+    if fault == "stopped":
+        world.virtual.resume(process)
+    else:
+        world.heal()
+    world.run(BACK_SECONDS)
+    assert world.delivered_to(carrier) == published
 
 
 def test_an_undialable_process_that_starts_again_is_another_one() -> None:

@@ -102,6 +102,36 @@ async def test_a_connection_that_breaks_is_made_again_by_the_process_that_nobody
 
 
 @live
+async def test_a_certified_liar_that_names_itself_as_another_one_gets_nothing_of_it(
+    tmp_path: Path,
+) -> None:
+    """It says the other one's peer id in READY, and its key says who it is."""
+    settings = _settings("signed", tmp_path)
+    common: dict[str, Any] = {"transport": "tcp", "options": OPTIONS}
+    async with CommunityManager(**common, **settings[0]) as carrier:
+        common |= {"gateways": [carrier.address], "reachable": "no"}
+        hidden, liar = (CommunityManager(**common, **own) for own in settings[1:3])
+        async with together(hidden, liar):
+            victim = hidden._lifetime.running().node.me.peer
+            there, here = await carrier.join(TOPIC), await hidden.join(TOPIC)
+            inbox = Inbox()
+            here.subscribe(inbox)
+            lying: Any = liar.pipes
+            lying._own_peer = lambda: victim
+            await liar.join(".b")
+            liars = liar._lifetime.running().node.me.peer
+            accepted: Any = carrier.pipes.connections
+            await eventually(lambda: accepted.to(liars) is not None)
+            assert accepted.to(victim).link == victim
+            await there.publish(b"!")
+            await eventually(lambda: inbox.payloads == [b"!"])
+            assert liar._lifetime.running().node.counters.events == 0
+            await liar.close()
+            await there.publish(b"?")
+            await eventually(lambda: inbox.payloads == [b"!", b"?"])
+
+
+@live
 async def test_another_process_with_the_same_name_closes_nobodys_connection() -> None:
     """What waits for one that has not connected yet arrives when it does, in pieces of any size."""
     hidden, liar, listening = (new_pipes(transport="tcp") for _ in range(3))
