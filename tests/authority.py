@@ -47,9 +47,9 @@ def revocations(
     return REVOCATIONS.sign(RevocationList(by.public.raw, number, since, until, revoked), by)
 
 
-def anybody(_issuer: bytes) -> bool:
-    """Say that this key may issue certificates."""
-    return True
+def anybody(_issuer: bytes) -> bytes:
+    """Say that this key may issue certificates, as a root's may."""
+    return b""
 
 
 def reason_against(check: Callable[[], object]) -> Reason:

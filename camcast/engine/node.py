@@ -454,14 +454,13 @@ class Node:
         Returns the number of records that no process which verifies what it passes on can have
         sent.
         """
-        signing = self.signing
         self.outbox.now = self.liveness.frame_at = now
-        forgeries = 0 if signing is None else signing.forgeries
+        forgeries = self.guard.forgeries
         if self.guard.admits is None:
             link = None  # without certificates no link proves whose it is
         self._intake.receive(frame, now, link)
         self._joining.settle_if_due(now)
-        return 0 if signing is None else signing.forgeries - forgeries
+        return self.guard.forgeries - forgeries
 
     def wake(self, token: Token, now: float) -> None:
         """Take a timer that the outbox asked for.

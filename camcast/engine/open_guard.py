@@ -33,6 +33,8 @@ class Guard:
     def __init__(self) -> None:
         self.refused: Counter[str] = Counter()
         """Frames, messages and introductions, by why they were not taken."""
+        self.forgeries = 0
+        """Refused records that no process which verifies what it passes on can have sent."""
 
     def lets_in(self, arrival: Arrival, body: bytes) -> bool:
         """Return whether a control record may be looked at; learn the introductions in it."""

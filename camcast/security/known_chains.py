@@ -28,8 +28,11 @@ class KnownChains:
         self._roots = tuple(roots)
         self._chains: dict[bytes, Chain] = {}
         """By hash; the chain used last is at the end."""
-        self._issuers: Counter[bytes] = Counter()
-        """The keys that may issue certificates by these chains, and the number of such links."""
+        self._issuers: dict[bytes, Counter[bytes]] = {}
+        """The keys that may issue certificates by these chains, with the number of such links under
+        each key that a root lets issue; the links to those keys themselves are under ``b""``."""
+        self._verified: Counter[bytes] = Counter()
+        """The certificates of these chains."""
         self.revocations = Revocations()
 
     def learn(self, data: Sequence[bytes], now: float) -> Chain:
@@ -38,14 +41,16 @@ class KnownChains:
         if known is not None and known.data == tuple(data):
             known.check_valid(now, self.revocations.revoked)
             return known
-        chain = verify_chain(data, self._roots)
+        chain = verify_chain(data, self._roots, self._verified)
         chain.check_valid(now, self.revocations.revoked)
         if chain.hash in self._chains:
             self._forget(chain.hash)
         elif len(self._chains) >= CHAINS_MAX:
             self._forget(next(iter(self._chains)))
         self._chains[chain.hash] = chain
-        self._issuers.update(_issuers(chain))
+        self._verified.update(chain.data)
+        for key, sponsor in _issuers(chain):
+            self._issuers.setdefault(key, Counter())[sponsor] += 1
         return chain
 
     def chain(self, certificate: bytes) -> Chain:
@@ -64,7 +69,7 @@ class KnownChains:
 
         Returns whether the list is new; raises `RefusedError`.
         """
-        return self.revocations.take(data, now, self._may_issue)
+        return self.revocations.take(data, now, self._sponsor)
 
     def put_out(self, now: float) -> list[PeerId]:
         """Return the processes with a revoked chain and no chain known to be valid."""
@@ -81,16 +86,30 @@ class KnownChains:
                 valid[chain.subject_id] = None
         return [peer for peer in revoked if peer not in valid]
 
-    def _may_issue(self, key: bytes) -> bool:
-        return self._issuers[key] > 0 or PublicKey(key) in self._roots
+    def _sponsor(self, key: bytes) -> bytes | None:
+        """See `camcast.security.revocation.SponsorOf`."""
+        sponsors = self._issuers.get(key, ())
+        if b"" in sponsors or PublicKey(key) in self._roots:
+            return b""
+        return next(iter(sponsors), None)
 
     def _forget(self, certificate: bytes) -> None:
-        for key in _issuers(self._chains.pop(certificate)):
-            self._issuers[key] -= 1
-            if not self._issuers[key]:
+        chain = self._chains.pop(certificate)
+        for one in chain.data:
+            self._verified[one] -= 1
+            if not self._verified[one]:
+                del self._verified[one]
+        for key, sponsor in _issuers(chain):
+            sponsors = self._issuers[key]
+            sponsors[sponsor] -= 1
+            if not sponsors[sponsor]:
+                del sponsors[sponsor]
+            if not sponsors:
                 del self._issuers[key]
 
 
-def _issuers(chain: Chain) -> list[bytes]:
-    """Return the keys that a chain allows to issue certificates."""
-    return [link.subject for link in chain.certificates if Rights.ISSUE in link.rights]
+def _issuers(chain: Chain) -> list[tuple[bytes, bytes]]:
+    """Return the keys that a chain allows to issue, each with the one that a root let issue it."""
+    first, *below = chain.certificates
+    issuers = [(first, b""), *((link, first.subject) for link in below)]
+    return [(link.subject, sponsor) for link, sponsor in issuers if Rights.ISSUE in link.rights]

@@ -19,7 +19,7 @@ from typing import Final
 import msgspec
 from attrs import define
 
-from camcast.security.certificates import SLACK_SECONDS, Rights
+from camcast.security.certificates import CERTIFICATE, SLACK_SECONDS, Rights
 from camcast.security.chains import Chain
 from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import InvalidKeyError, PublicKey
@@ -189,10 +189,13 @@ class KnownPeers:
             try:
                 if not data or seal_hash(data[-1]) not in record.certificates:
                     raise RefusedError(Reason.UNTRUSTED, "a record does not name a certificate")
-                chain = self._chains.learn(data, now)
-                if chain.last.subject != record.key:
+                # Before any signature is checked, since anybody can show others' chains.
+                if CERTIFICATE.read(data[-1]).subject != record.key:
                     raise RefusedError(Reason.UNTRUSTED, "a certificate is for another key")
+                chain = self._chains.learn(data, now)
             except RefusedError as error:
+                if error.reason in (Reason.FORGED, Reason.WIDER):
+                    raise  # no owner of a good chain shows such a one beside it
                 refused = error
             else:
                 counted += 1

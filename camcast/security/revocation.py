@@ -14,7 +14,7 @@ import msgspec
 from attrs import frozen
 
 from camcast.security.certificates import SLACK_SECONDS, Serial
-from camcast.security.keys import Domain
+from camcast.security.keys import Domain, PublicKey
 from camcast.security.refusals import LOOK, Reason, RefusedError
 from camcast.security.sealed import (
     KeyBytes,
@@ -30,8 +30,14 @@ from camcast.security.sealed import (
 REVOKED_MAX: Final = 1500
 REVOCATIONS_BYTES_MAX: Final = 16 * REVOKED_MAX + 256  # chosen: entries, other fields, signature
 NEXT_UPDATE_SECONDS: Final = 24 * 3600  # chosen: an authority signs its list once a day
-# chosen: the roots and all keys that issue for them; a bound, because peers feed this table
-ISSUERS_MAX: Final = 256
+# chosen: an issuer of a department has that many below it; a bound, because any issuer can make
+# keys and let these issue
+ISSUERS_MAX: Final = 16
+
+SponsorOf = Callable[[bytes], bytes | None]
+"""Returns in whose share of the places the list of an issuer is: the key by which a root let others
+issue, ``b""`` for a root's own list and the lists of those keys, which always have room, and None
+if the issuer's key has no verified chain with the right to issue."""
 
 
 class RevokedSerial(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -94,6 +100,7 @@ class _Known:
     data: bytes
     next_update: int
     serials: Mapping[bytes, object]
+    sponsor: bytes
 
 
 class Revocations:
@@ -107,19 +114,20 @@ class Revocations:
         """Whether any certificate is revoked."""
         return any(known.serials for known in self._lists.values())
 
-    def take(self, data: bytes, now: float, may_issue: Callable[[bytes], bool]) -> bool:
+    def take(self, data: bytes, now: float, sponsor_of: SponsorOf) -> bool:
         """Take a signed list; return whether it is new.
 
-        `may_issue` says whether a key is a trusted root's or has a verified chain with the right
-        to issue. Raises `RefusedError` for bytes that are no list, a list that is not signed by its
-        issuer or dated in the future, and an issuer that may not issue.
+        Raises `RefusedError` for bytes that are no list, a list that is not signed by its issuer or
+        dated in the future, an issuer that may not issue, and one more than `ISSUERS_MAX` issuers
+        of one sponsor.
         """
         news = REVOCATIONS.read(data)
         known = self._lists.get(news.issuer)
         # Of two lists with one number, which an issuer signs by mistake, all keep the same one.
         if known is not None and (known.number, known.data) >= (news.number, data):
             return False
-        if not may_issue(news.issuer):
+        sponsor = sponsor_of(news.issuer)
+        if sponsor is None:
             raise RefusedError(Reason.UNTRUSTED, "its issuer may not issue certificates")
         if news.issued > now + SLACK_SECONDS:
             ahead = news.issued - now
@@ -128,12 +136,17 @@ class Revocations:
                 f"a list of revocations is dated {ahead:.0f} s ahead of this machine's clock;"
                 f" {LOOK}",
             )
-        if known is None and len(self._lists) >= ISSUERS_MAX:
-            raise RefusedError(Reason.UNTRUSTED, f"lists of {ISSUERS_MAX} issuers are known")
+        if known is None and sponsor:
+            beside = sum(one.sponsor == sponsor for one in self._lists.values())
+            if beside >= ISSUERS_MAX:
+                raise RefusedError(
+                    Reason.UNTRUSTED,
+                    f"lists of {ISSUERS_MAX} issuers below {PublicKey(sponsor)} are known",
+                )
         REVOCATIONS.check(data, news.issuer)
         serials = {entry.serial: entry for entry in news.revoked}
         self._hash = None
-        self._lists[news.issuer] = _Known(news.number, data, news.next_update, serials)
+        self._lists[news.issuer] = _Known(news.number, data, news.next_update, serials, sponsor)
         return True
 
     def revoked(self, issuer: bytes, serial: bytes) -> bool:

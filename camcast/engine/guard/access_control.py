@@ -14,7 +14,9 @@ rules hold for what that process sends:
   community needs the right to join it; a question about it, or what climbs into it, needs the right
   to link to it, which the right to join or publish in it or below it includes.
 
-What breaks a rule is dropped and counted. For the third rule, a process sends the introductions of
+What breaks a rule is dropped and counted; a signature that does not verify also counts as forged
+by the process at the end of the link, whoever's it is said to be, since an honest process verifies
+what it passes on. For the third rule, a process sends the introductions of
 the processes that a message names before that message (`Guard.vouch`), and its own again whenever
 it has signed a new one.
 """
@@ -31,6 +33,7 @@ from attrs import define, field
 from typing_extensions import override
 
 from camcast.doors.admission import Admission
+from camcast.doors.signatures import FORGED
 from camcast.engine.asked_lately import AskedLately
 from camcast.engine.guard.granted_mandates import Mandates
 from camcast.engine.link_messages import (
@@ -210,6 +213,7 @@ class AccessControl(Guard):
             elif reason := self.admission.take(introduction, wall):
                 owner = self.admission.owner(introduction)
                 self.refuse(f"introduction_{reason}", now, reason, f" of {owner.hex()}")
+                self.forgeries += reason in FORGED
                 if reason.is_of_time:
                     self._untimely.pop(owner, None)
                     if len(self._untimely) >= UNTIMELY_MAX:
@@ -268,6 +272,7 @@ class AccessControl(Guard):
             kind, group, mandate = arrival.kind, arrival.group, arrival.mandate
             if why := self._mandates.refusal(source.peer, kind, group, message, mandate, wall):
                 self.refuse(f"mandate_{why}", now, why, f" of {source}")
+                self.forgeries += why in FORGED
                 return None
         if not _names_processes(type(message)):
             return message

@@ -74,6 +74,7 @@ class Signing:
         self._signatures = signatures
         self._outlet = outlet = process.outlet(Kind.SECURITY, NO_GROUP)
         self._recorder = process.recorder
+        self._guard = process.guard
         self._neighbours = neighbours
         self._contact = process.liveness.contact
         self._clock = process.clock
@@ -91,8 +92,6 @@ class Signing:
         self.put_out: dict[PeerId, None] = {}
         """The processes known to be revoked: only messages about certificates are taken from
         them."""
-        self.forgeries = 0
-        """Refused records that no process which verifies what it passes on can have sent."""
 
     def check_may_publish(self, topic: Topic, now: float) -> None:
         """Raise `NotAllowedError` if nobody would believe what this process publishes in a topic.
@@ -210,7 +209,7 @@ class Signing:
 
     def _count_refused(self, what: str, reason: str, count: int = 1) -> None:
         self.refused[what + reason] += count
-        self.forgeries += reason in FORGERIES
+        self._guard.forgeries += reason in FORGERIES
 
     def _hold(self, held: HeldBatch, address: str, now: float) -> None:
         """Let a batch wait for its certificate, and ask for that."""

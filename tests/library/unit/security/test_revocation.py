@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from random import Random
 
 import pytest
@@ -17,9 +16,10 @@ from camcast.security.revocation import (
     RevocationList,
     Revocations,
     RevokedSerial,
+    SponsorOf,
     next_list,
 )
-from tests.authority import CLUB, DAY, EVE, NOW, ROOT, anybody, reason_against
+from tests.authority import ADA, CLUB, DAY, EVE, NOW, ROOT, anybody, reason_against
 
 
 def serial(number: int) -> bytes:
@@ -30,8 +30,8 @@ def listed(*numbers: int, until: int = NOW + 7 * DAY) -> tuple[RevokedSerial, ..
     return tuple(RevokedSerial(serial(number), until) for number in sorted(numbers))
 
 
-def nobody(_issuer: bytes) -> bool:
-    return False
+def nobody(_issuer: bytes) -> None:
+    return None
 
 
 def signed(
@@ -41,11 +41,9 @@ def signed(
     return REVOCATIONS.sign(RevocationList(issuer, number, at, at + DAY, listed(*numbers)), by)
 
 
-def refused(
-    revocations: Revocations, data: bytes, may_issue: Callable[[bytes], bool] = anybody
-) -> Reason:
+def refused(revocations: Revocations, data: bytes, sponsor_of: SponsorOf = anybody) -> Reason:
     before = revocations.hash()
-    reason = reason_against(lambda: revocations.take(data, NOW, may_issue))
+    reason = reason_against(lambda: revocations.take(data, NOW, sponsor_of))
     assert revocations.hash() == before
     return reason
 
@@ -100,13 +98,19 @@ def test_a_list_is_in_ascending_order_and_bounded() -> None:
     assert refused(Revocations(), signed(1, *range(REVOKED_MAX + 1))) is Reason.MALFORMED
 
 
-def test_lists_of_many_issuers_are_bounded() -> None:
+def test_lists_of_the_issuers_below_one_issuer_are_bounded_and_keep_nobody_else_out() -> None:
+    """The lists of 256 keys that one issuer had made were all that a process took, for ever."""
+
+    def below(sponsor: SecretKey) -> SponsorOf:
+        return lambda _: sponsor.public.raw
+
     known = Revocations()
     for number in range(ISSUERS_MAX):
-        key = SecretKey(number.to_bytes(32))
-        assert known.take(signed(1, by=key), NOW, anybody)
-    assert refused(known, signed(1)) is Reason.UNTRUSTED
-    assert known.take(signed(2, by=SecretKey(bytes(32))), NOW, anybody)
+        assert known.take(signed(1, by=SecretKey(number.to_bytes(32))), NOW, below(CLUB))
+    assert refused(known, signed(1, by=EVE), below(CLUB)) is Reason.UNTRUSTED
+    assert known.take(signed(2, by=SecretKey(bytes(32))), NOW, below(CLUB))
+    assert known.take(signed(1, by=EVE), NOW, below(ADA))
+    assert known.take(signed(1), NOW, anybody)
 
 
 def test_a_list_that_is_not_renewed_is_overdue() -> None:
