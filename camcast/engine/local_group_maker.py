@@ -117,18 +117,17 @@ def make_local_group(
     streams, repair, hold_back = KnownStreams(repaired=store is not None), None, None
     if store is not None:
         assert around.nonces is not None, "they are drawn where there is a store"
-        repair_outlet = process.outlet(Kind.REPAIR, topic.group, serial)
-        if settings.order == "fifo" and not group.transit:
-            hold_back = HoldBack(repair_outlet, lambda: around.room(interest.topics))
         repairing = RepairContext(
             context,
             streams,
             store,
-            repair_outlet,
+            process.outlet(Kind.REPAIR, topic.group, serial),
             process.clock,
             around.lateness,
             process.guard.admission is not None,
         )
+        if settings.order == "fifo" and not group.transit:
+            hold_back = HoldBack(repairing, lambda: around.room(interest.topics))
         tell_missed = partial(_tell_missed, process, topic.group)
         repair = Repair(
             repairing, around.nonces, events.send_again, tell_missed, spreading, hold_back

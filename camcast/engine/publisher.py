@@ -2,6 +2,12 @@
 
 An event gets its id at once. It leaves when its batch is closed: by the count of events, by the
 size, by the end of the instant (`flush`), or at once in a group whose batches hold one event.
+
+Where events are repaired, a topic has two streams at most, so that subscribers can tell the order
+of publication: one of the events that climb, whatever their kinds, and one of those whose upward
+probability is 0, which would be holes in the first for all communities above. The first batch of a
+stream after an event of the other one names this event (`After`). A kind that changes closes the
+batch before. Without repair, there is no order, and each kind has a stream of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +22,7 @@ from camcast.engine.guard.signing import Signing
 from camcast.engine.intake import Intake
 from camcast.engine.local_group import LocalGroup
 from camcast.engine.process_context import ProcessContext
-from camcast.vocabulary.batches import BODY_BYTES_MAX, make_batch
+from camcast.vocabulary.batches import AFTER_BYTES, BODY_BYTES_MAX, After, make_batch
 from camcast.vocabulary.events import SEQUENCE_MAX, EventId, Receipt, StreamId, stream_id
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import BODY_FIXED_BYTES, check_payload
@@ -38,15 +44,26 @@ def by_clock(at_least: int, _count: int) -> int:
     return at_least
 
 
+_Key = tuple[GroupId, bool] | tuple[GroupId, bool, float | None]
+"""A stream's topic and whether its events never climb; without repair, their whole kind."""
+
+
 @define(eq=False)
 class _Stream:
     """A stream of this process, with the batch that is open in it."""
 
     id: StreamId
     topic: Topic
-    typed: bool
-    upward_probability: float | None
     local_group: LocalGroup
+    typed: bool = False
+    """Of the open batch, as `upward_probability`."""
+    upward_probability: float | None = None
+    after: After | None = None
+    """The last event of the topic's other stream that a batch has named."""
+    names_after: bool = False
+    """Whether the open batch names it."""
+    published: int = 0
+    """When the last batch was published, in milliseconds since 1970."""
     next: int = 1
     """The sequence number of the next event."""
     payloads: list[bytes] = field(factory=list)
@@ -90,7 +107,7 @@ class Publisher:
         self._clock = clock = process.clock
         # The next stream's number, and the first that is not reserved.
         self._number = self._reserved = round(1000 * clock.wall(clock.started))
-        self._streams: dict[tuple[GroupId, bool, float | None], _Stream] = {}
+        self._streams: dict[_Key, _Stream] = {}
         self._open: list[_Stream] = []
 
     def publish(
@@ -105,19 +122,28 @@ class Publisher:
     ) -> Receipt:
         """Publish an event in a group; raises `PayloadTooLargeError`, `NotAllowedError`."""
         check_payload(payload)
-        key = topic.group, typed, upward_probability
+        ordered = local_group.repair is not None
+        key: _Key = topic.group, typed, upward_probability
+        if ordered:
+            key = topic.group, upward_probability == 0
         stream = self._streams.get(key)
         if stream is None or stream.next > SEQUENCE_MAX or stream.local_group is not local_group:
-            stream = self._streams[key] = self._new_stream(
-                topic, typed, upward_probability, local_group
-            )
+            stream = self._streams[key] = self._new_stream(topic, local_group)
         size = 4 + len(payload)
-        if stream.payloads and stream.size + size > BODY_BYTES_MAX:
+        kind = typed, upward_probability
+        if stream.payloads and (
+            stream.size + size > BODY_BYTES_MAX or (stream.typed, stream.upward_probability) != kind
+        ):
             self._close(stream, now)
         if not stream.payloads:
             if self._signing is not None:
                 self._signing.check_may_publish(topic, now)
-            stream.size = BODY_FIXED_BYTES + len(topic.encoded)
+            stream.typed, stream.upward_probability = kind
+            other = None
+            if ordered:
+                other = self._streams.get((topic.group, upward_probability != 0))
+            self._follow(stream, other, now)
+            stream.size = BODY_FIXED_BYTES + len(topic.encoded) + AFTER_BYTES * stream.names_after
             if local_group.batch_events_max > 1:
                 peers, links = local_group.copies_now()
                 stream.copies_now = peers, 0 if upward_probability == 0 else links
@@ -147,13 +173,19 @@ class Publisher:
         for key in left:
             del self._streams[key]
 
-    def _new_stream(
-        self,
-        topic: Topic,
-        typed: bool,
-        upward_probability: float | None,
-        local_group: LocalGroup,
-    ) -> _Stream:
+    def _follow(self, stream: _Stream, other: _Stream | None, now: float) -> None:
+        """Let the batch that is opened in a stream name the last event of the other one, if new."""
+        stream.names_after = False
+        if other is None or other.local_group is not stream.local_group:
+            return
+        if other.payloads:
+            self._close(other, now)
+        before, last = stream.after, other.next - 1
+        if last and (before is None or (before.stream, before.sequence) != (other.id, last)):
+            stream.after = After(other.id, last, other.published)
+            stream.names_after = True
+
+    def _new_stream(self, topic: Topic, local_group: LocalGroup) -> _Stream:
         if len(self._streams) >= STREAMS_MAX:
             idle = next((key for key, known in self._streams.items() if not known.payloads), None)
             if idle is not None:
@@ -163,12 +195,13 @@ class Publisher:
             self._reserved = self._number + NUMBERS_RESERVED
         self._number += 1
         made = stream_id(self._me, self._number - 1)
-        return _Stream(made, topic, typed, upward_probability, local_group)
+        return _Stream(made, topic, local_group)
 
     def _close(self, stream: _Stream, now: float) -> tuple[int, int]:
         """Close the batch that is open in a stream, and accept it in its group."""
         self._open.remove(stream)
         payloads, stream.payloads = stream.payloads, []
+        stream.published = round(1000 * self._clock.wall(now))
         batch = make_batch(
             stream.id,
             stream.next - len(payloads),
@@ -176,8 +209,9 @@ class Publisher:
             stream.topic,
             typed=stream.typed,
             upward_probability=stream.upward_probability,
-            published=round(1000 * self._clock.wall(now)),
+            published=stream.published,
             since=now,
+            after=stream.after if stream.names_after else None,
             busy=stream.local_group.dissemination.flags_busy and stream.is_busy(len(payloads), now),
         )
         if self._signing is not None:

@@ -18,12 +18,13 @@ from itertools import accumulate, pairwise
 from struct import Struct
 from struct import pack as _pack
 from struct import unpack_from as _unpack_from
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from camcast.vocabulary import wire
-from camcast.vocabulary.events import SEQUENCE_MAX, Event, EventId, StreamId
+from camcast.vocabulary.events import SEQUENCE_MAX, Event, EventId, StreamId, stream_id
+from camcast.vocabulary.identity import PEER_ID_BYTES, PeerId
 from camcast.vocabulary.topics import Topic, TopicError, decode_topic
 from camcast.vocabulary.wire import MalformedError
 
@@ -31,6 +32,10 @@ EVENTS_MAX: Final = 256  # chosen: events of a batch; two frames of events of 25
 _SIGNATURE_BYTES: Final = 64
 SIGNED_BYTES: Final = 8 + _SIGNATURE_BYTES
 """Certificate hash 8 and signature 64, which follow the payloads of a signed batch."""
+
+AFTER_BYTES: Final = 16
+"""Number of another stream 8, sequence number 4, milliseconds 4, which follow the payloads of a
+batch that names the event before it (`After`)."""
 
 BODY_BYTES_MAX: Final = wire.FRAME_BYTES_MAX - 1024
 """The longest body of a batch of more than one event. chosen: its frame has room for the head and
@@ -47,8 +52,23 @@ TYPED: Final = 1
 TREE: Final = 2
 NOT_UPWARD: Final = 4
 _UPWARD_SET: Final = 8
+AFTER: Final = 16
 SIGNED: Final = 128
-_KNOWN_FLAGS: Final = TYPED | TREE | NOT_UPWARD | _UPWARD_SET | SIGNED
+_KNOWN_FLAGS: Final = TYPED | TREE | NOT_UPWARD | _UPWARD_SET | AFTER | SIGNED
+_AFTER: Final = Struct(">QII")
+_FOUR_BYTES: Final = (1 << 32) - 1  # of milliseconds 49 days: nobody keeps an event for as long
+
+
+class After(NamedTuple):
+    """The event that a batch follows, of the other stream of its publisher and topic.
+
+    A publisher has two streams of a topic at most: of events that climb, and of those that do not.
+    """
+
+    stream: StreamId
+    sequence: int
+    published: int
+    """When it was published, in milliseconds since 1970 by the publisher's clock."""
 
 
 class Batch(msgspec.Struct, frozen=True, gc=False):  # one is made for each first copy
@@ -92,7 +112,17 @@ class Batch(msgspec.Struct, frozen=True, gc=False):  # one is made for each firs
     @property
     def size(self) -> int:
         """The bytes of all payloads together."""
-        return len(self.body) - self.payloads_start - (SIGNED_BYTES if self.flags & SIGNED else 0)
+        return len(self.body) - self.payloads_start - _tail_bytes(self.flags)
+
+    @property
+    def after(self) -> After | None:
+        """The event of another stream that the batch follows, if it names one."""
+        if not self.flags & AFTER:
+            return None
+        start = self.payloads_start + self.size
+        number, sequence, earlier = _AFTER.unpack_from(self.body, start)
+        publisher = PeerId(self.stream[:PEER_ID_BYTES])
+        return After(stream_id(publisher, number), sequence, self.published - earlier)
 
     @property
     def certificate(self) -> bytes:
@@ -129,7 +159,7 @@ class Batch(msgspec.Struct, frozen=True, gc=False):  # one is made for each firs
         """Return the payloads, each with memory of its own."""
         body, start = self.body, self.payloads_start
         if self.count == 1:
-            return [body[start : -SIGNED_BYTES if self.flags & SIGNED else None]]
+            return [body[start : len(body) - _tail_bytes(self.flags)]]
         ends = accumulate(self.lengths(), initial=start)
         return [body[begin:end] for begin, end in pairwise(ends)]
 
@@ -176,12 +206,14 @@ def make_batch(
     hops: int = 0,
     since: float = 0.0,
     busy: bool = False,
+    after: After | None = None,
 ) -> Batch:
     """Return a batch of these payloads, which were published at the time `since`.
 
-    A `busy` stream has so many events that a tree pays for it (`camcast.protocols.tree`).
+    The batch names the event that it comes `after`. A `busy` stream has so many events that a tree
+    pays for it (`camcast.protocols.tree`).
     """
-    flags = (TYPED if typed else 0) | (TREE if busy else 0)
+    flags = (TYPED if typed else 0) | (TREE if busy else 0) | (0 if after is None else AFTER)
     upward, count, name = 0, len(payloads), topic.encoded
     if upward_probability is not None:
         flags |= _UPWARD_SET if upward_probability else _UPWARD_SET | NOT_UPWARD
@@ -191,6 +223,10 @@ def make_batch(
         body = fixed + name + _LENGTH.pack(len(payloads[0])) + payloads[0]
     else:
         body = b"".join((fixed, name, _pack(f">{count}I", *map(len, payloads)), *payloads))
+    if after is not None:
+        earlier = min(max(0, published - after.published), _FOUR_BYTES)
+        number = int.from_bytes(after.stream[PEER_ID_BYTES:])
+        body += _AFTER.pack(number, after.sequence, earlier)
     return Batch(
         stream,
         first,
@@ -227,7 +263,7 @@ def decode_body(
     topic_start = start + wire.BODY_FIXED_BYTES
     topic_end = topic_start + topic_length
     payloads_start = topic_end + 4 * count
-    rest = end - payloads_start - (SIGNED_BYTES if flags & SIGNED else 0)
+    rest = end - payloads_start - _tail_bytes(flags)
     if rest < 0:
         raise MalformedError("an event record is shorter than its topic and lengths")
     if count == 1:  # in half the time of the general case
@@ -262,6 +298,11 @@ def decode_body(
     )
 
 
+def _tail_bytes(flags: int) -> int:
+    """Return how many bytes follow the payloads of a batch with these flags."""
+    return (SIGNED_BYTES if flags & SIGNED else 0) + (AFTER_BYTES if flags & AFTER else 0)
+
+
 def _signed_part(topic: Topic, unsigned: bytes | memoryview) -> bytes:
     """Return what is signed of a body, of which `unsigned` is all but the signature.
 
@@ -276,3 +317,4 @@ def _lengths(frame: bytes, payloads_start: int, count: int) -> Sequence[int]:
 
 
 assert _FIXED.size == wire.BODY_FIXED_BYTES
+assert _AFTER.size == AFTER_BYTES

@@ -13,8 +13,9 @@ from camcast.vocabulary.identity import PEER_ID_BYTES, PeerId
 from camcast.vocabulary.topics import Topic
 
 StreamId = NewType("StreamId", bytes)
-"""Names a stream: what one publisher publishes with one set of properties (its topic, typed or
-not, its own upward probability or none). Sixteen bytes of publisher, eight of number."""
+"""Names a stream: what one publisher publishes on one topic, or of that what never climbs. Without
+repair, each kind of events is a stream (typed or not, an upward probability of its own or none).
+Sixteen bytes of publisher, eight of number."""
 
 STREAM_ID_BYTES: Final = PEER_ID_BYTES + 8
 SEQUENCE_MAX: Final = (1 << 32) - 1  # four bytes: 50 days at 1,000 events/s, then a new stream

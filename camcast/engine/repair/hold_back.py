@@ -12,6 +12,11 @@ An event waits for a number of its stream that is not known (`KnownRanges`), tha
 newcomer sees of a stream does not wait for the past, as soon as its age or an answer of a neighbour
 shows that there is nothing else below it.
 
+A publisher has two streams of a topic, of which one never climbs. In the topic's own community an
+event also waits for that of the other stream which it names (`After`), if that was published in
+this process's time. In the communities above, where only one of the streams arrives, nothing waits
+for the other.
+
 *The end of patience.* No event waits for more than `HOLD_SECONDS`: then it is delivered, and all
 that are held below it. What was waited for is *late* if it comes all the same, and flagged so.
 
@@ -33,9 +38,10 @@ from attrs import define, field
 from msgspec.structs import replace
 
 from camcast.engine.known_streams import KnownRanges
-from camcast.vocabulary.batches import Batch
-from camcast.vocabulary.events import StreamId
-from camcast.vocabulary.outbox import ControlOutlet
+from camcast.engine.repair.told import JOINING_SECONDS, REORDER_SECONDS, RepairContext
+from camcast.engine.store import published_at
+from camcast.vocabulary.batches import AFTER, After, Batch
+from camcast.vocabulary.events import SEQUENCE_MAX, StreamId
 from camcast.vocabulary.topics import Topic
 
 # chosen: what is missing is asked for after 0.2 s and then each second or two, so that five seconds
@@ -73,19 +79,23 @@ class HeldStream:
     known: KnownRanges
     since: float
     """When the one that has waited for longest arrived."""
+    follows: StreamId | None = None
+    """The other stream of the publisher and topic, if a batch names an event of it."""
     batches: list[HeldBatch] = field(factory=list)
 
 
 class HoldBack:
-    """One community's events that wait for earlier ones of their streams.
+    """One community's events that wait for earlier ones of their publishers and topics.
 
-    `outlet` sets the timer ``order``, at which `look` is to be called.
+    It sets the timer ``order``, at which `look` is to be called.
     """
 
-    def __init__(self, outlet: ControlOutlet, room: Room) -> None:
-        self._outlet = outlet
+    def __init__(self, context: RepairContext, room: Room) -> None:
+        self._context = context
         self._room = room
         self._streams: dict[StreamId, HeldStream] = {}
+        self._followers: dict[StreamId, StreamId] = {}
+        """The stream that is held back for each that it follows."""
         self._events = self._bytes = 0
         self._looking = False  # whether the timer is set
 
@@ -95,18 +105,22 @@ class HoldBack:
 
     def in_order(self, new: Sequence[Batch], known: KnownRanges, now: float) -> Sequence[Batch]:
         """Return what is to be delivered now that parts of a batch have come that are new."""
-        first = new[0]
-        if first.first == known.next and len(new) == 1 and first.stream not in self._streams:
+        first, held = new[0], self._streams
+        if (
+            first.first == known.next
+            and len(new) == 1
+            and not first.flags & AFTER
+            and not (held and (first.stream in held or first.stream in self._followers))
+        ):
             known.next += first.count
             return new
         ready = [self.flagged(batch, known) for batch in new if batch.first < known.next]
         for batch in new:
             if batch.first >= known.next:
                 self._hold(batch, known, now)
-        if first.stream in self._streams:
-            ready += self._go_on(first.stream, now)
-            ready += self._make_room()
-            self._look_later()
+        ready += self._go_on(first.stream, now)
+        self._make_room(ready, now)
+        self._look_later()
         return ready
 
     def flagged(self, batch: Batch, known: KnownRanges) -> Batch:
@@ -116,7 +130,9 @@ class HoldBack:
     def look(self, now: float) -> list[Batch]:
         """Return what needs to wait no longer."""
         self._looking = False
-        ready = [batch for stream in list(self._streams) for batch in self._go_on(stream, now)]
+        ready: list[Batch] = []
+        for stream in list(self._streams):
+            ready += self._go_on(stream, now)
         self._look_later()
         return ready
 
@@ -142,50 +158,106 @@ class HoldBack:
         insort(held.batches, HeldBatch(batch.first, now, batch))
         self._events += batch.count
         self._bytes += batch.size
+        if self._is_home(batch) and (after := batch.after) is not None:
+            held.follows = after.stream
+            self._followers[after.stream] = batch.stream
 
-    def _go_on(self, stream: StreamId, now: float) -> Iterator[Batch]:
-        """Yield what of a stream waits for nothing, or has waited for long enough."""
-        held = self._streams[stream]
+    def _go_on(self, stream: StreamId, now: float) -> list[Batch]:
+        """Return what waits for nothing, or for long enough, of a stream and those that follow."""
+        ready: list[Batch] = []
+        streams = [stream]
+        for one in streams:  # which grows
+            going = self._release(one, self._until(one, now), now)
+            ready += going
+            if (going or one is stream) and one in self._followers:
+                streams.append(self._followers[one])
+        return ready
+
+    def _until(self, stream: StreamId, now: float) -> int:
+        """Return the number of the last batch of a stream that need not wait; 0 without one."""
+        held = self._streams.get(stream)
+        if held is None:
+            return 0
         until = 0
         if now - held.since >= HOLD_SECONDS:
             until = max(one.first for one in held.batches if now - one.arrived >= HOLD_SECONDS)
-        gone = 0
         for one in held.batches:
-            if one.first > until and _is_awaited(held.known, one.first):
+            if one.first > until and self._is_awaited(one.batch, held.known):
                 break
-            gone += 1
-        yield from self._release(stream, gone)
+            until = max(until, one.first)
+        return until
 
-    def _make_room(self) -> Iterator[Batch]:
-        """Yield all of those streams that have waited for longest, until the rest has room."""
+    def _is_awaited(self, batch: Batch, known: KnownRanges) -> bool:
+        """Say whether an event before a batch is missing that may still come."""
+        start = max(known.next, known.before, known.floor)
+        if start < batch.first and not known.knows(start, batch.first - start):
+            return True
+        if not batch.flags & AFTER or not self._is_home(batch):
+            return False
+        after = batch.after
+        assert after is not None, "the flag says that there is one"
+        other = self._context.streams.known.get(after.stream)
+        if other is not None and after.sequence < max(other.next, other.before, other.floor):
+            return False
+        return _published_at(batch, after) >= self._context.member_since + JOINING_SECONDS
+
+    def _is_home(self, batch: Batch) -> bool:
+        """Say whether this is the community of a batch's topic, where both streams arrive."""
+        return batch.topic.group == self._context.community.group.group
+
+    def _make_room(self, ready: list[Batch], now: float) -> None:
+        """Add to `ready` all of the streams that wait for longest, until the rest has room."""
+        if not self._streams:
+            return
         events, size = self._room()
         while self._streams and (self._events > events or self._bytes > size):
             longest = min(self._streams, key=lambda stream: self._streams[stream].since)
-            yield from self._release(longest, len(self._streams[longest].batches))
+            ready += self._release(longest, SEQUENCE_MAX, now)
 
-    def _release(self, stream: StreamId, count: int) -> Iterator[Batch]:
-        """Hold the lowest batches of a stream back no longer, and yield them."""
-        if not count:
-            return
-        held = self._streams[stream]
-        gone, held.batches = held.batches[:count], held.batches[count:]
-        if held.batches:
+    def _release(self, stream: StreamId, until: int, now: float) -> list[Batch]:
+        """Hold back no batch up to a number any longer; return these, each after what it follows.
+
+        What one of them follows, and comes later, is late.
+        """
+        ready: list[Batch] = []
+        while (held := self._streams.get(stream)) is not None and held.batches[0].first <= until:
+            batch = held.batches.pop(0).batch
+            self._events -= batch.count
+            self._bytes -= batch.size
+            if not held.batches:
+                del self._streams[stream]
+                if held.follows is not None and self._followers.get(held.follows) == stream:
+                    del self._followers[held.follows]
+            if self._is_home(batch) and (after := batch.after) is not None:
+                ready += self._release(after.stream, after.sequence, now)
+                self._pass(after, _published_at(batch, after), now)
+            held.known.next = max(held.known.next, batch.first + batch.count)
+            ready.append(batch)
+        if held is not None and held.batches:
             held.since = min(one.arrived for one in held.batches)
-        else:
-            del self._streams[stream]
-        held.known.next = gone[-1].first + gone[-1].batch.count
-        for one in gone:
-            self._events -= one.batch.count
-            self._bytes -= one.batch.size
-            yield one.batch
+        return ready
+
+    def _pass(self, after: After, published: float, now: float) -> None:
+        """Go on beyond an event of another stream: if it comes, or one before it, that is late.
+
+        It may come as long as it is not history (`Repair.is_history`).
+        """
+        context, stop = self._context, after.sequence + 1
+        other = context.streams.known.get(after.stream)
+        if other is None and published >= context.member_since - REORDER_SECONDS:
+            other = context.streams.introduce(after.stream, context.community.me.peer, now)
+            if other is not None:  # as `Repair.add_batch` does with an event that has come
+                other.before = stop if published < context.member_since + JOINING_SECONDS else 1
+                other.older = stop if published < context.member_since else 1
+        if other is not None:
+            other.next = max(other.next, stop)
 
     def _look_later(self) -> None:
         if self._streams and not self._looking:
             self._looking = True
-            self._outlet.wake(LOOK_SECONDS, "order")
+            self._context.outlet.wake(LOOK_SECONDS, "order")
 
 
-def _is_awaited(known: KnownRanges, number: int) -> bool:
-    """Say whether an event before this number is missing that may still come."""
-    start = max(known.next, known.before, known.floor)
-    return start < number and not known.knows(start, number - start)
+def _published_at(batch: Batch, after: After) -> float:
+    """Return when the event that a batch follows was published, by this process's clock."""
+    return published_at(batch) - (batch.published - after.published) / 1000

@@ -12,7 +12,7 @@ from camcast.engine import link_messages
 from camcast.engine.node import Node
 from camcast.testing.world import World
 from camcast.vocabulary import wire
-from camcast.vocabulary.batches import SIGNED, Batch, make_batch
+from camcast.vocabulary.batches import SIGNED, After, Batch, make_batch
 from camcast.vocabulary.events import Event, EventId, stream_id
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.messages import encode
@@ -49,6 +49,12 @@ def signed() -> bytes:
     return wire.event_head(len(body), 1, 0.0, ITALY.group, SENDER) + body
 
 
+def follower() -> Batch:
+    after = After(stream_id(PUBLISHER, STARTED + 3), 4, PUBLISHED - 100)
+    stream = stream_id(PUBLISHER, STARTED)
+    return make_batch(stream, 9, [b"!"], ITALY, published=PUBLISHED, after=after)
+
+
 def ping() -> bytes:
     head = wire.control_head(wire.Kind.LINKS, ITALY.group, SENDER, ADDRESS)
     return wire.encode_control(head, encode(link_messages.Ping(".soccer")))
@@ -60,6 +66,7 @@ ENCODED: dict[str, Callable[[], bytes]] = {
         batch(1, 7, b"a", b"", b"bc", upward=0.25), SOCCER, address=ADDRESS
     ),
     "a signed batch": signed,
+    "a batch that follows another stream": lambda: event(follower(), ITALY),
     "two records": lambda: event(batch(0, 2, b"!"), ITALY) + ping(),
 }
 
@@ -87,6 +94,7 @@ def test_it_is_encoded_as_the_page_says(name: str) -> None:
         ("one event", 0, 1, 2, [b"goal"]),
         ("an upward message", 1, 7, 1, [b"a", b"", b"bc"]),
         ("a signed batch", 2, 1, 1, [b"!"]),
+        ("a batch that follows another stream", 0, 9, 1, [b"!"]),
         ("two records", 0, 2, 1, [b"!"]),
     ],
 )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import partial
+from random import Random
 
 import attrs
 import pytest
@@ -18,7 +20,7 @@ from camcast.testing import World
 from camcast.virtual.climate import Climate, Uniform
 from camcast.virtual.network import Process, VirtualNetwork
 from camcast.vocabulary.outbox import Deliver
-from camcast.vocabulary.topics import GroupId, Topic
+from camcast.vocabulary.topics import ROOT, GroupId, Topic
 
 A = Topic.parse(".a")
 WAN = Uniform(0.005, 0.14)
@@ -41,6 +43,7 @@ class Arrivals(World):
         self.came: dict[tuple[Node, GroupId], list[tuple[int, bool]]] = defaultdict(list)
         """The payloads, which are numbers, and whether they came late."""
         self.times: dict[tuple[Node, GroupId], dict[int, float]] = defaultdict(dict)
+        self.climbs: dict[int, bool] = {}
         self.virtual.on_delivery = self._note
 
     def _note(self, process: Process, delivery: Deliver) -> None:
@@ -49,9 +52,26 @@ class Arrivals(World):
             self.came[place].append((int(payload), delivery.batch.late))
             self.times[place][int(payload)] = self.now
 
+    def publish_kinds(self, node: Node, topic: Topic, count: int, seed: int) -> None:
+        """Publish events of kinds at random, up to three in an instant."""
+        kinds, number = Random(seed), 0
+        while number < count:
+            for _ in range(kinds.choice((1, 1, 2, 3))):
+                typed, p_sel = kinds.random() < 0.3, kinds.choice((None, None, 0.0, 0.0, 0.7))
+                self.do(node, partial(_publish, topic, b"%d" % number, typed, p_sel))
+                self.climbs[number] = p_sel != 0
+                number += 1
+            self.run(GAP)
+
     def publish_many(self, node: Node, topic: Topic, count: int, first: int = 0) -> None:
         for number in range(first, first + count):
             self.publish(node, topic, str(number).encode(), seconds=GAP)
+
+
+def _publish(
+    topic: Topic, payload: bytes, typed: bool, p_sel: float | None, node: Node, now: float
+) -> None:
+    node.publish(topic, payload, now, typed=typed, upward_probability=p_sel)
 
 
 def steps_back(came: Sequence[tuple[int, bool]]) -> int:
@@ -142,3 +162,39 @@ def test_of_the_events_of_a_busy_publisher_a_newcomer_sees_none_before_an_earlie
     assert steps_back(came) == 0
     published = world.times[first, A.group]
     assert all(published[number] < joined + 2.0 for number, late in came if late)
+
+
+@pytest.mark.parametrize(
+    ("seed", "loss", "count"),
+    [
+        (1, 0.01, 60),
+        *(pytest.param(seed, 0.01, 600, marks=pytest.mark.slow) for seed in range(2, 5)),
+        pytest.param(5, 0.0, 600, marks=pytest.mark.slow),
+    ],
+)
+def test_events_of_all_kinds_come_in_one_order_and_nobody_above_waits_for_what_never_climbs(
+    seed: int, loss: float, count: int
+) -> None:
+    """Typed or not, with an upward probability of their own or none, or never climbing.
+
+    Without loss, an event that is above is there as soon as those before it that climb.
+    """
+    times = {}
+    for order in ORDERS:
+        world = Arrivals(order, seed, loss)
+        above = world.join(ROOT)
+        first, *others = members(world, 5)
+        world.publish_kinds(first, A, count, seed)
+        world.run(20.0)
+        times[order] = world.times[above, ROOT.group]
+        stepped = sum(steps_back(world.came[node, A.group]) for node in others)
+        assert (order == "fifo") == (stepped == 0)
+    published = sorted(world.climbs)
+    for node in others:
+        assert world.came[node, A.group] == [(number, False) for number in published]
+    climbing = [number for number in published if world.climbs[number]]
+    assert world.came[above, ROOT.group] == [(number, False) for number in climbing]
+    latest = 0.0
+    for number in climbing if not loss else ():
+        latest = max(latest, times["arrival"][number])
+        assert times["fifo"][number] == latest

@@ -59,7 +59,7 @@ def test_a_batch_is_closed_by_its_count_and_by_its_size() -> None:
     assert all(len(batch.body) <= BODY_BYTES_MAX for batch in batches[:2])
 
 
-def test_each_topic_and_each_way_of_publishing_has_a_stream_of_its_own() -> None:
+def test_without_repair_each_topic_and_way_of_publishing_has_a_stream_of_its_own() -> None:
     world, node = publishing()
     ways: list[tuple[Topic, bool, float | None]] = [
         *((A, False, None), (B, False, None), (A, True, None), (A, False, 0.5), (A, False, 0.0))
@@ -73,6 +73,29 @@ def test_each_topic_and_each_way_of_publishing_has_a_stream_of_its_own() -> None
     assert len(set(numbers)) == len(batches) == len(ways)
     assert numbers == list(range(numbers[0], numbers[0] + len(ways)))
     assert [(batch.first, batch.count) for batch in batches] == [(1, 2)] * len(ways)
+
+
+def test_with_repair_a_topic_has_a_stream_of_what_climbs_and_one_of_what_does_not() -> None:
+    """A batch that follows events of the other stream names the last of them, and no other does."""
+    world = World(repair=True)
+    node = world.join(A, B)
+    ways: list[tuple[Topic, bool, float | None]] = [
+        *((A, False, None), (A, False, None), (A, True, None), (A, False, 0.5), (A, False, 0.0)),
+        *((A, False, 0.0), (B, False, None), (A, False, 0.0), (A, True, None), (A, True, None)),
+    ]
+    for topic, typed, upward in ways:
+        node.publish(topic, b"", world.now, typed=typed, upward_probability=upward)
+    node.flush(world.now)
+    node.publish(A, b"", world.now, typed=True)
+    node.flush(world.now)
+    batches = [batch for batch in left(node) if batch.topic == A]
+    climbs, stays = batches[0].stream, batches[3].stream
+    assert [(batch.stream, batch.first, batch.count) for batch in batches] == [
+        *((climbs, 1, 2), (climbs, 3, 1), (climbs, 4, 1)),
+        *((stays, 1, 3), (climbs, 5, 2), (climbs, 7, 1)),
+    ]
+    named = [batch.after and (batch.after.stream, batch.after.sequence) for batch in batches]
+    assert named == [None, None, None, (climbs, 4), (stays, 3), None]
 
 
 def test_streams_of_ones_own_are_bounded_and_no_id_comes_twice() -> None:

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import cast
+
 import attrs
 import pytest
 
-from camcast.engine.known_streams import KnownRanges
+from camcast.engine.known_streams import KnownRanges, KnownStreams
 from camcast.engine.node import Node
 from camcast.engine.repair.hold_back import HOLD_SECONDS, LOOK_SECONDS, HoldBack
+from camcast.engine.repair.told import RepairContext
 from camcast.engine.settings import Parts
 from camcast.engine.store import Store
-from camcast.vocabulary.batches import Batch, make_batch
+from camcast.vocabulary.batches import After, Batch, make_batch
 from camcast.vocabulary.events import StreamId, stream_id
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.outbox import ControlOutlet, Deliver, Outbox
+from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.wire import Kind
 from tests.library.unit.engine.repair.repair_world import RETENTION, A, RepairWorld, members
 
 ME = Contact(PeerId(b"m" * 16), "tcp://10.0.0.1:7000")
 STREAM, OTHER = stream_id(PeerId(b"p" * 16), 1), stream_id(PeerId(b"q" * 16), 1)
+STAYS = stream_id(PeerId(b"p" * 16), 2)  # of the same publisher, what never climbs
 
 
 @pytest.fixture
@@ -29,18 +35,39 @@ def world() -> RepairWorld:
 
 
 class Receiver:
-    """What comes of batches that one process receives of some streams."""
+    """What comes of batches that one process receives of some streams of `.a`."""
 
-    def __init__(self, events: int = 100, size: int = 10_000) -> None:
+    def __init__(self, events: int = 100, size: int = 10_000, community: Topic = A) -> None:
         self.outbox = Outbox()
-        outlet = ControlOutlet(self.outbox, ME, Kind.REPAIR, A.group)
-        self.hold_back = HoldBack(outlet, lambda: (events, size))
-        self.known: dict[StreamId, KnownRanges] = {}
+        self.streams = KnownStreams(repaired=True)
+        context = SimpleNamespace(
+            outlet=ControlOutlet(self.outbox, ME, Kind.REPAIR, A.group),
+            streams=self.streams,
+            member_since=-10.0,
+            community=SimpleNamespace(group=community, me=ME),
+        )
+        self.hold_back = HoldBack(cast("RepairContext", context), lambda: (events, size))
 
-    def take(self, first: int, now: float = 0.0, count: int = 1, stream: StreamId = STREAM) -> str:
-        known = self.known.setdefault(stream, KnownRanges(now, b"", repaired=True))
+    def known(self, stream: StreamId = STREAM) -> KnownRanges:
+        known = self.streams.known.get(stream) or self.streams.introduce(stream, b"", 0.0)
+        assert known is not None
+        return known
+
+    def take(
+        self,
+        first: int,
+        now: float = 0.0,
+        count: int = 1,
+        stream: StreamId = STREAM,
+        after: tuple[StreamId, int] | None = None,
+        ago: float = 0.0,
+    ) -> str:
+        """Let a batch come; the event that it is `after` was published so many seconds ago."""
+        known = self.known(stream)
         known.add(first, count)
-        batch = make_batch(stream, first, [b"x"] * count, A)
+        time = round(1000 * now) + 1_000_000
+        named = None if after is None else After(*after, time - round(1000 * ago))
+        batch = make_batch(stream, first, [b"x"] * count, A, published=time, since=now, after=named)
         return words(self.hold_back.in_order([batch], known, now))
 
     def look(self, now: float) -> str:
@@ -102,7 +129,7 @@ def test_each_event_waits_for_five_seconds_at_most_and_what_comes_then_is_late()
 
 def test_nothing_waits_for_what_is_given_up_or_from_before_this_processs_time() -> None:
     receiver = Receiver()
-    known = receiver.known[STREAM] = KnownRanges(0.0, b"", repaired=True)
+    known = receiver.known()
     known.before = 90  # a newcomer
     assert receiver.take(90) == "90"
     assert receiver.take(95) == ""
@@ -136,7 +163,7 @@ def test_parts_of_a_batch_stand_on_both_sides_of_what_was_delivered() -> None:
     receiver.take(1)
     assert receiver.take(4) == ""
     assert receiver.look(HOLD_SECONDS) == "4"
-    known = receiver.known[STREAM]
+    known = receiver.known()
     known.add(2, 5)
     whole = make_batch(STREAM, 2, [b"x"] * 5, A)
     ready = receiver.hold_back.in_order([whole.part(2, 4), whole.part(5, 7)], known, 6.0)
@@ -158,6 +185,68 @@ def test_history_has_all_but_what_is_held_back() -> None:
     assert history(4, 7) == [(4, 1), (7, 2), (10, 1)]
     assert history(6, 2) == [(7, 1)]
     assert history(10, 3) == [(10, 3)]
+
+
+# -- a publisher's two streams of a topic ----------------------------------------------------------
+
+
+def test_an_event_waits_for_that_of_the_other_stream_which_it_follows() -> None:
+    """Published: 1, then two that never climb, then 2, then one that never climbs, then 3."""
+    receiver = Receiver()
+    assert receiver.take(3, after=(STAYS, 3)) == ""
+    assert receiver.take(3, stream=STAYS, after=(STREAM, 2)) == ""
+    assert receiver.take(1) == "1"
+    assert receiver.take(2, after=(STAYS, 2)) == ""
+    assert receiver.take(1, stream=STAYS, count=2, after=(STREAM, 1)) == "1 2 3 3"
+    assert receiver.take(4) == "4"
+    assert receiver.look(0.1) == ""
+
+
+def test_nobody_above_waits_for_what_never_climbs() -> None:
+    receiver = Receiver(community=ROOT)
+    assert receiver.take(1, after=(STAYS, 1)) == "1"
+    assert receiver.take(2) == "2"
+    assert receiver.take(3, after=(STAYS, 7)) == "3"
+    assert not receiver.outbox.wakes
+
+
+def test_the_other_stream_holds_for_five_seconds_too_and_what_comes_then_is_late() -> None:
+    receiver = Receiver()
+    assert receiver.take(1, after=(STAYS, 2)) == ""
+    assert receiver.take(2) == ""
+    assert receiver.take(2, now=1.0, stream=STAYS) == ""
+    assert receiver.look(HOLD_SECONDS) == "2 1 2"  # held below it, it is delivered before
+    assert receiver.take(1, now=6.0, stream=STAYS) == "1!"
+    unheard = Receiver()
+    assert unheard.take(1, after=(STAYS, 2)) == ""
+    assert unheard.look(HOLD_SECONDS) == "1"
+    assert unheard.take(1, now=6.0, stream=STAYS) == "1!"
+    assert unheard.take(2, now=6.0, stream=STAYS) == "2!"
+    assert unheard.take(3, now=6.0, stream=STAYS) == "3"
+
+
+def test_nothing_waits_for_what_the_other_stream_had_before_this_processs_time() -> None:
+    receiver = Receiver()
+    receiver.known().before = 5
+    assert receiver.take(5, after=(STAYS, 9), ago=60.0) == "5"
+    assert receiver.take(6, after=(STAYS, 10), ago=0.1) == ""
+    assert receiver.take(10, stream=STAYS, after=(STREAM, 5)) == ""
+    receiver.known(STAYS).before = 10  # as the age of it says
+    assert receiver.look(0.1) == "10 6"
+
+
+def test_what_was_published_as_this_process_joined_is_not_waited_for_but_late() -> None:
+    receiver = Receiver()
+    assert receiver.take(1, after=(STAYS, 4), ago=9.5) == "1"
+    assert receiver.take(4, stream=STAYS) == "4!"
+    assert receiver.known(STAYS).before == 5
+
+
+def test_an_event_that_is_given_up_holds_the_other_stream_no_longer() -> None:
+    receiver = Receiver()
+    assert receiver.take(1, after=(STAYS, 1)) == ""
+    receiver.known(STAYS).floor = 2
+    assert receiver.look(0.1) == "1"
 
 
 # -- in a node -------------------------------------------------------------------------------------
