@@ -6,6 +6,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import ClassVar, Final
 
+from typing_extensions import override
+
 from camcast.inbox.feed import Feed, Reader
 from camcast.inbox.received import Lagged
 from camcast.vocabulary.arguments import check_whole
@@ -25,32 +27,33 @@ class ChangeQueue:
         check_whole("queue_length", length)
         if length < 1:
             raise ValueError(f"a queue of changes holds at least 1, not {length}")
-        self._changes: deque[Change] = deque(maxlen=length)
-        self._dropped = 0
+        self.changes: deque[Change] = deque(maxlen=length)
+        self.dropped = 0
+        """How many were dropped, and not told of yet."""
 
     def __bool__(self) -> bool:
-        return bool(self._changes or self._dropped)
+        return bool(self.changes or self.dropped)
 
     def put(self, change: Change) -> None:
         """Add a change."""
-        self._dropped += len(self._changes) == self._changes.maxlen
-        self._changes.append(change)
+        self.dropped += len(self.changes) == self.changes.maxlen
+        self.changes.append(change)
 
     def put_back(self, taken: Change | Lagged) -> None:
         """Put what was taken back in front of everything; if there is no room, it is dropped."""
         if isinstance(taken, Lagged):
-            self._dropped += taken.missed
-        elif len(self._changes) == self._changes.maxlen:
-            self._dropped += 1
+            self.dropped += taken.missed
+        elif len(self.changes) == self.changes.maxlen:
+            self.dropped += 1
         else:
-            self._changes.appendleft(taken)
+            self.changes.appendleft(taken)
 
     def take(self) -> Change | Lagged | None:
         """Remove and return the next change, or say first how many were dropped before it."""
-        if self._dropped:
-            lagged, self._dropped = Lagged(self._dropped), 0
+        if self.dropped:
+            lagged, self.dropped = Lagged(self.dropped), 0
             return lagged
-        return self._changes.popleft() if self._changes else None
+        return self.changes.popleft() if self.changes else None
 
 
 class ChangeFeed(Feed[ChangeQueue]):
@@ -71,6 +74,10 @@ class ChangeFeed(Feed[ChangeQueue]):
     def put(self, change: Change) -> None:
         """Queue a change; called by the community."""
         self._add(self.queue.put, change)
+
+    @override
+    def _waiting(self) -> tuple[int, int]:
+        return len(self.queue.changes), self.queue.dropped
 
 
 class Changes(Reader[ChangeFeed, Change | Lagged]):

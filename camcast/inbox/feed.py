@@ -24,6 +24,10 @@ thread: what is to be queued while the thread has the queue's lock is put aside,
 the loop to queue it. The thread waits for the loop only as long as the loop puts an item in. No
 other call takes the lock, so that a signal handler, or a `__del__` that the garbage collector runs
 in one of the two, never waits for itself.
+
+A callback that does not return hears of nothing more, not even of what its full queue drops. The
+loop looks at each callback every `LOOK_SECONDS`, and logs one that has not returned from the same
+item between two looks.
 """
 
 from __future__ import annotations
@@ -50,6 +54,9 @@ _log = Logger(__name__)
 
 # chosen: as long as a frame waits for others at most; a twentieth of what a heartbeat may be late
 TURN_SECONDS: Final = 0.005
+
+# chosen: ten times as long as a callback has when its manager closes
+LOOK_SECONDS: Final = 10.0
 
 running_loop: Final = asyncio._get_running_loop
 """Returns the event loop that runs in this thread; None if there is none."""
@@ -98,6 +105,12 @@ class Feed(Generic[_Queue]):
         self._failures = FailureLog()
         self._gaps_after = 0.0
         self._lagged = self._gone = 0  # since the last warning
+        self._steps = 0
+        """How often the callback was called and has returned: odd while it is at work."""
+        self._steps_seen = -1  # when the loop looked last
+        self._at_work_since: float | None = None
+        """When the loop saw the callback at its present item first; None if it has said so."""
+        self._look_handle: asyncio.TimerHandle | None = None
         self._turn_after = monotonic() + TURN_SECONDS
         self.loop = asyncio.get_running_loop()
         self._process = os.getpid()
@@ -119,6 +132,8 @@ class Feed(Generic[_Queue]):
             ).start()
         elif callback is not None:
             self.running = self.loop.create_task(self._run_task())
+        if callback is not None:
+            self._look_later()
 
     @property
     def errors(self) -> int:
@@ -139,6 +154,8 @@ class Feed(Generic[_Queue]):
             self._on_close(self)
             self._on_close = lambda _: None  # whoever reads the rest holds no community
             self._closed = True
+            if self._look_handle is not None:
+                self._look_handle.cancel()
             self._wake_thread()
             self._wake()
 
@@ -247,6 +264,7 @@ class Feed(Generic[_Queue]):
             if item is None and (item := await self.next(take)) is None:
                 self._log_gaps()
                 return
+            self._steps += 1
             try:
                 if isinstance(item, Gap):
                     self._report(item)
@@ -264,6 +282,7 @@ class Feed(Generic[_Queue]):
                 if threading.current_thread() is threading.main_thread():
                     raise
                 self._failed(error)  # it would end nothing but the event loop
+            self._steps += 1
 
     def _run_thread(self) -> None:
         self._hand_out()
@@ -283,6 +302,7 @@ class Feed(Generic[_Queue]):
             if item is None:
                 self._log_gaps()
                 return
+            self._steps += 1
             try:
                 if isinstance(item, Gap):
                     self._report(item)
@@ -295,6 +315,7 @@ class Feed(Generic[_Queue]):
                     )
             except BaseException as error:  # a SystemExit would end the thread in silence
                 self._failed(error)
+            self._steps += 1
 
     def _wait_in_thread(self) -> Any:
         """Wait for the next item of a plain callback; None at the end."""
@@ -353,6 +374,27 @@ class Feed(Generic[_Queue]):
                 "the callback %s in %s misses %d events that can no longer be had",
                 *(name, self._topic, gone),
             )
+
+    def _look_later(self) -> None:
+        self._look_handle = self.loop.call_later(LOOK_SECONDS, self._look)
+
+    def _look(self) -> None:
+        """Log the callback, once, if it has been at the same item since the last look or longer."""
+        self._look_later()
+        steps, now = self._steps, self.loop.time()
+        if steps != self._steps_seen:
+            self._steps_seen, self._at_work_since = steps, now
+        elif steps % 2 and self._at_work_since is not None:
+            _log.warning(
+                "the callback %s in %s has not returned for %.0f s: %d items wait for it, %d were"
+                " dropped, and it hears of neither",
+                *(self._name(), self._topic, now - self._at_work_since, *self._waiting()),
+            )
+            self._at_work_since = None
+
+    def _waiting(self) -> tuple[int, int]:
+        """Return how many items are queued, and how many the full queue has dropped."""
+        raise NotImplementedError
 
     def _failed(self, error: BaseException) -> None:
         said = f"the callback {self._name()} in {self._topic} raised"

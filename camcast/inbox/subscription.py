@@ -118,6 +118,10 @@ class EventFeed(Feed[DeliveryQueue[E]], Generic[E]):
         return with_value(item) if isinstance(item, Received) else item
 
     @override
+    def _waiting(self) -> tuple[int, int]:
+        return self.queue.events, self.queue.missed
+
+    @override
     def _report(self, gap: Gap) -> None:
         if isinstance(gap, Missed) and self._on_missed is not None:
             self._on_missed(gap)

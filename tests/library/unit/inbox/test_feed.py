@@ -178,6 +178,53 @@ async def test_a_callback_goes_on_without_anybody_who_holds_its_subscription(pla
     await feed.running
 
 
+@pytest.mark.parametrize("plain", [True, False])
+@live
+async def test_a_callback_that_does_not_return_is_logged_once_and_what_it_misses_is_counted(
+    plain: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The loop looks at it from time to time; nobody waits for these times here."""
+    at_work, go_on = threading.Event(), threading.Event()
+
+    def hang(_: object) -> None:
+        at_work.set()
+        go_on.wait()
+
+    async def hang_in_a_task(_: object) -> None:
+        at_work.set()
+        await asyncio.to_thread(go_on.wait)
+
+    def looks(feed: Feed[Any], times: int) -> list[str]:
+        caplog.clear()
+        for _ in range(times):
+            feed._look()
+            assert feed._look_handle is not None
+            feed._look_handle.cancel()
+        return [record.getMessage() for record in caplog.records]
+
+    feed = events(callback=hang if plain else hang_in_a_task, queue_length=3)._feed
+    assert isinstance(feed, EventFeed)
+    assert looks(feed, 3) == []  # it waits for events
+    put(feed)
+    assert await asyncio.to_thread(at_work.wait)
+    for number in range(3):
+        feed.put(received(3 + number, [b"x"]))
+    assert feed.stats().missed == 1
+    assert looks(feed, 1) == []
+    (said,) = looks(feed, 3)
+    assert "hang" in said
+    assert "in .a.b has not returned for" in said
+    assert "3 items wait for it, 1 were dropped" in said
+    at_work.clear()
+    go_on.set()
+    assert await asyncio.to_thread(at_work.wait)
+    assert looks(feed, 1) == []
+    feed.close()
+    assert feed.running is not None
+    await feed.running
+    assert feed.stats().missed == 1
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @live
 async def test_it_is_closed_where_warnings_are_errors_too() -> None:
