@@ -315,7 +315,7 @@ class GivingUp:
         now: float,
     ) -> None:
         """Report the events that can no longer be had, and do not ask for them again."""
-        self.skip_older(missing, known, now)
+        self._skip_older(missing, known, now)
         out_of_reach = self._out_of_reach(missing, known, neighbours, now)
         if out_of_reach <= (1 if known is None else known.floor):
             return
@@ -352,24 +352,28 @@ class GivingUp:
         self.told_missed += stop - first
         self._tell_missed(Missed(stream, self._context.community.group, first, stop - 1))
 
-    def skip_older(self, missing: MissingRanges, known: KnownRanges | None, now: float) -> None:
-        """Ask for nothing from before this process's time, where a neighbour shows how far it goes.
+    def older(self, missing: MissingRanges, known: KnownRanges | None, now: float) -> int:
+        """Return the number below which a stream is from before this process's time; 1 if unknown.
 
-        It shows so in a stream of which nothing is known, or not the beginning. Where history is
-        asked for, nothing is skipped.
+        A neighbour shows it, of a stream of which nothing is known, or not the beginning. Where
+        history is asked for, nothing is too old.
         """
         if self._history.asked(now) or (known and (known.low > 1 or not known.bounds)):
-            return
+            return 1
         # A neighbour that keeps all from before this process's time offers what is not older. If it
         # lacks that, another may offer it.
         member = self._context.member_since
         longer = [one for one in missing.passed.values() if one.kept <= member]
         before = max((one.keeps_none_below for one in longer), default=1)
         offers = (missing_of(one.held, known) for one in missing.holders)
-        before = min([before, *(offered[0][0] for offered in offers if offered)])
+        return min([before, *(offered[0][0] for offered in offers if offered)])
+
+    def _skip_older(self, missing: MissingRanges, known: KnownRanges | None, now: float) -> None:
+        """Ask for nothing from before this process's time."""
+        before = self.older(missing, known, now)
         if known is None:
             missing.before = max(missing.before, before)
-        else:
+        elif known.bounds:
             known.floor = max(known.floor, min(before, known.bounds[0]))
 
     def _out_of_reach(
@@ -419,11 +423,15 @@ class Asking:
             self._note_unplaced(now)
             self._giving_up.give_up_holes(stream, self._context.streams.known[stream], now)
 
-    def skip_older(self, stream: StreamId, now: float) -> None:
-        """Wait for nothing of a stream that is from before this process's time."""
+    def older(self, stream: StreamId, now: float) -> int:
+        """Return the number below which a stream is from before this process's time; 1 if unknown.
+
+        That is what the neighbours show who have answered so far: another may still offer more.
+        """
         missing = self.missing.get(stream)
-        if missing is not None:
-            self._giving_up.skip_older(missing, self._context.streams.known.get(stream), now)
+        if missing is None:
+            return 1
+        return self._giving_up.older(missing, self._context.streams.known.get(stream), now)
 
     def add_repaired(self, stream: StreamId, source: PeerId, now: float) -> None:
         """Add an answer: a batch of a stream came from `source` that was asked for."""

@@ -79,6 +79,8 @@ class HeldStream:
     known: KnownRanges
     since: float
     """When the one that has waited for longest arrived."""
+    floor: int = 1
+    """Nothing below is waited for: a neighbour says that it is from before this process's time."""
     follows: StreamId | None = None
     """The other stream of the publisher and topic, if a batch names an event of it."""
     batches: list[HeldBatch] = field(factory=list)
@@ -102,6 +104,11 @@ class HoldBack:
     def holds(self, stream: StreamId) -> bool:
         """Say whether something of a stream is held back."""
         return stream in self._streams
+
+    def skip(self, stream: StreamId, number: int) -> None:
+        """Wait for nothing of a stream below a number; it is late if it comes all the same."""
+        held = self._streams[stream]
+        held.floor = max(held.floor, number)
 
     def in_order(self, new: Sequence[Batch], known: KnownRanges, now: float) -> Sequence[Batch]:
         """Return what is to be delivered now that parts of a batch have come that are new."""
@@ -182,14 +189,15 @@ class HoldBack:
         if now - held.since >= HOLD_SECONDS:
             until = max(one.first for one in held.batches if now - one.arrived >= HOLD_SECONDS)
         for one in held.batches:
-            if one.first > until and self._is_awaited(one.batch, held.known):
+            if one.first > until and self._is_awaited(one.batch, held):
                 break
             until = max(until, one.first)
         return until
 
-    def _is_awaited(self, batch: Batch, known: KnownRanges) -> bool:
+    def _is_awaited(self, batch: Batch, held: HeldStream) -> bool:
         """Say whether an event before a batch is missing that may still come."""
-        start = max(known.next, known.before, known.floor)
+        known = held.known
+        start = max(known.next, known.before, known.floor, held.floor)
         if start < batch.first and not known.knows(start, batch.first - start):
             return True
         if not batch.flags & AFTER or not self._is_home(batch):

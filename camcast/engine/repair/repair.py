@@ -332,7 +332,7 @@ class Repair(Repairs):
             one = Holder(source, have.nonce, have.below, held, have.kept, now, since, younger)
             self._asking.add_holder(one, now)
             if self._hold_back is not None and self._hold_back.holds(StreamId(stream)):
-                self._asking.skip_older(StreamId(stream), now)
+                self._hold_back.skip(StreamId(stream), self._asking.older(StreamId(stream), now))
         if below is not None:
             self._referring.on_have_from_below(source, below, have, now)
             if have.reply:

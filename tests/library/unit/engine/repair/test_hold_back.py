@@ -137,6 +137,10 @@ def test_nothing_waits_for_what_is_given_up_or_from_before_this_processs_time() 
     assert receiver.look(0.1) == ""
     known.floor = 95  # `Missed` was told up to here
     assert receiver.look(0.2) == "95"
+    assert receiver.take(5, stream=OTHER) == ""
+    receiver.hold_back.skip(OTHER, 5)  # a neighbour has answered
+    assert receiver.look(0.3) == "5"
+    assert receiver.take(4, stream=OTHER) == "4!"
 
 
 @pytest.mark.parametrize(("events", "size"), [(5, 1000), (1000, 5)])
