@@ -344,6 +344,8 @@ class GatewayDiscovery(Discovery):
         """The gateways that still have time to answer, by the numbers of the questions to them."""
         self._first_contacts: dict[str, FirstContact] = {}
         """The gateways that were asked, by address, and whether each has answered."""
+        self._has_answered = False
+        """Whether any gateway has."""
         self._names = NamedContacts(context, self._on_looked_up)
         self._unasked: list[tuple[Topic, int]] = []
         """The seeks that wait for the first look-up of a gateway's name."""
@@ -387,6 +389,18 @@ class GatewayDiscovery(Discovery):
             if me in addresses or topic in self._self_asked:
                 self._registers[topic] = None
 
+    @property
+    @override
+    def state(self) -> str:
+        if any(one.answers for one in self._first_contacts.values()) or not self._is_to_ask:
+            return "connected"
+        return "degraded" if self._has_answered else "alone"
+
+    @property
+    def _is_to_ask(self) -> bool:
+        """Whether there is a gateway besides this process, or a name without an address so far."""
+        return any(self._gateways.values()) or bool(self._names.unknown)
+
     @override
     def first_contacts(self) -> Sequence[FirstContact]:
         """See `Discovery`; in the order in which they were first asked."""
@@ -397,6 +411,7 @@ class GatewayDiscovery(Discovery):
         if gateway not in self._first_contacts:  # the name has moved from there
             return
         before = self._first_contacts[gateway].answers
+        self._has_answered |= answers
         if before is not answers:
             self._first_contacts[gateway] = FirstContact(gateway, answers, now)
             back: HappeningKind = "gateway_answers" if before is None else "gateway_back"
@@ -526,6 +541,23 @@ class GatewayDiscovery(Discovery):
                     question = AskAgain(number, seek.wanted, seek.topic.name, tuple(silent))
                 self._send((address,), seek.topic.group, question)
 
+    def _ask_silent(self) -> None:
+        """Ask the silent gateways of the announced topics again, to learn which of them are back.
+
+        Where none is silent, members ask once a minute.
+        """
+        of_topics = {
+            gateway: topic
+            for topic in self._announced.values()
+            for gateway in self.gateways(topic)
+            if (known := self._first_contacts.get(gateway)) and known.answers is False
+        }
+        for number, gateway in self._number(of_topics).items():
+            topic = of_topics[gateway]
+            self._questions[number] = gateway
+            self._send((gateway,), topic.group, Ask(number, 1, topic.name))
+            self._context.outlet.wake(TIMEOUT_SECONDS, "seek", number)
+
     def _number(self, addresses: Iterable[str]) -> dict[int, str]:
         """Return a random number for the question to each of these addresses.
 
@@ -541,6 +573,7 @@ class GatewayDiscovery(Discovery):
                 self._renewing = bool(self._announced)
                 if self._renewing:
                     self._announce(self._announced.values(), now)
+                    self._ask_silent()
                     self._context.outlet.wake(RENEW_SECONDS, "renew")
             case ("unasked",):
                 self._seek_unasked(now, waits=False)

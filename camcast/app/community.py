@@ -602,7 +602,11 @@ class Community(Generic[E]):
         if local_group is None:
             return None
         return take_community_stats(
-            self.state, local_group, self._deliveries, published=self._published
+            self.state,
+            local_group,
+            self._deliveries,
+            published=self._published,
+            now=asyncio.get_running_loop().time(),
         )
 
     def _ended(self, subscription: EventFeed[E]) -> None:

@@ -56,6 +56,7 @@ from camcast.live.own_address import find_address, is_found
 from camcast.live.runner import Runner
 from camcast.live.snapshot import take_peer_stats, take_stats
 from camcast.live.wall_clock import start_clock
+from camcast.observe.conditions import Watch
 from camcast.observe.counters import Counters
 from camcast.observe.event_trace import Account
 from camcast.observe.recent import Recent
@@ -302,6 +303,8 @@ class CommunityManager:
         self._rng = rng
         self._pipes: OutputPipes | None = None
         self._lifetime = Lifetime()
+        self._watch = Watch()
+        """The conditions of the process; each start has a new watch."""
         self._inbox = Inbox(None if self._recent is None else self._recent.note)
         self._communities = KnownCommunities[Community](self._inbox)
 
@@ -335,6 +338,8 @@ class CommunityManager:
         dialable = self._reachable != "no"
         if not await self._begin(dialable=dialable):
             await self._begin(dialable=False)
+        self._watch = Watch()
+        self._lifetime.running().look_regularly(self.stats)
         if self._identity is not None:
             self._identity.start()
 
@@ -497,9 +502,9 @@ class CommunityManager:
     def discovery_state(self) -> str:
         """The state of the discovery: ``connected``, ``alone`` or ``degraded``.
 
-        An overlay is ``alone`` until a process has answered, and ``degraded`` when none answers any
-        more, while the existing tables go on working. Before `start` and after `close` it is
-        ``closed``.
+        It is ``alone`` until a gateway, or a node of an overlay, has answered, and ``degraded``
+        when none answers any longer, while the existing tables go on working. A process that names
+        no gateway is ``connected``. Before `start` and after `close` it is ``closed``.
         """
         runner = self._lifetime.runner
         return "closed" if runner is None else runner.node.discovery.state
@@ -626,9 +631,10 @@ class CommunityManager:
         runner = self._lifetime.running()
         self._lifetime.check_loop()
         communities = [community._stats() for community in self._communities]
-        return take_stats(
+        stats = take_stats(
             runner, self.pipes, self.counters, [one for one in communities if one is not None]
         )
+        return attrs.evolve(stats, conditions=self._watch.look(stats))
 
     async def ask_gateways(self, timeout: float = ASK_SECONDS) -> tuple[FirstContactStats, ...]:
         """Ask all gateways who is in the topics that they serve; return which of them answer.
@@ -643,7 +649,9 @@ class CommunityManager:
 
         def answered() -> bool:
             asked = discovery.first_contacts()
-            return discovery.state == "connected" and all(one.answers is not None for one in asked)
+            if asked:
+                return all(one.answers is not None for one in asked)
+            return discovery.state == "connected"
 
         await runner.conditions.wait_for(answered, timeout)
         return self.stats().discovery.first_contacts

@@ -19,7 +19,7 @@ from camcast.cli.doctor import doctor
 from camcast.cli.failure import EXIT_FAILED, UNWRITABLE, complain
 from camcast.cli.gateway import gateway
 from camcast.cli.keys import keys
-from camcast.cli.logs import LogForm, set_up_logs
+from camcast.cli.logs import LogForm, complaints, set_up_logs
 from camcast.cli.plugs import plugs
 from camcast.cli.publish import publish
 from camcast.cli.revoke import revoke
@@ -44,6 +44,12 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _choose_form(form: LogForm) -> LogForm:
+    """Complain in this form from now on, also of the rest of the command line."""
+    complaints.form = form
+    return form
+
+
 @app.callback()
 def camcast(
     verbose: Annotated[
@@ -57,7 +63,10 @@ def camcast(
         ),
     ] = 0,
     log: Annotated[
-        LogForm, typer.Option(help="How to say it: as text, or as JSON lines.")
+        LogForm,
+        typer.Option(
+            callback=_choose_form, is_eager=True, help="How to say it: as text, or as JSON lines."
+        ),
     ] = LogForm.TEXT,
     _version: Annotated[
         bool,

@@ -14,6 +14,7 @@ from camcast.cli.output import print_json
 from camcast.cli.printed import TopicRow
 from camcast.cli.readiness import ask_ready
 from camcast.live.control_socket import ask
+from camcast.observe.conditions import utc
 
 _UNITS: Final = ("B", "kB", "MB", "GB")
 
@@ -44,12 +45,12 @@ def status(socket: Socket, json: options.Json = False) -> None:
         f"process {answer['process']} at {answer['address']}, peer {answer['peer'][:8]},"
         f" up {duration(answer['up_seconds'])}",
         f"peers: {liveness['watched']} watched, {liveness['suspects']} suspect"
-        + (", DEAF" if liveness["deaf"] else ", ISOLATED" if liveness["isolated"] else "")
-        + f"; discovery: {answer['discovery']['state']}",
+        f"; discovery: {answer['discovery']['state']}",
         *(
             f"gateway {one['address']}: {_ANSWERS[one['answers']]} {duration(one['seconds'])}"
             for one in answer["discovery"]["first_contacts"]
         ),
+        *map(_condition, answer["conditions"]),
         f"pipes: {pipes['open']} of {pipes['open_max']} open, {pipes['crowded']} crowded,"
         f" {amount(pipes['waiting_bytes'])} waiting; {pipes['connections']} connections",
         *_kept(answer["store"]),
@@ -58,12 +59,23 @@ def status(socket: Socket, json: options.Json = False) -> None:
         f" {counters['outputs']['records_dropped']} records at pipes",
     )
     print_table(
-        ("community", "state", "size", "peers", "links", "published", "delivered", "lost"),
+        (
+            "community",
+            "state",
+            "size",
+            "peers",
+            "links",
+            "published",
+            "delivered",
+            "waiting",
+            "lost",
+        ),
         (
             (
                 *(one["topic"], one["state"], f"{one['size']:.0f}", one["peers"]),
                 sum(link["contacts"] for link in one["links"]),
                 *(one["published"], one["delivered"]),
+                sum(queue["queued_events"] for queue in one["subscriptions"]),
                 one["missed"] + (one["repair"] or {"missed": 0})["missed"],
             )
             for one in answer["communities"]
@@ -164,6 +176,16 @@ def _topic_rows(answer: dict[str, Any]) -> list[TopicRow]:
             )
             rows.setdefault(link["nearest"], above)
     return [rows[name] for name in sorted(rows)]
+
+
+def _condition(one: dict[str, Any]) -> str:
+    """Return a line about a condition, with its cause or with what to do."""
+    about = f" {one['about']}" if one["about"] else ""
+    said = f"{one['name']}{about}: {one['says']}"
+    if one["stage"] == "over":
+        return f"was {said} ({utc(one['since'])} to {utc(one['seen'])})"
+    do = f"a consequence of {one['because']}" if one["because"] else one["do"]
+    return f"! {said} (since {utc(one['since'])}); {do}"
 
 
 def _kept(store: dict[str, Any] | None) -> Iterable[str]:

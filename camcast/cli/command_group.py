@@ -15,10 +15,14 @@ import typer
 from typer.core import TyperGroup
 from typing_extensions import override
 
-from camcast.cli.failure import complain
+from camcast.cli.failure import EXIT_USAGE, complain
 from camcast.cli.finite_numbers import Command
+from camcast.cli.logs import LogForm, complaints
 from camcast.doors.plugs import CAMCAST, COMMAND_GROUP, Offer, load, offers
 from camcast.vocabulary.errors import CamcastError
+
+_WrongCommandLine: Any = typer.BadParameter.__base__
+"""The error of a wrong command line, for which typer has no public name."""
 
 
 def add_command(
@@ -85,6 +89,17 @@ class CommandGroup(TyperGroup):
         if cmd_name not in self.commands:
             self._complete_commands()
         return super().get_command(ctx, cmd_name)
+
+    @override
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; a wrong command line is one line of JSON where the log is JSON."""
+        try:
+            return super().invoke(ctx)
+        except _WrongCommandLine as error:
+            if complaints.form is LogForm.TEXT:
+                raise
+            complain(error.format_message())
+            raise typer.Exit(EXIT_USAGE) from None
 
     @override
     def format_commands(self, ctx: Any, formatter: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from camcast.cli.failure import clear_failures, complain
+from camcast.cli.failure import clear_failures, remark
 from camcast.cli.output import print_line
 from camcast.cli.until_signalled import run_until_signalled
 from camcast.ops.dashboard import recording
@@ -75,7 +75,7 @@ async def _serve(sources: list[Path], port: int, every: float, record: Path | No
                 sockets = sockets_of(sources)
                 if empty != (not sockets):
                     empty = not sockets
-                    complain("nobody is there yet" if empty else f"{len(sockets)} processes")
+                    remark("nobody is there yet" if empty else f"{len(sockets)} processes")
                 latest = await asyncio.to_thread(gather, sockets)
                 if record is not None and latest["nodes"]:
                     recording.append(record, latest)

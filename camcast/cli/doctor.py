@@ -13,15 +13,17 @@ from camcast.app.community_errors import InsecureError
 from camcast.app.manager import CommunityManager, make_manager
 from camcast.app.settings import Contacts, Listening, ProcessSettings, Security
 from camcast.cli import options
-from camcast.cli.ask import print_lines
+from camcast.cli.ask import duration, print_lines
 from camcast.cli.configured import configured
-from camcast.cli.failure import EXIT_FAILED, clear_failures
+from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures
 from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json
 from camcast.doors.plugs import find_backend
 from camcast.doors.transport import BindError
 from camcast.live.control_socket import ControlError, ask
-from camcast.ops.checkup import Finding, of_network, of_process, of_system
+from camcast.observe.conditions import utc
+from camcast.ops.checkup import Finding, of_network, of_process, of_processes, of_system
+from camcast.ops.dashboard.gathering import sockets_of, status_of_all
 
 _CONTACTS: Final = Contacts()
 _LISTENING: Final = Listening()
@@ -35,8 +37,9 @@ def doctor(
     socket: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[SOCKET]",
-            help="What a running process was given as --control; without it, this machine.",
+            metavar="[SOCKET|FOLDER]",
+            help="What a running process was given as --control, or a folder with the sockets of"
+            " many; without it, this machine.",
         ),
     ] = None,
     contacts: Contacts = _CONTACTS,
@@ -47,9 +50,11 @@ def doctor(
     """Say what is wrong, and what to do about it.
 
     With a SOCKET it looks at the process that listens there: its communities, gateways, peers,
-    pipes and subscribers. Without one it tries what a process with these options would do on this
-    machine: open files, the clock, listening at --bind, reaching --advertise, asking the gateways,
-    or the DHT with --membership hybrid or dht. It joins nothing. Exit code 1: something is wrong.
+    pipes and subscribers, causes before consequences. With a FOLDER it asks all processes that have
+    their sockets in it, and gives one verdict on the system. Without either it tries what a process
+    with these options would do on this machine: open files, the clock, listening at --bind,
+    reaching --advertise, asking the gateways, or the DHT with --membership hybrid or dht. It joins
+    nothing. Exit code 1: something is wrong.
     """
     with clear_failures():
         if socket is not None:
@@ -68,20 +73,40 @@ def doctor(
         print_json([attrs.asdict(finding) for finding in findings], "doctor/1")
     else:
         for finding in findings:
-            print_lines(f"{_MARKS[finding.ok]:6}{finding.check}: {finding.says}")
-            if finding.do and not finding.ok:
-                print_lines(f"      → {finding.do}")
+            _show(finding)
     if any(finding.ok is False for finding in findings):
         raise typer.Exit(EXIT_FAILED)
 
 
-def _examined(socket: Path) -> list[Finding]:
+def _examined(place: Path) -> list[Finding]:
+    """Ask the process at a socket, or all those with sockets in a folder."""
+    if place.is_dir():
+        answers = status_of_all(sockets_of([place]))
+        if not answers:
+            raise CommandError(
+                f"{place} has no control sockets; processes make them with --control {place}/NAME"
+            )
+        return of_processes({socket.name: one for socket, one in answers.items()})
     try:
-        stats = ask(socket, "status")
+        stats = ask(place, "status")
     except ControlError as error:
         return [Finding("process", False, str(error), "start it, or look at what it does")]
-    answers = Finding("process", True, f"process {stats['process']} answers at {socket}")
-    return [answers, *of_process(stats)]
+    there = Finding("process", True, f"process {stats['process']} answers at {place}")
+    return [there, *of_process(stats)]
+
+
+def _show(finding: Finding) -> None:
+    mark = "was" if finding.over is not None else _MARKS[finding.ok]
+    about = f" {finding.about}" if finding.about else ""
+    when = ""
+    if finding.since is not None and finding.over is not None:
+        when = f" (for {duration(finding.over - finding.since)}, until {utc(finding.over)})"
+    elif finding.since is not None:
+        when = f" (since {utc(finding.since)})"
+    indent = "      so " if finding.because else ""
+    print_lines(f"{indent}{mark:6}{finding.check}{about}: {finding.says}{when}")
+    if finding.do and not finding.ok and finding.because is None:
+        print_lines(f"      → {finding.do}")
 
 
 async def _tried(manager: CommunityManager, *, overlay: bool) -> list[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,10 +30,18 @@ class CommandError(CamcastError):
     """A command failed; the message is for the person at the keyboard."""
 
 
-def complain(text: str) -> None:
-    """Say something on stderr, on a line of its own."""
-    sys.stderr.write(f"{complaints.line(text)}\n")
+def complain(text: str, level: int = logging.ERROR) -> None:
+    """Say something on stderr, on a line of its own.
+
+    What is no reason of a failure has another level than ERROR, for those who read JSON.
+    """
+    sys.stderr.write(f"{complaints.line(text, level)}\n")
     sys.stderr.flush()
+
+
+def remark(text: str) -> None:
+    """Say on stderr how it goes: nothing has failed."""
+    complain(text, logging.INFO)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ OURS: Final = ("camcast", "membership", "overlays")
 """The loggers of this project; of other packages only warnings are of use."""
 _LEVELS: Final = (logging.NOTSET, logging.INFO, logging.DEBUG)
 _FORMATS: Final = (
-    "camcast: %(message)s",
+    "%(asctime)s %(levelname)s %(message)s",
     "%(asctime)s %(levelname)s %(message)s",
     "%(asctime)s %(levelname)s %(name)s: %(message)s",
 )
@@ -62,12 +62,12 @@ class _Complaints:
 
     form = LogForm.TEXT
 
-    def line(self, text: str) -> str:
-        """Return a complaint as a line."""
+    def line(self, text: str, level: int) -> str:
+        """Return a complaint as a line; only JSON has its level."""
         if self.form is LogForm.TEXT:
             # A second line, as of an interest with the place of the fault, is indented.
             return "camcast: " + "\n  ".join(map(printable, text.split("\n  ")))
-        record = logging.LogRecord("camcast.cli", logging.INFO, "", 0, "%s", (text,), None)
+        record = logging.LogRecord("camcast.cli", level, "", 0, "%s", (text,), None)
         return _JsonLines().format(record)
 
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from camcast.app.manager import CommunityManager
-from camcast.cli.failure import complain
+from camcast.cli.failure import remark
 from camcast.doors.options import OptionError
 
 LOOPBACK: Final = "127.0.0.1"
@@ -26,7 +26,7 @@ async def served_health(manager: CommunityManager, address: str | None) -> Async
     from camcast.ops.health import serve  # which imports the server, and only then
 
     with serve(manager, host, port) as url:
-        complain(f"health at {url}/livez and /readyz, metrics at {url}/metrics")
+        remark(f"health at {url}/livez and /readyz, metrics at {url}/metrics")
         yield
 
 

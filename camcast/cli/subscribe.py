@@ -15,7 +15,7 @@ from camcast.app.manager import make_manager
 from camcast.app.settings import ProcessSettings
 from camcast.cli import options
 from camcast.cli.configured import configured
-from camcast.cli.failure import clear_failures, complain
+from camcast.cli.failure import clear_failures, remark
 from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json
 from camcast.cli.printed import (
@@ -33,12 +33,14 @@ from camcast.cli.until_signalled import run_until_signalled
 from camcast.inbox.received import Lagged, Received
 from camcast.interests.interest import Interest
 from camcast.vocabulary.events import EventId, Missed
+from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.typed import Sent
 
 # chosen: a file of 65,536 lines published at once waits for a slow terminal; 30 MB at 500 bytes.
 _QUEUE_LENGTH: Final = 2**16
 
+_log: Final = Logger(__name__)
 _PROCESS: Final = ProcessSettings()
 
 
@@ -134,14 +136,14 @@ async def _subscribe(
     def on_lagged(lagged: Lagged) -> None:
         if json:
             show(MissedEvents(missed=lagged.missed))
-        complain(f"too slow: {lagged.missed} events were missed")
+        _log.warning("too slow: %d events were missed", lagged.missed)
 
     def on_missed(missed: Missed) -> None:
         first, last = EventId(missed.stream, missed.first), EventId(missed.stream, missed.last)
         if json:
             gone = Range(topic=missed.topic.name, first=str(first), last=str(last))
             show(GoneEvents(gone=gone))
-        complain(f"events {first} to {last} in {missed.topic} can no longer be had")
+        _log.warning("events %s to %s in %s can no longer be had", first, last, missed.topic)
 
     def _finish() -> None:
         with suppress(RuntimeError):  # the loop has ended by now
@@ -153,7 +155,7 @@ async def _subscribe(
         await community.join(timeout=None if retry else JOIN_SECONDS, retry=retry)
         if json:
             show(Joined(joined=topic.name, address=manager.address))
-        complain(f"joined {topic} at {manager.address}")
+        remark(f"joined {topic} at {manager.address}")
         community.subscribe(
             on_event,
             on_lagged=on_lagged,

@@ -180,6 +180,7 @@ class Discovery(ABC):
         """The state of the discovery, for people: ``connected``, ``alone`` or ``degraded``.
 
         ``alone``: no other process has answered yet. ``degraded``: all have stopped answering.
+        ``connected``: one answers, or there is none that this process could ask.
         """
         return "connected"
 

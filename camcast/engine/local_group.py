@@ -19,6 +19,8 @@ from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import Topic
 
 RETRY_SECONDS: Final = 1.0  # chosen: a restarted gateway is found again within seconds
+LOST_SECONDS: Final = 30.0  # chosen: for whoever asks after an alarm; an older death is no news
+LOST_PEERS_MAX: Final = 8  # chosen: more die together where a whole site does, and some name it
 
 
 @define(eq=False)
@@ -66,6 +68,10 @@ class LocalGroup:
     retry_seconds: float = RETRY_SECONDS
     retries: int = 0
     """How often the discovery could not answer; only the latest timer for a retry counts."""
+    outlived: bool = False
+    """Whether the peer that left the topic table last was found dead or cut off."""
+    _lost: dict[str, float] = field(factory=dict)
+    """When peers were found dead or cut off that have not come back, by address."""
 
     @property
     def links(self) -> list[SuperTopicTable]:
@@ -102,6 +108,20 @@ class LocalGroup:
         if settings.z != before.z:
             for table in self.ways_up.tables:
                 table.fit(now)
+
+    def note_peer(self, contact: Contact, now: float, *, there: bool, silent: bool) -> None:
+        """Note that a peer came into the topic table, or left it: `silent` if it was found dead."""
+        self._lost.pop(contact.address, None)
+        if silent:
+            self._lost[contact.address] = now
+            if len(self._lost) > LOST_PEERS_MAX:
+                del self._lost[next(iter(self._lost))]
+        if not there:
+            self.outlived = silent
+
+    def lost_peers(self, now: float) -> tuple[str, ...]:
+        """Return the addresses of peers found dead or cut off in the last `LOST_SECONDS`."""
+        return tuple(one for one, when in self._lost.items() if now - when < LOST_SECONDS)
 
     def copies_now(self) -> tuple[int, int]:
         """Return how many peers an event published now is sent to, and the live links."""

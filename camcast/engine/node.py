@@ -567,7 +567,7 @@ class Node:
         seconds = self.clock.step(now, wall)
         if not seconds:
             return False
-        self.recorder.tell(Happening("clock_set", seconds=seconds))
+        self.recorder.tell(Happening("clock_set", count=1, seconds=seconds))
         self.guard.on_clock_set(now)
         for local_group in self.local_groups:
             if local_group.repair is not None:
@@ -813,6 +813,7 @@ class Node:
             silent = not there and contact.peer in self.liveness.given_up
             group = local_group.topic.group
             self.recorder.tell(Happening(kind, group, contact=contact, silent=silent))
+            local_group.note_peer(contact, now, there=there, silent=silent)
             if there:
                 self._attachments.greet(contact)
             local_group.dissemination.neighbour_changed(contact, there, now)

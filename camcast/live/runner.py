@@ -38,6 +38,7 @@ from camcast.live.wall_clock import COMPARE_SECONDS, read_clocks
 from camcast.live.wire.pipes import peers_allowed
 from camcast.live.wire.reading_time import Patience, ReadingTime, reading_time
 from camcast.live.wire.udp import UdpPort
+from camcast.observe.conditions import LOOK_SECONDS
 from camcast.observe.failure_log import FailureLog
 from camcast.observe.recent import Recent
 from camcast.observe.trace import Sink, Trace
@@ -165,6 +166,7 @@ class Runner:
             me, settings, rng, clock, trace, inbox.attributes, parts, ring, inbox.hierarchy
         )
         self._comparing = self._compare_later()
+        self._looking: Patience | None = None
         self.node.outbox.happenings = []
         self._reporter = Reporter(self.node, on_change, recent)
         self._flush_handle: asyncio.Handle | None = None
@@ -336,6 +338,12 @@ class Runner:
             raise kind(error.errno, f"the overlay cannot listen: {reason}") from error
         self._drain()
 
+    def look_regularly(self, look: Callable[[], object]) -> None:
+        """Call `look` now, and every `LOOK_SECONDS` until this is closed."""
+        look()
+        due = self._timers.shared(LOOK_SECONDS)
+        self._looking = self.reading.call_at(due, self.look_regularly, look)
+
     def close(self) -> None:
         """Stop listening; timers still to come do nothing. Closing again changes nothing."""
         if self._closed:
@@ -343,6 +351,8 @@ class Runner:
         self._closed = True
         self.reading.tell_no_more(self)
         self._comparing.cancel()
+        if self._looking is not None:
+            self._looking.cancel()
         self._pipes.unattached.remove(self._on_unattached)
         if self._recent is not None:
             self._pipes.lost.remove(self._note_unsent)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterable
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 from attrs import define, field
 
 from camcast.doors.transport import OutputPipes
 from camcast.engine.liveness import Entry
 from camcast.engine.local_group import LocalGroup
+from camcast.engine.node import Node
 from camcast.engine.super_topic_table import SuperTopicTable
 from camcast.inbox.deliveries import Deliveries
 from camcast.live.runner import Runner
@@ -31,13 +33,15 @@ from camcast.observe.stats import (
 )
 from camcast.vocabulary.identity import Contact, PeerId
 
+CROWDED_PEERS_MAX: Final = 8  # chosen: more than that, and the machine of this process is meant
+
 
 def take_stats(
     runner: Runner, pipes: OutputPipes, counters: Counters, communities: Iterable[CommunityStats]
 ) -> Stats:
     """Take a snapshot of a running process, given those of its communities."""
     node, now = runner.node, asyncio.get_running_loop().time()
-    liveness, store = node.liveness, runner.store
+    store = runner.store
     return Stats(
         taken=runner.clock.wall(now),
         up_seconds=now - runner.clock.started,
@@ -51,30 +55,12 @@ def take_stats(
             connections=len(pipes.connections),
             connections_max=pipes.connections_max,
             crowded=len(pipes.crowded),
+            crowded_peers=tuple(islice(pipes.crowded, CROWDED_PEERS_MAX)),
             waiting_bytes=pipes.waiting_bytes,
             waiting_bytes_max=pipes.limits.waiting_bytes_max,
         ),
-        liveness=LivenessStats(
-            watched=liveness.watched(),
-            suspects=liveness.suspects(now),
-            isolated=liveness.isolated,
-            deaf=liveness.deaf and liveness.watched() > 0,
-            health=liveness.health,
-            pauses=liveness.pauses,
-            paused_seconds=liveness.paused_seconds,
-        ),
-        discovery=DiscoveryStats(
-            state=node.discovery.state,
-            by_udp=node.discovery.asks_by_udp,
-            first_contacts=tuple(
-                FirstContactStats(
-                    address=one.address,
-                    answers=one.answers,
-                    seconds=0.0 if one.answers is None else now - one.since,
-                )
-                for one in node.discovery.first_contacts()
-            ),
-        ),
+        liveness=liveness_stats(node, now),
+        discovery=discovery_stats(node, now),
         store=None
         if store is None
         else StoreStats(
@@ -82,6 +68,36 @@ def take_stats(
         ),
         misfits=tuple(runner.misfits()),
         communities=tuple(communities),
+    )
+
+
+def liveness_stats(node: Node, now: float) -> LivenessStats:
+    """Return the state of the peers that a node watches."""
+    liveness = node.liveness
+    return LivenessStats(
+        watched=liveness.watched(),
+        suspects=liveness.suspects(now),
+        isolated=liveness.isolated,
+        deaf=liveness.deaf and liveness.watched() > 0,
+        health=liveness.health,
+        pauses=liveness.pauses,
+        paused_seconds=liveness.paused_seconds,
+    )
+
+
+def discovery_stats(node: Node, now: float) -> DiscoveryStats:
+    """Return how a node finds strangers."""
+    return DiscoveryStats(
+        state=node.discovery.state,
+        by_udp=node.discovery.asks_by_udp,
+        first_contacts=tuple(
+            FirstContactStats(
+                address=one.address,
+                answers=one.answers,
+                seconds=0.0 if one.answers is None else now - one.since,
+            )
+            for one in node.discovery.first_contacts()
+        ),
     )
 
 
@@ -142,10 +158,10 @@ def take_community_stats(
     deliveries: Deliveries[Any],
     *,
     published: int,
+    now: float,
 ) -> CommunityStats:
     """Take a snapshot of one community."""
     latencies, subscriptions = deliveries.latencies, deliveries.subscriptions
-    now = asyncio.get_running_loop().time()
     membership, repair = local_group.membership, local_group.repair
     holders = membership.in_view()
     return CommunityStats(
@@ -160,6 +176,8 @@ def take_community_stats(
         callback_errors=deliveries.errors,
         latency_ms_p50=None if latencies is None else latencies.milliseconds(0.5, now),
         latency_ms_p99=None if latencies is None else latencies.milliseconds(0.99, now),
+        outlived=local_group.outlived,
+        lost_peers=local_group.lost_peers(now),
         known_streams=len(local_group.streams.known),
         links=tuple(_link_stats(link, now) for link in local_group.links),
         subscriptions=tuple(subscription.stats() for subscription in subscriptions),

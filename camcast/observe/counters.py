@@ -129,6 +129,10 @@ class NodeCounters:
     )
     """How often a process that had told of a stream sent nothing when it was asked twice: it lies,
     or loss and overload kept its answers away."""
+    clock_sets: int = count(  # 0 in the digest of every run
+        "clock_sets", "How often the wall clock was set by over a second", repr=False
+    )
+    """How often the wall clock of the machine was set (`camcast.vocabulary.clock`)."""
     plug_errors: int = count(  # 0 in the digest of every run
         "plug_errors", "How often plugs raised, or answered wrongly", repr=False
     )

@@ -28,6 +28,8 @@ class PipeStats:
     connections_max: int = gauge("connections_max", "How many of them there may be")
     crowded: int = gauge("pipes_crowded", "Output pipes that are more than half full")
     """Output pipes that are more than half full."""
+    crowded_peers: tuple[str, ...]
+    """The addresses that some of these lead to."""
     waiting_bytes: int = gauge("pipes_waiting_bytes", "What waits in all output pipes")
     """The bytes that wait in all output pipes together."""
     waiting_bytes_max: int = gauge("pipes_waiting_max_bytes", "How much may wait in them")
@@ -72,7 +74,8 @@ class DiscoveryStats:
     """How strangers are found."""
 
     state: str
-    """The state of the discovery: ``connected``, ``alone`` or ``degraded``."""
+    """The state of the discovery: ``connected``, ``alone`` or ``degraded``
+    (`camcast.doors.discovery.Discovery.state`)."""
     first_contacts: tuple[FirstContactStats, ...]
     by_udp: bool
     """Whether first contacts are nodes of a DHT, asked over UDP, and no gateways."""
@@ -168,6 +171,11 @@ class CommunityStats:
     latency_ms_p99: float | None
     """From the publication to the delivery of events of other processes in the last minute
     (`camcast.inbox.deliveries`); None without such events, and without a control socket."""
+    outlived: bool
+    """Whether the peer that left the topic table last was found dead or cut off."""
+    lost_peers: tuple[str, ...]
+    """The addresses of peers that were found dead or cut off lately
+    (`camcast.engine.local_group`)."""
     known_streams: int = gauge("community_known_streams", "Streams of which something is known")
     """Streams of whose events this process knows which it has had."""
     links: tuple[LinkStats, ...]
@@ -197,6 +205,35 @@ class PeerStats:
     """The communities in which it has this process in its topic table."""
     links: tuple[str, ...]
     """The communities in whose super-topic tables it is."""
+
+
+Stage = Literal["beginning", "lasting", "over"]
+
+
+@frozen(kw_only=True)
+class ConditionStats:
+    """A condition: something that is, or was, wrong with the process."""
+
+    name: str
+    """Its row in the table of `camcast.observe.conditions`."""
+    about: str
+    """The topic or the address that it is about; empty: the process itself."""
+    stage: Stage
+    """``beginning``: it may end by itself; ``lasting``: it is a finding; ``over``: it is history.
+    """
+    ok: bool | None
+    """False, or None where only the operator can know whether it is wrong."""
+    says: str
+    do: str
+    """Advice: what to do about it."""
+    because: str | None
+    """The name of another condition that explains it."""
+    since: float
+    """When it was seen first, in seconds since 1970."""
+    seen: float
+    """When it was seen last, likewise."""
+    unready: bool
+    """Whether the process is not ready for work while it is seen."""
 
 
 @frozen(kw_only=True)
@@ -229,6 +266,8 @@ class Stats:
     """A sentence about each process met in the last minute that is of another system, membership or
     protocol."""
     communities: tuple[CommunityStats, ...] = field(factory=tuple)
+    conditions: tuple[ConditionStats, ...] = ()
+    """The faults of the process, causes first, and those of the last hour."""
 
     def unready(self) -> tuple[str, ...]:
         """Return why the process is not ready for work, a reason each; empty if it is.
@@ -236,14 +275,8 @@ class Stats:
         It is if all communities that it was asked to join are joined, and frames reach it. A
         gateway, which is in no community, is ready as soon as it runs.
         """
-        reasons = [
-            f"{one.topic} is not joined" for one in self.communities if one.state == "joining"
-        ]
-        if self.liveness.deaf:
-            reasons.append(f"deaf: no frame reaches {self.address}")
-        elif self.liveness.isolated:
-            reasons.append("isolated: nothing is heard of any peer")
-        return tuple(reasons)
+        seen = (one for one in self.conditions if one.unready and one.stage != "over")
+        return tuple(f"{one.name}: {one.says}" for one in seen)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the snapshot as plain dictionaries, lists, numbers and text."""

@@ -1,27 +1,27 @@
-"""Findings about a process, or the machine that it is to run on: what is wrong, and what to do.
+"""Findings about processes, or the machine that one is to run on: what is wrong, and what to do.
 
 `of_process` reads a snapshot as `Stats.as_dict` returns it, so that a process can be looked at from
-outside. `of_machine` tries what a process would do with the same addresses: it listens, connects to
-its own address and asks the gateways. It joins no community.
+outside; its conditions are those of `camcast.observe.conditions`. `of_processes` puts the
+conditions of many together. `of_network` tries what a process would do with the same addresses: it
+listens, connects to its own address and asks the gateways. It joins no community.
 """
 
 from __future__ import annotations
 
 import ctypes
 import resource
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from camcast.live.wire.pipes import descriptors_allow
 from camcast.live.wire.probe_port import Reach, probe_ports
+from camcast.observe.conditions import DHT_DO, counted
 from camcast.observe.stats import FirstContactStats
 from camcast.vocabulary.addresses import is_loopback
 
 PEERS_MIN: Final = 300  # chosen: tables of ten communities of 10,000, and holders of this process
-PAUSED_SHARE: Final = 0.02  # chosen: of the time; heartbeats are late by more than jitter
-HEALTH_WORSE: Final = 3  # chosen: of 8; two bad periods running
 _CLOCK_UNSYNCHRONISED: Final = 5  # [adjtimex(2)] TIME_ERROR
 _TIMEX_BYTES: Final = 512  # chosen: more than a `struct timex` has anywhere
 
@@ -31,162 +31,141 @@ class Finding:
     """The result of one check: whether all is well, and what to do if not."""
 
     check: str
+    """A condition (`camcast.observe.conditions`), or the part that is well."""
     ok: bool | None
     """None: it could not be found out."""
     says: str
     do: str = ""
+    about: str = ""
+    """The topic or the address that it is about."""
+    because: str | None = None
+    """The check of another finding that explains it."""
+    since: float | None = None
+    """When it was seen first, in seconds since 1970; None for what is well."""
+    over: float | None = None
+    """When it was seen last, if it is over: then it is history, and nothing is wrong."""
 
 
 def of_process(stats: Mapping[str, Any]) -> list[Finding]:
-    """Return what a snapshot of a running process shows."""
+    """Return what a snapshot of a running process shows.
+
+    Causes come first, each with its consequences, then what is well, then history.
+    """
+    conditions = [_of_condition(one) for one in stats["conditions"]]
+    seen = [one for one in conditions if one.over is None]
     return [
-        *_of_communities(stats),
-        *_of_gateways(stats["discovery"]["first_contacts"]),
-        *_of_keys(stats["counters"]),
-        *_of_misfits(stats["misfits"]),
-        _of_liveness(stats),
-        _of_pipes(stats),
-        _of_queues(stats),
-        *_of_store(stats),
-        *_of_failures(stats["counters"]),
+        *causes_first(seen),
+        *_of_what_is_well(stats, {(one.check, one.about) for one in seen}),
+        *(one for one in conditions if one.over is not None),
     ]
 
 
-def _of_communities(stats: Mapping[str, Any]) -> Iterator[Finding]:
-    gateways, by_udp = stats["discovery"]["first_contacts"], stats["discovery"]["by_udp"]
-    for one in stats["communities"]:
-        topic, check = one["topic"], f"community {one['topic']}"
-        if one["state"] == "joining" and by_udp:
-            says = f"not joined yet; the DHT: {stats['discovery']['state']}"
-            yield Finding(check, False, says, _OVERLAY_DO)
-        elif one["state"] == "joining":
-            do = "see what is said of the gateways, or found the community by naming none"
-            yield Finding(check, False, "not joined yet: no gateway could tell who is in it", do)
-        elif one["state"] == "alone" and gateways:
-            do = "start another member, or check that the others name the same gateways"
-            yield Finding(check, False, "no other member is known", do)
-        else:
-            heard = one["state"] != "deaf"
-            says = f"{one['state']}, {one['peers']} peers in the table of about {one['size']:.0f}"
-            yield Finding(check, heard, says, "" if heard else "see what is said of the peers")
-        for link in one["links"]:
-            if not link["contacts"]:
-                says = (
-                    f"nobody of {link['super_topic']} or above has been known for"
-                    f" {link['alone_seconds']:.0f} s: no event climbs"
-                )
-                do = "none, if nobody subscribes there; else start a member, or check its gateways"
-                yield Finding(f"link of {topic}", None, says, do)
-        if one["repair"] and one["repair"]["missed"]:
-            says = f"{one['repair']['missed']} events can no longer be had"
-            do = "let events be kept for longer (--retention), and find out who was cut off"
-            yield Finding(f"repair of {topic}", False, says, do)
-
-
-def _of_gateways(first_contacts: list[Mapping[str, Any]]) -> Iterator[Finding]:
-    for one in first_contacts:
-        if one["answers"] is False:
-            says = f"{one['address']} has not answered for {one['seconds']:.0f} s"
-            yield Finding("gateway", False, says, "start it again, or name another gateway")
-        else:
-            yield Finding("gateway", one["answers"], f"{one['address']} answers")
-
-
-def _of_keys(counters: Mapping[str, Any]) -> Iterator[Finding]:
-    if conflicts := counters["key_conflicts"]:
-        says = f"two processes were found to use one key ({conflicts} times)"
-        do = "the log names key and addresses: give each process a key of its own"
-        yield Finding("key", False, says, do)
-
-
-def _of_misfits(misfits: Sequence[str]) -> Iterator[Finding]:
-    for says in misfits:
-        do = "if both belong together, give both the same --system, --membership and --protocol"
-        yield Finding("misfit", None, says, do)
-
-
-def _of_liveness(stats: Mapping[str, Any]) -> Finding:
-    liveness = stats["liveness"]
-    watched, suspects = liveness["watched"], liveness["suspects"]
-    if liveness["deaf"]:
-        says = f"no frame reaches {stats['address']}, while {watched} peers are watched"
-        do = "let others connect to that address: see --advertise, the firewall and NAT"
-        return Finding("peers", False, says, do)
-    if liveness["isolated"]:
-        do = "check this machine's network: others may be well, and have given this process up"
-        return Finding("peers", False, "nothing is heard of any peer", do)
-    share = liveness["paused_seconds"] / max(stats["up_seconds"], 1.0)
-    if share > PAUSED_SHARE or liveness["health"] >= HEALTH_WORSE:
-        says = (
-            f"this process itself did not run for {liveness['paused_seconds']:.0f} s"
-            f" ({liveness['pauses']} pauses), so that others may take it for dead"
-        )
-        do = "give it more CPU, and let nothing block its event loop"
-        return Finding("peers", False, says, do)
-    return Finding("peers", True, f"{watched} watched, {suspects} suspect")
-
-
-def _of_pipes(stats: Mapping[str, Any]) -> Finding:
-    pipes, inputs, outputs = (
-        stats["pipes"],
-        stats["counters"]["input"],
-        stats["counters"]["outputs"],
+def _of_condition(one: Mapping[str, Any]) -> Finding:
+    over = one["stage"] == "over"
+    return Finding(
+        one["name"],
+        True if over else None if one["stage"] == "beginning" else one["ok"],
+        one["says"],
+        one["do"],
+        one["about"],
+        one["because"],
+        one["since"],
+        one["seen"] if over else None,
     )
-    if outputs["pipes_refused"] or inputs["connections_refused"]:
-        says = (
-            f"{outputs['pipes_refused']} output pipes and {inputs['connections_refused']}"
-            f" connections refused; there may be {pipes['open_max']} and {pipes['connections_max']}"
-        )
-        return Finding("pipes", False, says, "allow more open files: ulimit -n, LimitNOFILE=")
-    if outputs["versions_refused"] or inputs["versions_refused"]:
-        says = "there are peers that speak another version of the wire format"
-        return Finding("pipes", False, says, "let all of a community run the same release")
-    if outputs["strangers_refused"] or inputs["strangers_refused"]:
-        strangers = outputs["strangers_refused"] + inputs["strangers_refused"]
-        says = f"{strangers} connections of or to processes without this one's passphrase"
-        do = "if they should be in, give all the same --passphrase-file; else nothing"
-        return Finding("pipes", None, says, do)
-    if pipes["crowded"]:
-        says = f"{pipes['crowded']} of {pipes['open']} are more than half full"
-        do = "these peers take events too slowly: publish less, or look at their machines"
-        return Finding("pipes", False, says, do)
-    dropped = outputs["records_dropped"]
-    says = f"{pipes['open']} of {pipes['open_max']} open; {dropped} records dropped so far"
-    return Finding("pipes", True, says)
 
 
-def _of_queues(stats: Mapping[str, Any]) -> Finding:
-    counters = stats["counters"]
-    errors = sum(one["callback_errors"] for one in stats["communities"])
-    if counters["missed"]:
-        says = f"subscribers were too slow for {counters['missed']} events"
-        do = "take them by the batch, give them longer queues, or filter with where="
-        return Finding("subscribers", False, says, do)
-    if errors:
-        says = f"callbacks have raised {errors} times"
-        return Finding("subscribers", False, says, "the log has the tracebacks")
-    if counters["unpublished"]:
-        says = f"{counters['unpublished']} events were not accepted: peers take them too slowly"
-        return Finding("subscribers", False, says, "publish more slowly, or with wait=True")
-    return Finding("subscribers", True, "none was too slow")
+def causes_first(findings: Sequence[Finding], because: str | None = None) -> Iterator[Finding]:
+    """Yield each finding that has this cause, followed by those that it explains."""
+    for check in dict.fromkeys(one.check for one in findings if one.because == because):
+        yield from (one for one in findings if one.check == check)
+        yield from causes_first(findings, check)
 
 
-def _of_failures(counters: Mapping[str, Any]) -> Iterator[Finding]:
-    if counters["plug_errors"]:
-        says = f"plugs have raised, or answered wrongly, {counters['plug_errors']} times"
-        do = "the log names the plug, the verb and the topic: tell its authors"
-        yield Finding("plugs", False, says, do)
-    if counters["failures"]:
-        says = f"{counters['failures']} timers, datagrams or deliveries raised an error"
-        yield Finding("process", False, says, "the log has the tracebacks: please report them")
+def _of_what_is_well(
+    stats: Mapping[str, Any], seen: Container[tuple[str, str]]
+) -> Iterator[Finding]:
+    """Yield the parts of a process about which nothing is found."""
+    for one in stats["communities"]:
+        topic = one["topic"]
+        if not any((name, topic) in seen for name in ("unjoined", "alone")):
+            says = f"{one['state']}, {counted(one['peers'], 'peer')} in the table"
+            above = [f"{link['contacts']} of {link['nearest']}" for link in one["links"]]
+            linked = f", linked to {' and '.join(above)}" if above else ""
+            yield Finding(
+                "community", True, f"{says} of about {one['size']:.0f}{linked}", "", topic
+            )
+    for one in stats["discovery"]["first_contacts"]:
+        if one["answers"] is not False:
+            answers = "answers" if one["answers"] else "is being asked"
+            yield Finding("gateway", True, answers, "", one["address"])
+    liveness, pipes = stats["liveness"], stats["pipes"]
+    if not any((name, "") in seen for name in ("deaf", "isolated")):
+        says = f"{liveness['watched']} watched, {liveness['suspects']} suspect"
+        yield Finding("peers", True, says)
+    if not pipes["crowded"] and ("too_few_files", "") not in seen:
+        dropped = stats["counters"]["outputs"]["records_dropped"]
+        says = f"{pipes['open']} of {pipes['open_max']} open; {dropped} records dropped so far"
+        yield Finding("pipes", True, says)
 
 
-def _of_store(stats: Mapping[str, Any]) -> Iterator[Finding]:
-    store = stats["store"]
-    if store is not None and store["let_go_early"]:
-        says = f"{store['let_go_early']} batches were let go before their time"
-        do = "keep events for a shorter time (--retention), or publish less"
-        yield Finding("store", False, says, do)
+# -- many processes --------------------------------------------------------------------------
+
+
+def of_processes(answers: Mapping[str, Mapping[str, Any] | str]) -> list[Finding]:
+    """Return what is wrong with a system, by the names of its processes.
+
+    An answer is a snapshot, or the reason for which there is none. A condition that several
+    processes have is one finding, which names them. Causes come first: a process that gives no
+    answer, or that is cut off, explains what others say of it.
+    """
+    snapshots = {name: one for name, one in answers.items() if not isinstance(one, str)}
+    silent = {name: why for name, why in answers.items() if isinstance(why, str)}
+    do = "start it again, or look at what it does"
+    findings = [Finding("no_answer", False, why, do, name) for name, why in silent.items()]
+    cut_off: dict[str, str] = {}
+    where: dict[tuple[str, str, str], list[str]] = {}
+    found: dict[tuple[str, str, str], Finding] = {}
+    for name, snapshot in snapshots.items():
+        for one in map(_of_condition, snapshot["conditions"]):
+            if one.over is not None:
+                continue
+            if one.check in ("deaf", "isolated", "paused"):
+                cut_off[snapshot["address"]] = one.check
+            key = one.check, one.about, "" if one.check in _OF_SEVERAL else name
+            where.setdefault(key, []).append(name)
+            before = found.setdefault(key, one)
+            if before.since is not None and one.since is not None and one.since < before.since:
+                found[key] = one
+    for key, one in found.items():
+        because = one.because
+        if one.check == "peer_lost":
+            because = cut_off.get(one.about, because)
+        if because is None and silent and one.check in _OF_THE_SILENT:
+            because = "no_answer"
+        names = where[key]
+        at = ", ".join(names[:NAMES_MAX]) + (", …" if len(names) > NAMES_MAX else "")
+        says = f"{one.says} (at {len(names)} of {len(snapshots)}: {at})"
+        findings.append(evolve(one, says=says, because=because))
+    causes = {one.check for one in findings}
+    findings = [one if one.because in causes else evolve(one, because=None) for one in findings]
+    if not any(one.ok is False for one in findings):
+        says = f"{counted(len(snapshots), 'process', 'processes')}, and nothing is wrong with any"
+        findings.insert(0, Finding("system", True, says))
+    return list(causes_first(findings))
+
+
+NAMES_MAX: Final = 5  # chosen: a line of a terminal; --json and the process itself have the rest
+_OF_SEVERAL: Final = (
+    "no_gateway",
+    "gateway_silent",
+    "no_link",
+    "peer_lost",
+    "slow_peer",
+    "unjoined",
+)
+"""The conditions that are about something outside, so that several processes see the same."""
+_OF_THE_SILENT: Final = ("peer_lost", "no_gateway", "gateway_silent", "no_link", "alone")
+"""The conditions that a process which gives no answer may explain."""
 
 
 # -- the machine -----------------------------------------------------------------------------
@@ -268,9 +247,6 @@ async def of_network(manager: Trying, *, overlay: bool) -> list[Finding]:
     return findings
 
 
-_OVERLAY_DO: Final = (
-    "start `camcast gateway --overlay` there, and let UDP pass at the same port number"
-)
 _LOOPBACK: Final = "this process is told to others at the loopback: give --bind and --advertise"
 _GATEWAY_DO: Final = {
     Reach.ABSENT: "start `camcast gateway` there; check the address, routes and firewalls",
@@ -291,4 +267,4 @@ async def _of_address(address: str) -> Finding:
 def _of_overlay(state: str) -> Finding:
     if state == "connected":
         return Finding("DHT", True, "connected: a node of it has answered")
-    return Finding("DHT", False, f"{state}: no node of it has answered", _OVERLAY_DO)
+    return Finding("DHT", False, f"{state}: no node of it has answered", DHT_DO)

@@ -24,6 +24,7 @@ from prometheus_client.registry import Collector as PrometheusCollector
 from typing_extensions import override
 
 from camcast.app.community import State
+from camcast.observe.conditions import TABLE
 from camcast.observe.counters import INPUT, METRIC, OUTPUTS, Metric
 from camcast.observe.stats import CommunityStats, Stats, SubscriptionStats
 from camcast.ops.http_server import Answer
@@ -48,6 +49,9 @@ _DISCOVERY: Final = Metric(
 )
 _GATEWAY: Final = Metric(
     "gateway_answers", "1 if the gateway answered when it was asked last", counts=False
+)
+_CONDITION: Final = Metric(
+    "condition", "How many things a condition is found of, 0 where all is well", counts=False
 )
 _STATE: Final = Metric(
     "community_state", "1 for the state in which the process is there", counts=False
@@ -130,6 +134,11 @@ def _add(families: _Families, stats: Stats) -> None:
         families.add(_DISCOVERY, stats.discovery.state == state, {"state": state})
     for contact in stats.discovery.first_contacts:
         families.add(_GATEWAY, contact.answers, {"gateway": contact.address})
+    for row in TABLE:
+        lasting = [
+            one for one in stats.conditions if (one.name, one.stage) == (row.name, "lasting")
+        ]
+        families.add(_CONDITION, len(lasting), {"condition": row.name})
     for community in stats.communities:
         _add_community(families, community)
 

@@ -183,28 +183,13 @@ PROCESS_KINDS: Final[Mapping[HappeningKind, Row]] = {
         restands=True,
     ),
     # No peer sends anything.
-    "isolated": Row(
-        _info("isolated: nothing is heard of any of {count} peers", "count"),
-        restands=True,
-        ring=True,
-    ),
+    "isolated": Row(restands=True, ring=True),
     # A peer sends again after `isolated`.
-    "healed": Row(
-        _info("healed: heard again: of {count} peers", "count"), restands=True, ring=True
-    ),
+    "healed": Row(restands=True, ring=True),
     # No frame of anybody has come for three silences, though peers are watched.
-    "deafened": Row(
-        Line(
-            logging.WARNING,
-            "deaf: {me} watches {count} peers, and no frame of anybody arrives: can they connect to"
-            " that address?",
-            ("count",),
-        ),
-        restands=True,
-        ring=True,
-    ),
+    "deafened": Row(restands=True, ring=True),
     # A frame has come after `deafened`.
-    "hears": Row(_info("not deaf any more: frames arrive"), restands=True, ring=True),
+    "hears": Row(restands=True, ring=True),
     # This process did not run for some seconds, until now.
     "paused": Row(_info("this process did not run for {seconds:.1f} s", "seconds"), ring=True),
     # The wall clock was set forward by some seconds, back if negative.
@@ -214,7 +199,8 @@ PROCESS_KINDS: Final[Mapping[HappeningKind, Row]] = {
             "the clock of this machine was set from {from} to {to}, by {seconds:+.1f} s: {me} goes"
             " by the new time from now on",
             ("seconds", "from", "to"),
-        )
+        ),
+        counters=("clock_sets",),
     ),
     # The nearest known super-processes changed; the first ones are logged at INFO.
     "linked": Row(

@@ -45,6 +45,21 @@ def gather(sockets: Sequence[Path]) -> Moment:
         return {"taken": taken, "nodes": list(asking.map(_node, sockets))}
 
 
+def status_of_all(sockets: Sequence[Path]) -> dict[Path, dict[str, Any] | str]:
+    """Ask every process for its snapshot; of a silent one, return why there is none."""
+
+    def status(socket: Path) -> dict[str, Any] | str:
+        try:
+            with Connection(socket, ANSWER_SECONDS) as connection:
+                snapshot: dict[str, Any] = connection.ask("status")
+                return snapshot
+        except ControlError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(ASKED_AT_ONCE, thread_name_prefix="camcast-doctor") as asking:
+        return dict(zip(sockets, asking.map(status, sockets), strict=True))
+
+
 def _node(socket: Path) -> dict[str, Any]:
     try:
         with Connection(socket, ANSWER_SECONDS) as connection:
@@ -56,10 +71,13 @@ def _node(socket: Path) -> dict[str, Any]:
     return {
         "socket": str(socket),
         **{key: status[key] for key in ("peer", "address", "process", "up_seconds")},
-        "isolated": status["liveness"]["isolated"],
-        "deaf": status["liveness"]["deaf"],
         "suspects": status["liveness"]["suspects"],
         "discovery": status["discovery"]["state"],
+        "conditions": [
+            {key: one[key] for key in ("name", "about", "ok", "says", "do", "because", "since")}
+            for one in status["conditions"]
+            if one["stage"] == "lasting"
+        ],
         "counters": {key: counters[key] for key in COUNTERS}
         | {
             "bytes_received": counters["input"]["bytes_received"],

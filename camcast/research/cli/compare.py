@@ -19,7 +19,7 @@ from typing_extensions import override
 from camcast.cli import options
 from camcast.cli.console import TERMINAL_WIDTH, wide_console
 from camcast.cli.extras import extras_named
-from camcast.cli.failure import EXIT_USAGE, clear_failures, complain
+from camcast.cli.failure import EXIT_USAGE, clear_failures, complain, remark
 from camcast.cli.finite_numbers import Command
 from camcast.cli.output import print_json, say
 from camcast.doors.options import OptionError
@@ -129,7 +129,7 @@ def compare(
             _print(findings)
             say(f"output: {place / 'index.html' if place else '-'}")
     for note in findings.notes:
-        complain(note)
+        remark(note)
     for problem in findings.problems[:_PROBLEMS_MAX]:
         complain(problem)
     if (more := len(findings.problems) - _PROBLEMS_MAX) > 0:

@@ -15,7 +15,7 @@ from attrs import frozen
 from camcast.app.settings import Contacts, Listening, Spread
 from camcast.cli import options
 from camcast.cli.console import wide_console
-from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures, complain
+from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures, complain, remark
 from camcast.cli.options import option_of
 from camcast.cli.output import print_json
 from camcast.cli.process_options import PROFILE, ProfileName, ProfileOptions
@@ -163,5 +163,5 @@ def _say_where(host: str, port: int, processes: int) -> tuple[str, int]:
         raise OptionError(f"--health takes a port for each of {processes} processes, from PORT on")
     shown = f"[{host}]" if ":" in host else host
     urls = (f"http://{shown}:{one}" for one in dict.fromkeys((port, last)))
-    complain(f"health and metrics at {' to '.join(urls)}, a process each")
+    remark(f"health and metrics at {' to '.join(urls)}, a process each")
     return host, port

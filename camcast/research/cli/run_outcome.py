@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import attrs
 from rich.console import Console
 
-from camcast.cli.failure import complain
+from camcast.cli.failure import remark
 from camcast.research.cli.measures_table import measures_table
 from camcast.research.cli.wide_table import WideTable
 from camcast.research.experiment.run import Outcome
@@ -50,7 +50,7 @@ def complain_of_outside(outcome: Outcome | VirtualOutcome) -> None:
     """Say on standard error how many processes never became members, if there are any."""
     if outcome.never_joined:
         outside = outside_in_words(outcome.never_joined, outcome.joined)
-        complain(f"{outside}; of the measures reception_of_all alone counts them")
+        remark(f"{outside}; of the measures reception_of_all alone counts them")
 
 
 def summary_table(summary: Summary) -> WideTable:

@@ -12,7 +12,7 @@ import typer
 from camcast.cli import options
 from camcast.cli.console import wide_console
 from camcast.cli.extras import extras_named
-from camcast.cli.failure import CommandError, clear_failures, complain
+from camcast.cli.failure import CommandError, clear_failures, remark
 from camcast.cli.output import print_json, say
 from camcast.ops.output_place import make_output_folder
 from camcast.research.cli.measures_table import measures_table
@@ -96,7 +96,7 @@ def sweep(
         results = _computed(points, output / _CELLS, chosen, workers)
         rows = write_sweep(output / _RESULTS, points, results)
         if outside := _outside(points, results):
-            complain(
+            remark(
                 f"in {outside:,} runs processes never became members: never_joined says how many,"
                 " and of the measures reception_of_all alone counts them"
             )
@@ -134,7 +134,7 @@ def _computed(
     def show(done: int, total: int) -> None:
         nonlocal begun
         if not begun and done:
-            complain(f"{done} of {total} cells are done already, in {kept}")
+            remark(f"{done} of {total} cells are done already, in {kept}")
         begun = True
         bar.update(done, total)
 

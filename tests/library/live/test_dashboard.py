@@ -183,7 +183,7 @@ def node(peer: str, topic: str) -> dict[str, object]:
     }
     known |= {"tables": [topic], "holds": [topic], "links": []}
     about = {"socket": peer, "peer": peer, "address": known["address"], "process": 1}
-    about |= {"up_seconds": 1.0, "isolated": False, "suspects": 0, "discovery": "connected"}
+    about |= {"up_seconds": 1.0, "conditions": [], "suspects": 0, "discovery": "connected"}
     return {**about, "counters": counters, "communities": [of], "peers": [known] * 20}
 
 

@@ -1,16 +1,16 @@
 """What the doctor finds in a process and on a machine: nothing in what is well, and each fault."""
 
-import copy
 import resource
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 from camcast import CommunityManager
 from camcast.app import blocking
 from camcast.ops import checkup
-from camcast.ops.checkup import Finding, of_network, of_process, of_system
+from camcast.ops.checkup import of_network, of_process, of_processes, of_system
 from tests.camcast_command import Capture, answer, camcast
 from tests.library.live.communities import free_address, managers
 from tests.patience import PATIENCE_SECONDS, live
@@ -28,76 +28,70 @@ def healthy() -> dict[str, Any]:
             second.join(topic)
             second.community(topic).ready(timeout=PATIENCE_SECONDS)
         second.community(".a").ready(min_links=1, timeout=PATIENCE_SECONDS)
-        return second.stats().as_dict()
+        return attrs.evolve(second.stats(), conditions=()).as_dict()
 
 
-def wrong(findings: list[Finding]) -> list[str]:
-    return [finding.check for finding in findings if finding.ok is False]
+def condition(name: str, **changes: object) -> dict[str, object]:
+    """A condition as a snapshot has it: `isolated`, say, that lasts."""
+    given = {"name": name, "about": "", "stage": "lasting", "ok": False, "says": f"{name}!"}
+    return {**given, "do": "act", "because": None, "since": 10.0, "seen": 20.0, **changes}
 
 
 def test_nothing_is_wrong_with_what_is_well(healthy: dict[str, Any]) -> None:
     findings = of_process(healthy)
     assert [finding for finding in findings if not finding.ok] == []
-    assert {"community .", "community .a", "gateway", "peers", "pipes", "subscribers"} == {
-        finding.check for finding in findings
-    }
+    assert {"community", "gateway", "peers", "pipes"} == {finding.check for finding in findings}
+    says = {one.about: one.says for one in findings if one.check == "community"}
+    assert says[".a"] == "member, 1 peer in the table of about 2, linked to 1 of ."
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "check", "word"),
-    [
-        ("communities.1.state", "joining", "community .a", "not joined yet"),
-        ("communities.1.state", "alone", "community .a", "no other member"),
-        ("communities.1.repair.missed", 3, "repair of .a", "3 events"),
-        ("discovery.first_contacts.0.answers", False, "gateway", "has not answered"),
-        ("counters.key_conflicts", 2, "key", "use one key"),
-        ("liveness.isolated", True, "peers", "nothing is heard"),
-        ("liveness.deaf", True, "peers", "no frame reaches"),
-        ("liveness.health", 5, "peers", "did not run"),
-        ("liveness.paused_seconds", 1e9, "peers", "did not run"),
-        ("counters.outputs.pipes_refused", 1, "pipes", "refused"),
-        ("counters.input.connections_refused", 1, "pipes", "refused"),
-        ("counters.outputs.versions_refused", 1, "pipes", "another version"),
-        ("pipes.crowded", 1, "pipes", "half full"),
-        ("counters.missed", 7, "subscribers", "7 events"),
-        ("communities.1.callback_errors", 2, "subscribers", "2 times"),
-        ("counters.unpublished", 9, "subscribers", "9 events"),
-        ("store.let_go_early", 4, "store", "4 batches"),
-    ],
-)
-def test_each_fault_is_found_and_comes_with_advice(
-    path: str, value: object, check: str, word: str, healthy: dict[str, Any]
+def test_causes_come_first_each_with_its_consequences_and_history_last(
+    healthy: dict[str, Any],
 ) -> None:
-    stats = copy.deepcopy(healthy)
-    *way, last = path.split(".")
-    part: Any = stats
-    for step in way:
-        part = part[int(step)] if step.isdecimal() else part[step]
-    assert last in part
-    part[last] = value
-    findings = of_process(stats)
-    assert wrong(findings) == [check]
-    (finding,) = (finding for finding in findings if finding.ok is False)
-    assert word in finding.says
-    assert finding.do
+    conditions = [
+        condition("not_admitted"),
+        condition("isolated"),
+        condition("no_gateway", because="not_admitted"),
+        condition("no_link", because="isolated", about=".a"),
+        condition("unjoined", because="no_gateway", about=".a"),
+        condition("slow_peer", stage="over"),
+        condition("slow_subscriber", stage="beginning"),
+    ]
+    findings = of_process({**healthy, "conditions": conditions})
+    order = [one.check for one in findings if one.since is not None]
+    assert order == [
+        *("not_admitted", "no_gateway", "unjoined", "isolated", "no_link", "slow_subscriber"),
+        "slow_peer",
+    ]
+    by_check = {one.check: one for one in findings}
+    assert (by_check["slow_peer"].ok, by_check["slow_peer"].over) == (True, 20.0)
+    assert by_check["slow_subscriber"].ok is None  # it may end by itself
+    assert "peers" not in by_check
+    assert [one.about for one in findings if one.check == "community"] == ["."]
 
 
-def test_a_community_without_links_is_asked_about_and_not_blamed(healthy: dict[str, Any]) -> None:
-    stats = copy.deepcopy(healthy)
-    assert stats["communities"][1]["links"][0]["alone_seconds"] == 0
-    stats["communities"][1]["links"][0] |= {"contacts": 0, "alone_seconds": 42.4}
-    (finding,) = (finding for finding in of_process(stats) if not finding.ok)
-    assert (finding.check, finding.ok) == ("link of .a", None)
-    assert "has been known for 42 s" in finding.says
+def test_a_system_has_one_verdict_and_who_is_cut_off_explains_what_others_say(
+    healthy: dict[str, Any],
+) -> None:
+    def process(address: str, *conditions: dict[str, object]) -> dict[str, Any]:
+        return {**healthy, "address": address, "conditions": conditions}
 
-
-def test_who_waits_for_a_dht_is_told_of_udp_and_not_of_gateways(healthy: dict[str, Any]) -> None:
-    stats = copy.deepcopy(healthy)
-    stats["discovery"] |= {"by_udp": True, "state": "alone", "first_contacts": []}
-    stats["communities"][1]["state"] = "joining"
-    (finding,) = (finding for finding in of_process(stats) if finding.ok is False)
-    assert "UDP" in finding.do
-    assert "gateway" not in finding.says
+    lost = condition("peer_lost", ok=None, about="tcp://c")
+    answers = {
+        "a": process("tcp://a", lost),
+        "b": process("tcp://b", {**lost, "since": 5.0}),
+        "c": process("tcp://c", condition("isolated")),
+    }
+    isolated, dead = of_processes(answers)
+    assert (isolated.check, isolated.because, isolated.ok) == ("isolated", None, False)
+    assert isolated.says == "isolated! (at 1 of 3: c)"
+    assert (dead.check, dead.because, dead.since) == ("peer_lost", "isolated", 5.0)
+    assert dead.says == "peer_lost! (at 2 of 3: a, b)"
+    silent, dead = of_processes({**answers, "c": "it is stopped"})
+    assert (silent.check, silent.about, silent.says) == ("no_answer", "c", "it is stopped")
+    assert (silent.ok, dead.because) == (False, "no_answer")
+    (well,) = of_processes({"a": process("tcp://a"), "b": process("tcp://b")})
+    assert (well.ok, well.says) == (True, "2 processes, and nothing is wrong with any")
 
 
 def test_too_few_descriptors_and_a_clock_of_its_own_are_told(
@@ -156,6 +150,8 @@ def test_the_command_looks_at_a_process_or_at_this_machine(tmp_path: Path, capfd
     path = tmp_path / "control"
     with blocking.CommunityManager(control=path) as manager:
         assert {one["ok"] for one in answer(capfd, "doctor", path)} == {True}
+        (system,) = answer(capfd, "doctor", tmp_path)
+        assert (system["ok"], system["says"]) == (True, "1 process, and nothing is wrong with any")
         found = {one["check"]: one for one in answer(capfd, "doctor", "--gateway", manager.address)}
         assert found["gateway"]["ok"]
         assert manager.address in found["gateway"]["says"]
@@ -163,5 +159,8 @@ def test_the_command_looks_at_a_process_or_at_this_machine(tmp_path: Path, capfd
     out = capfd.readouterr().out
     assert out.startswith("WRONG process: ")
     assert "no process listens there" in " ".join(out.split())
+    (nobody := tmp_path / "nobody").mkdir()
+    assert camcast("doctor", nobody) == 1
+    assert "has no control sockets" in capfd.readouterr().err
     assert camcast("doctor", "--bind", "tcp://0.0.0.0:0") == 1
     assert "WRONG address: " in capfd.readouterr().out

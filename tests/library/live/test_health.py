@@ -16,6 +16,7 @@ import pytest
 
 from camcast import CommunityManager, Stats
 from camcast.app import blocking
+from camcast.observe.conditions import Watch
 from camcast.ops import http_server, snapshots
 from camcast.ops.health import serve
 from camcast.ops.http_server import CONNECTIONS_MAX, HttpServer
@@ -45,8 +46,14 @@ class Told(blocking.CommunityManager):
         return self._change(super().stats())
 
 
-def with_liveness(**changes: bool) -> Callable[[Stats], Stats]:
-    return lambda stats: attrs.evolve(stats, liveness=attrs.evolve(stats.liveness, **changes))
+def with_condition(name: str) -> Callable[[Stats], Stats]:
+    """A snapshot is looked at as if this were so."""
+
+    def change(stats: Stats) -> Stats:
+        ill = attrs.evolve(stats, liveness=attrs.evolve(stats.liveness, **{name: True}))
+        return attrs.evolve(ill, conditions=Watch().look(ill))
+
+    return change
 
 
 @live
@@ -62,7 +69,7 @@ async def test_a_process_is_ready_when_it_has_joined_what_it_was_asked_to(tmp_pa
             assert await ask(camcast, "ready", path) == 0
             joining = asyncio.create_task(manager.community(".b").join(timeout=None, retry=True))
             await asyncio.sleep(0)  # which begins to join
-            assert await ask(get, url, "/readyz") == (503, ".b is not joined\n")
+            assert await ask(get, url, "/readyz") == (503, "unjoined: .b is not joined\n")
             assert await ask(get, url, "/livez") == (200, "ok\n")
             assert await ask(camcast, "ready", path) == 1
             joining.cancel()
@@ -72,7 +79,7 @@ async def test_a_process_is_ready_when_it_has_joined_what_it_was_asked_to(tmp_pa
 
 @pytest.mark.parametrize("state", ["deaf", "isolated"])
 def test_a_process_that_hears_nothing_is_not_ready_and_lives(state: str) -> None:
-    with Told(with_liveness(**{state: True})) as manager, serve(manager) as url:
+    with Told(with_condition(state)) as manager, serve(manager) as url:
         status, why = get(url, "/readyz")
         assert (status, why.partition(":")[0]) == (503, state)
         assert get(url, "/livez") == (200, "ok\n")

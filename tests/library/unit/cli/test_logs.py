@@ -2,11 +2,13 @@
 
 import json
 import logging
+import re
 
 import pytest
 
-from camcast.cli.failure import complain
+from camcast.cli.failure import complain, remark
 from camcast.cli.logs import LogForm, complaints, set_up_logs
+from tests.camcast_command import Capture, camcast
 
 HOSTILE = "x\x1b[2J\x9b\u202e\ncamcast: all is well"
 
@@ -29,7 +31,10 @@ def test_a_line_of_text_is_one_printable_line(
     complain(HOSTILE)
     written = capfd.readouterr().err
     shown = "x\\x1b[2J\\x9b\\u202e\\ncamcast: all is well"
-    assert written == f"camcast: {shown} spoke\ncamcast: {shown}\n"
+    logged, complaint, _ = written.split("\n")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} WARNING (.*)", logged)
+    assert logged.endswith(f" WARNING {shown} spoke")
+    assert complaint == f"camcast: {shown}"
 
 
 def test_a_traceback_keeps_its_lines_and_nothing_else(
@@ -56,3 +61,15 @@ def test_json_lines_are_printable_and_mean_the_same(
     lines = capfd.readouterr().err.splitlines()
     assert all(line.isprintable() for line in lines)
     assert [json.loads(line)["message"] for line in lines] == [HOSTILE, HOSTILE]
+
+
+def test_a_collector_that_keeps_errors_keeps_why_a_command_ended(capfd: Capture) -> None:
+    """Be it CAMCAST's sentence or that of the parser; what only goes on is of the level info."""
+    for arguments in (("publish", ".a", "hi", "--wait", 0), ("subscribe",), ("no-such-command",)):
+        assert camcast("--log", "json", *arguments) in (1, 2)
+        (line,) = capfd.readouterr().err.splitlines()
+        assert json.loads(line)["level"] == "error"
+    remark("joined .a")
+    assert json.loads(capfd.readouterr().err)["level"] == "info"
+    assert camcast("subscribe") == 2
+    assert capfd.readouterr().err.startswith("Usage: ")

@@ -1,0 +1,607 @@
+"""Conditions: what is wrong with a process, since when, and what to do about it, from one table.
+
+Theory of operation
+-------------------
+`TABLE` has a row for each condition. The test of a row reads a snapshot of the process (`Stats`)
+and yields a `Sight` for each thing that the condition is about: a community, a gateway, or the
+process. A `Watch` gets one snapshot after the other, every `LOOK_SECONDS` and whenever somebody
+asks for one. A condition *begins* with its first sight, *lasts* once it has been seen for the
+`after_seconds` of its row, and is *over* at the first snapshot that does not show it. It is then
+history, which is kept for `HISTORY_SECONDS`. The log, ``camcast doctor``, ``camcast status``, the
+metrics, the dashboard and the readiness of the process all come from the watch.
+
+*Never and no longer.* A gateway that never answered, a super-topic where nobody ever was, and a
+founder without peers are not what a gateway, links and peers are that were lost. What a snapshot
+alone cannot show, the watch remembers (`Past`).
+
+*Counts.* What was refused, dropped or lost shows as counts that grow. Such a condition is over once
+the count has not grown for `FADES_SECONDS`.
+
+*Cause before consequence.* A row names the conditions that it explains. While both last, the
+explained one has the name of its cause, and is no warning of its own. The rows of causes stand
+above those of their consequences.
+
+A row with a `level` is logged: once when the condition lasts, with what to do, and once when it is
+over. Rows without one are of faults that are logged in more detail where they happen.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from math import inf
+from typing import Final, NamedTuple
+
+from attrs import define, field, frozen
+
+from camcast.observe.stats import ConditionStats, Stage, Stats
+from camcast.vocabulary.logger import Logger
+
+_log = Logger(__name__)
+
+LOOK_SECONDS: Final = 5.0  # chosen: six looks in the 30 s in which a fault is to be told
+FADES_SECONDS: Final = 20.0  # chosen: above the 10 s between two attempts to join or to announce
+HISTORY_SECONDS: Final = 3600.0  # chosen: what was wrong in the night is for a trace, not for this
+HISTORY_MAX: Final = 64  # chosen: more than rows; what flaps for an hour fills no memory
+SETTLED_SECONDS: Final = (
+    10.0  # chosen: a join, and a search upward, take 1 or 2 and may be repeated
+)
+SLOW_SECONDS: Final = 5.0  # chosen: many times what a burst takes to be read
+FULL_SHARE: Final = 0.5  # chosen: as much time is left as it took to fill
+PAUSED_SHARE: Final = 0.2  # chosen: of the time; heartbeats are late by more than jitter
+HEALTH_WORSE: Final = 3  # chosen: of 8; two bad periods running
+LOOKS_MAX: Final = 64  # chosen: five minutes of looks; what waits for longer is as slow
+
+
+class Sight(NamedTuple):
+    """One thing of which a test has seen a condition."""
+
+    about: str
+    """The topic or the address that it is about; empty: the process itself."""
+    says: str
+    do: str
+
+
+@define
+class _Count:
+    """A count of the process."""
+
+    base: float
+    """Its value before it began to grow."""
+    value: float
+    grew_at: float = -inf
+
+
+@define
+class Past:
+    """The memory of the tests: facts of earlier snapshots."""
+
+    now: float = 0.0
+    """The time of this snapshot, in seconds since the process started."""
+    answered: dict[str, None] = field(factory=dict)
+    """The gateways that have answered at some time."""
+    linked: dict[tuple[str, str], None] = field(factory=dict)
+    """The topics, each with a super-topic, of which super-processes were known at some time."""
+    _counts: dict[str, _Count] = field(factory=dict)
+    _backlogs: dict[tuple[str, int], deque[tuple[float, int]]] = field(factory=dict)
+    """For each queue that was not empty, the looks since then, each with the number of events that
+    had been delivered."""
+
+    def grew(self, name: str, value: float) -> float:
+        """Return by how much a count grew until it last stood still for `FADES_SECONDS`."""
+        count = self._counts.setdefault(name, _Count(value, value))
+        if value > count.value:
+            if self.now - count.grew_at > FADES_SECONDS:
+                count.base = count.value
+            count.value, count.grew_at = value, self.now
+        return count.value - count.base if self.now - count.grew_at <= FADES_SECONDS else 0.0
+
+    def oldest_seconds(self, queue: tuple[str, int], queued: int, delivered: int) -> float:
+        """Return for how long, at least, the oldest event in a queue has waited.
+
+        `delivered` events came so far, of which the queue has the last ones, or some of the last.
+        """
+        if not queued:
+            self._backlogs.pop(queue, None)
+            return 0.0
+        looks = self._backlogs.setdefault(queue, deque(maxlen=LOOKS_MAX))
+        looks.append((self.now, delivered))
+        while looks[0][1] <= delivered - queued:  # the event came after that look
+            looks.popleft()
+        return self.now - looks[0][0]
+
+
+Test = Callable[[Stats, Past], Iterator[Sight]]
+
+
+@frozen
+class Row:
+    """A row of the table of conditions."""
+
+    name: str
+    test: Test
+    level: int | None = None
+    """The level of its lines in the log; None: the fault is logged where it happens."""
+    ok: bool | None = False
+    """None: whether it is wrong, only the operator can know."""
+    after_seconds: float = 0.0
+    """For how long it is to be seen before it lasts."""
+    explains: tuple[str, ...] = ()
+    """The conditions that it explains."""
+    unready: bool = False
+    """Whether a process is not ready while it is seen."""
+
+
+def counted(number: float, noun: str, plural: str | None = None) -> str:
+    """Return a number of things in words, such as ``1 peer``."""
+    return f"{number:.0f} {noun if number == 1 else plural or noun + 's'}"
+
+
+# -- tests -----------------------------------------------------------------------------------
+
+
+def _growing(
+    count: Callable[[Stats], float], says: str, do: str, noun: str = "event", *, plural: str = ""
+) -> Test:
+    """Return the test of a count that should not grow; `says` has a place for the growth."""
+
+    def test(stats: Stats, past: Past) -> Iterator[Sight]:
+        if grown := past.grew(says, count(stats)):
+            yield Sight("", says.format(counted(grown, noun, plural)), do)
+
+    return test
+
+
+def _paused(stats: Stats, past: Past) -> Iterator[Sight]:
+    liveness = stats.liveness
+    grown = past.grew("paused", liveness.paused_seconds)
+    if grown > PAUSED_SHARE * FADES_SECONDS or liveness.health >= HEALTH_WORSE:
+        says = f"did not run for {grown:.0f} s lately, so that others may take it for dead"
+        yield Sight("", says, "give it more CPU, and let nothing block its event loop")
+
+
+def _misfits(stats: Stats, past: Past) -> Iterator[Sight]:
+    for says in stats.misfits:
+        do = "if both belong together, give both the same --system, --membership and --protocol"
+        address, _, why = says.partition(": ")
+        yield Sight(address, why, do)
+
+
+def _deaf(stats: Stats, past: Past) -> Iterator[Sight]:
+    if stats.liveness.deaf:
+        peers = counted(stats.liveness.watched, "peer")
+        says = f"no frame reaches {stats.address}, while {peers} are watched"
+        do = "let others connect to that address: see --advertise, the firewall and NAT"
+        yield Sight("", says, do)
+
+
+def _isolated(stats: Stats, past: Past) -> Iterator[Sight]:
+    if stats.liveness.isolated and not stats.liveness.deaf:
+        says = f"nothing is heard of any of {counted(stats.liveness.watched, 'peer')}"
+        do = "check this machine's network: others may be well, and have given this process up"
+        yield Sight("", says, do)
+
+
+DHT_DO: Final = "start `camcast gateway --overlay` there, and let UDP pass at the same port number"
+
+
+def _no_gateway(stats: Stats, past: Past) -> Iterator[Sight]:
+    discovery = stats.discovery
+    gateways = discovery.first_contacts
+    past.answered |= {one.address: None for one in gateways if one.answers}
+    if discovery.by_udp:
+        if discovery.state == "degraded":
+            yield Sight("", "no node of the DHT answers any longer", DHT_DO)
+        return
+    if not gateways or any(one.answers is not False for one in gateways):
+        return
+    names = ", ".join(one.address for one in gateways)
+    if any(one.address in past.answered for one in gateways):
+        says = f"no gateway answers any longer: {names}"
+        do = "start it again, or name another one; processes that start now cannot join"
+    else:
+        says = f"no gateway has ever answered: {names}"
+        do = "check addresses, routes and firewalls with `camcast doctor --gateway`"
+    yield Sight("", says, do)
+
+
+def _gateway_silent(stats: Stats, past: Past) -> Iterator[Sight]:
+    gateways = stats.discovery.first_contacts
+    if all(one.answers is False for one in gateways):
+        return  # which is `no_gateway`
+    for one in gateways:
+        if one.answers is False:
+            ever = "any longer" if one.address in past.answered else "and never has"
+            do = "start it again, or name another gateway"
+            yield Sight(one.address, f"does not answer {ever}; others do", do)
+
+
+def _unjoined(stats: Stats, past: Past) -> Iterator[Sight]:
+    for one in stats.communities:
+        if one.state != "joining":
+            continue
+        if stats.discovery.by_udp:
+            says = f"{one.topic} is not joined; the DHT: {stats.discovery.state}"
+            yield Sight(one.topic, says, DHT_DO)
+        else:
+            do = "see what is said of the gateways, or found the community by naming none"
+            yield Sight(one.topic, f"{one.topic} is not joined", do)
+
+
+def _alone(stats: Stats, past: Past) -> Iterator[Sight]:
+    for one in stats.communities:
+        if one.state == "alone" and one.outlived:
+            says = f"the other members of {one.topic} that were known were found dead or cut off"
+            do = "start another member, or check this machine's network"
+            yield Sight(one.topic, says, do)
+
+
+def _no_link(stats: Stats, past: Past) -> Iterator[Sight]:
+    for one in stats.communities:
+        for link in one.links:
+            key = one.topic, link.super_topic
+            if link.contacts:
+                past.linked[key] = None
+            elif key in past.linked and one.state not in ("joining", "left"):
+                says = f"nobody of {link.super_topic} or above is known any longer: no event climbs"
+                do = "start a subscriber there, if there is to be one"
+                yield Sight(one.topic, says, do)
+
+
+def _peer_lost(stats: Stats, past: Past) -> Iterator[Sight]:
+    lost: dict[str, list[str]] = {}
+    for one in stats.communities:
+        for peer in one.lost_peers:
+            lost.setdefault(peer, []).append(one.topic)
+    for peer, topics in lost.items():
+        says = f"was found dead or cut off, in {', '.join(topics)}"
+        yield Sight(peer, says, "start it again, if it was to run")
+
+
+def _slow_subscriber(stats: Stats, past: Past) -> Iterator[Sight]:
+    for one in stats.communities:
+        for place, queue in enumerate(one.subscriptions):
+            waits = past.oldest_seconds((one.topic, place), queue.queued_events, one.delivered)
+            full = max(
+                queue.queued_events / queue.queued_events_max,
+                queue.queued_bytes / queue.queued_bytes_max,
+            )
+            if waits >= SLOW_SECONDS or full > FULL_SHARE:
+                says = (
+                    f"{counted(queue.queued_events, 'event')} of {one.topic} wait for their"
+                    f" subscriber, the oldest for {waits:.0f} s or more; the queue is"
+                    f" {full:.0%} full"
+                )
+                do = (
+                    "let the subscriber, or the reader of stdout, take events faster: by the batch,"
+                    " in another thread, or fewer with where="
+                )
+                yield Sight(one.topic, says, do)
+
+
+def _slow_peer(stats: Stats, past: Past) -> Iterator[Sight]:
+    for address in stats.pipes.crowded_peers:
+        says = "takes records more slowly than they come: its pipe is over half full"
+        yield Sight(address, says, "look at the process and its machine, or publish less")
+
+
+def _store_filling(stats: Stats, past: Past) -> Iterator[Sight]:
+    store = stats.store
+    if store is not None and store.bytes > FULL_SHARE * store.bytes_max:
+        says = f"{store.bytes / store.bytes_max:.0%} of the room for events kept for others is used"
+        do = "keep events for a shorter time (--retention), or publish less"
+        yield Sight("", says, do)
+
+
+# -- the table -------------------------------------------------------------------------------
+
+_CUT_OFF: Final = ("no_gateway", "gateway_silent", "unjoined", "no_link", "alone", "peer_lost")
+_NOT_LET_IN: Final = ("no_gateway", "gateway_silent", "unjoined")
+_WARNING: Final = logging.WARNING
+
+TABLE: Final = (
+    # The process itself did not run, or its machine slept.
+    Row("paused", _paused, explains=("deaf", "isolated", *_CUT_OFF)),
+    # The wall clock of the machine was set.
+    Row(
+        "clock_set",
+        _growing(
+            lambda stats: stats.counters.clock_sets,
+            "the clock of this machine was set {}",
+            "let chrony or systemd-timesyncd run; camcast goes by the new time",
+            noun="time",
+        ),
+        ok=None,
+        explains=("unjoined",),
+    ),
+    # Two processes use one key.
+    Row(
+        "key_twice",
+        _growing(
+            lambda stats: stats.counters.key_conflicts,
+            "two processes were found to use one key ({})",
+            "the log names key and addresses: give each process a key of its own",
+            noun="time",
+        ),
+    ),
+    # Peers or gateways ask for other keys than this process has.
+    Row(
+        "not_admitted",
+        _growing(
+            lambda stats: stats.counters.outputs.strangers_refused,
+            "{} to peers or gateways failed: they and this process do not have the same passphrase,"
+            " or do not trust each other's keys",
+            "give all the same --passphrase-file, or certificates by one authority; the log has"
+            " the addresses",
+            noun="connection",
+        ),
+        explains=_NOT_LET_IN,
+    ),
+    # Processes without the keys that are asked for tried to connect.
+    Row(
+        "strangers",
+        _growing(
+            lambda stats: stats.counters.input.strangers_refused,
+            "{} of processes without this one's passphrase, or without a key that it trusts",
+            "if they should be in, give all the same --passphrase-file; the log has the addresses",
+            noun="connection",
+        ),
+        ok=None,
+    ),
+    # Peers speak another version of the wire format.
+    Row(
+        "other_release",
+        _growing(
+            lambda stats: (
+                stats.counters.outputs.versions_refused
+                + stats.counters.input.versions_refused
+                + stats.counters.other_versions
+            ),
+            "peers speak another version of the wire format ({})",
+            "let all of a community run the same release",
+            noun="time",
+        ),
+        explains=_NOT_LET_IN,
+    ),
+    # Processes of another system, membership or protocol were met.
+    Row("misfit", _misfits, ok=None, explains=_NOT_LET_IN),
+    # There was no room for connections.
+    Row(
+        "too_few_files",
+        _growing(
+            lambda stats: (
+                stats.counters.outputs.pipes_refused + stats.counters.input.connections_refused
+            ),
+            "{} refused, since too few files may be open",
+            "allow more open files: ulimit -n, LimitNOFILE=",
+            noun="connection",
+        ),
+        explains=("deaf", "isolated"),
+    ),
+    # No frame of anybody arrives.
+    Row("deaf", _deaf, _WARNING, unready=True, explains=_CUT_OFF),
+    # Nothing is heard of any peer.
+    Row("isolated", _isolated, _WARNING, unready=True, explains=_CUT_OFF),
+    # None of the gateways answers.
+    Row("no_gateway", _no_gateway, _WARNING, explains=("unjoined",)),
+    # A gateway does not answer, while others do.
+    Row("gateway_silent", _gateway_silent),
+    # A community is not joined yet.
+    Row("unjoined", _unjoined, _WARNING, after_seconds=SETTLED_SECONDS, unready=True),
+    # The other members of a community were found dead.
+    Row("alone", _alone, _WARNING),
+    # No super-process is known any longer.
+    Row("no_link", _no_link, _WARNING, after_seconds=SETTLED_SECONDS),
+    # A peer was found dead or cut off.
+    Row("peer_lost", _peer_lost, ok=None),
+    # Events wait for a subscriber.
+    Row("slow_subscriber", _slow_subscriber, _WARNING, explains=("events_dropped",)),
+    # Records wait for a peer.
+    Row(
+        "slow_peer",
+        _slow_peer,
+        _WARNING,
+        after_seconds=LOOK_SECONDS,
+        explains=("not_accepted",),
+    ),
+    # The room for events kept for others is half full.
+    Row("store_filling", _store_filling, _WARNING, explains=("let_go_early",)),
+    # Full queues of subscriptions dropped events.
+    Row(
+        "events_dropped",
+        _growing(
+            lambda stats: stats.counters.missed,
+            "subscribers were too slow for {}",
+            "take them by the batch, give them longer queues, or filter with where=",
+        ),
+    ),
+    # Events can no longer be had.
+    Row(
+        "events_gone",
+        _growing(
+            lambda stats: stats.counters.told_missed,
+            "{} can no longer be had",
+            "let events be kept for longer (--retention), and find out who was cut off",
+        ),
+    ),
+    # Published events were not accepted.
+    Row(
+        "not_accepted",
+        _growing(
+            lambda stats: stats.counters.unpublished,
+            "{} not accepted, since peers take them too slowly",
+            "publish more slowly, or with wait=True",
+        ),
+    ),
+    # Events kept for others were let go early.
+    Row(
+        "let_go_early",
+        _growing(
+            lambda stats: 0 if stats.store is None else stats.store.let_go_early,
+            "{} let go before their time, since the room for them was full",
+            "keep events for a shorter time (--retention), or publish less",
+            noun="batch",
+            plural="batches",
+        ),
+        _WARNING,
+    ),
+    # Callbacks of subscriptions raised.
+    Row(
+        "callback_fails",
+        _growing(
+            lambda stats: sum(one.callback_errors for one in stats.communities),
+            "callbacks have raised {}",
+            "the log has the tracebacks",
+            noun="time",
+        ),
+    ),
+    # Plugs raised, or answered wrongly.
+    Row(
+        "plug_fails",
+        _growing(
+            lambda stats: stats.counters.plug_errors,
+            "plugs have raised, or answered wrongly, {}",
+            "the log names the plug, the verb and the topic: tell its authors",
+            noun="time",
+        ),
+    ),
+    # The process itself failed at something.
+    Row(
+        "fails",
+        _growing(
+            lambda stats: stats.counters.failures,
+            "timers, datagrams or deliveries raised an error {}",
+            "the log has the tracebacks: please report them",
+            noun="time",
+        ),
+    ),
+    # The trace cannot be written.
+    Row(
+        "trace_fails",
+        _growing(
+            lambda stats: stats.counters.trace_failures,
+            "the trace could not be written {}",
+            "see whether its disk is full",
+            noun="time",
+        ),
+    ),
+)
+"""The conditions, causes above consequences."""
+
+
+# -- the watch -------------------------------------------------------------------------------
+
+
+@define
+class _Condition:
+    """A condition of the process, from its first sight on."""
+
+    row: Row
+    sight: Sight
+    began: float
+    """When it was seen first, and last, in seconds since the process started."""
+    seen: float
+    lasts: bool = False
+    logged: bool = False
+    """Whether its beginning was logged as more than a consequence."""
+    because: str | None = None
+
+
+class Watch:
+    """The conditions of one process, by the snapshots that it is given."""
+
+    def __init__(self) -> None:
+        self._past = Past()
+        self._seen: dict[tuple[str, str], _Condition] = {}
+        """The conditions that the last snapshot showed, by their name and what they are about."""
+        self._over: deque[_Condition] = deque(maxlen=HISTORY_MAX)
+
+    def look(self, stats: Stats) -> tuple[ConditionStats, ...]:
+        """Take a snapshot; log what begins to last and what is over; return the conditions.
+
+        Those that are seen come first, causes above consequences, then history, the latest first.
+        """
+        past = self._past
+        past.now = stats.up_seconds
+        before, self._seen = self._seen, {}
+        for row in TABLE:
+            for sight in row.test(stats, past):
+                key = row.name, sight.about
+                condition = before.pop(key, None) or _Condition(row, sight, past.now, past.now)
+                condition.sight, condition.seen = sight, past.now
+                condition.lasts |= past.now - condition.began >= row.after_seconds
+                self._seen[key] = condition
+        for condition in self._seen.values():
+            condition.because = self._cause_of(condition.row.name)
+            self._log_beginning(condition, stats)
+        for condition in before.values():
+            if condition.lasts:
+                self._over.appendleft(condition)
+                self._log_end(condition, stats)
+        while self._over and past.now - self._over[-1].seen > HISTORY_SECONDS:
+            self._over.pop()
+        return (
+            *(
+                _as_stats(one, "lasting" if one.lasts else "beginning", stats)
+                for one in self._seen.values()
+            ),
+            *(_as_stats(one, "over", stats) for one in self._over),
+        )
+
+    def _cause_of(self, name: str) -> str | None:
+        """Return the condition that explains another one, of those that are seen."""
+        rows = {one.row.name: one.row for one in self._seen.values()}
+        return next((row.name for row in rows.values() if name in row.explains), None)
+
+    def _log_beginning(self, condition: _Condition, stats: Stats) -> None:
+        level = condition.row.level
+        if condition.logged or level is None or not condition.lasts or condition.because:
+            return
+        condition.logged = True
+        sight, since = condition.sight, _wall(condition.began, stats)
+        said = f"{condition.row.name}: {sight.says} (since {utc(since)}); {sight.do}"
+        _log.log(level, "%s", said, extra={"camcast": _fields(condition, since, None)})
+
+    def _log_end(self, condition: _Condition, stats: Stats) -> None:
+        if not condition.logged:
+            return
+        assert condition.row.level is not None
+        lasted = self._past.now - condition.began
+        about = f" of {condition.sight.about}" if condition.sight.about else ""
+        said = f"{condition.row.name}{about} is over, after {lasted:.0f} s"
+        fields = _fields(condition, _wall(condition.began, stats), lasted)
+        _log.log(condition.row.level, "%s", said, extra={"camcast": fields})
+
+
+def _fields(condition: _Condition, since: float, lasted: float | None) -> dict[str, object]:
+    fields: dict[str, object] = {"event": "condition", "condition": condition.row.name}
+    fields |= {"about": condition.sight.about, "since": since, "do": condition.sight.do}
+    return fields if lasted is None else fields | {"seconds": lasted}
+
+
+def _as_stats(condition: _Condition, stage: Stage, stats: Stats) -> ConditionStats:
+    row, sight = condition.row, condition.sight
+    return ConditionStats(
+        name=row.name,
+        about=sight.about,
+        stage=stage,
+        ok=row.ok,
+        says=sight.says,
+        do=sight.do,
+        because=condition.because,
+        since=_wall(condition.began, stats),
+        seen=_wall(condition.seen, stats),
+        unready=row.unready,
+    )
+
+
+def _wall(when: float, stats: Stats) -> float:
+    """Return the seconds since 1970 at a time in seconds since the process started."""
+    return stats.taken - stats.up_seconds + when
+
+
+def utc(wall: float) -> str:
+    """Return a time in seconds since 1970 in the words of ISO 8601, in UTC."""
+    return datetime.fromtimestamp(wall, UTC).isoformat(timespec="seconds")

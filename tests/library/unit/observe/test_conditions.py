@@ -1,0 +1,269 @@
+"""The table of conditions: nothing in what is well, and each fault by its name, since when.
+
+A snapshot of a node of the virtual network is changed in one place at a time.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from inspect import getsource
+from pathlib import Path
+from typing import Final
+
+import attrs
+import pytest
+
+from camcast.observe import conditions
+from camcast.observe.conditions import (
+    FADES_SECONDS,
+    HISTORY_SECONDS,
+    LOOK_SECONDS,
+    SETTLED_SECONDS,
+    SLOW_SECONDS,
+    TABLE,
+    Watch,
+)
+from camcast.observe.stats import ConditionStats, FirstContactStats, Stats, SubscriptionStats
+from camcast.testing.world import World
+from camcast.vocabulary.topics import Topic
+from tests.snapshots import changed, stats_of
+
+GATEWAY: Final = "tcp://10.0.0.9:7000"
+OTHER: Final = "tcp://10.0.0.8:7000"
+QUEUE: Final = SubscriptionStats(
+    where=None,
+    queued_events=0,
+    queued_events_max=100,
+    queued_bytes=0,
+    queued_bytes_max=1000,
+    missed=0,
+    errors=0,
+)
+
+
+def gateways(*answers: bool | None) -> tuple[FirstContactStats, ...]:
+    addresses = (GATEWAY, OTHER)
+    return tuple(
+        FirstContactStats(address=address, answers=one, seconds=5.0)
+        for address, one in zip(addresses, answers, strict=False)
+    )
+
+
+@pytest.fixture(scope="module")
+def well() -> Stats:
+    """A member of `.a` with a peer, a link, a gateway that answers and a subscriber who reads."""
+    world = World()
+    member, _, _ = (world.join(Topic.parse(topic)) for topic in (".a", ".a", "."))
+    assert world.run(60.0, until=lambda: all(one.live_links() for one in member.local_groups))
+    stats = stats_of(member, world.now)
+    (community,) = stats.communities
+    assert community.links[0].contacts
+    return attrs.evolve(
+        stats,
+        discovery=attrs.evolve(stats.discovery, first_contacts=gateways(True)),
+        communities=(attrs.evolve(community, subscriptions=(QUEUE,)),),
+    )
+
+
+class Life:
+    """A watch, and the time at which it looks."""
+
+    def __init__(self, *stats: Stats) -> None:
+        self.watch, self.now = Watch(), 100.0
+        for one in stats:
+            self.look(one, 0.0)
+
+    def look(self, stats: Stats, seconds: float = LOOK_SECONDS) -> tuple[ConditionStats, ...]:
+        """Look again after so many seconds."""
+        self.now += seconds
+        taken = 1e9 + self.now
+        return self.watch.look(attrs.evolve(stats, up_seconds=self.now, taken=taken))
+
+    def lasting(self, stats: Stats, seconds: float = LOOK_SECONDS) -> list[str]:
+        return [one.name for one in self.look(stats, seconds) if one.stage == "lasting"]
+
+
+FAULTS: Final[list[tuple[str, str, object, str]]] = [
+    ("paused", "liveness.health", 5, "did not run"),
+    ("paused", "liveness.paused_seconds", 9.0, "did not run for 9 s"),
+    ("clock_set", "counters.clock_sets", 1, "set 1 time"),
+    ("key_twice", "counters.key_conflicts", 2, "2 times"),
+    ("not_admitted", "counters.outputs.strangers_refused", 3, "3 connections"),
+    ("strangers", "counters.input.strangers_refused", 1, "1 connection "),
+    ("other_release", "counters.input.versions_refused", 1, "another version"),
+    ("other_release", "counters.outputs.versions_refused", 1, "another version"),
+    ("misfit", "misfits", (f"{OTHER}: it is of the system 'b'",), "of the system"),
+    ("too_few_files", "counters.outputs.pipes_refused", 1, "refused"),
+    ("too_few_files", "counters.input.connections_refused", 1, "refused"),
+    ("deaf", "liveness.deaf", True, "no frame reaches"),
+    ("isolated", "liveness.isolated", True, "nothing is heard"),
+    ("no_gateway", "discovery.first_contacts", gateways(False, False), GATEWAY),
+    ("gateway_silent", "discovery.first_contacts", gateways(True, False), "others do"),
+    ("unjoined", "communities.0.state", "joining", ".a is not joined"),
+    ("peer_lost", "communities.0.lost_peers", (OTHER,), "in .a"),
+    ("slow_subscriber", "communities.0.subscriptions.0.queued_events", 51, "51 events of .a"),
+    ("slow_subscriber", "communities.0.subscriptions.0.queued_bytes", 501, "50% full"),
+    ("slow_peer", "pipes.crowded_peers", (OTHER,), "half full"),
+    ("store_filling", "store.bytes", 501, "50% of the room"),
+    ("events_dropped", "counters.missed", 7, "7 events"),
+    ("events_gone", "counters.told_missed", 3, "3 events"),
+    ("not_accepted", "counters.unpublished", 9, "9 events"),
+    ("let_go_early", "store.let_go_early", 4, "4 batches"),
+    ("callback_fails", "communities.0.callback_errors", 2, "2 times"),
+    ("plug_fails", "counters.plug_errors", 2, "2 times"),
+    ("fails", "counters.failures", 2, "2 times"),
+    ("trace_fails", "counters.trace_failures", 1, "1 time"),
+]
+OF_TWO_CHANGES: Final = ("alone", "no_link")  # have tests of their own
+
+
+def test_nothing_is_found_in_what_is_well(well: Stats) -> None:
+    assert Life().look(well) == ()
+
+
+@pytest.mark.parametrize(("name", "path", "value", "word"), FAULTS)
+def test_each_fault_is_found_by_its_name_and_comes_with_advice(
+    name: str, path: str, value: object, word: str, well: Stats
+) -> None:
+    life, ill = Life(well), changed(well, path, value)
+    life.look(ill)
+    found = [one for one in life.look(ill, SETTLED_SECONDS) if one.stage == "lasting"]
+    assert [one.name for one in found] == [name]
+    assert word in found[0].says
+    assert found[0].do
+    assert found[0].since == found[0].seen - SETTLED_SECONDS
+
+
+def test_every_row_of_the_table_has_its_fault() -> None:
+    assert {row.name for row in TABLE} == {*(name for name, *_ in FAULTS), *OF_TWO_CHANGES}
+
+
+def test_the_documentation_has_the_table() -> None:
+    """Its meanings are the comments of the rows. A row that is missing is the one shown."""
+    meanings = re.findall(r"^    # (.*)\.\n    Row\(\s*\"(\w+)\"", getsource(conditions), re.M)
+    page = (Path(__file__).parents[4] / "docs/operating.md").read_text("utf-8").splitlines()
+    for (meaning, name), row in zip(meanings, TABLE, strict=True):
+        assert name == row.name
+        mark = " ?" if row.ok is None else ""
+        level = "" if row.level is None else logging.getLevelName(row.level)
+        explains = ", ".join(f"`{one}`" for one in row.explains)
+        assert f"| `{name}`{mark} | {meaning} | {level} | {explains} |" in page
+
+
+def test_a_row_explains_rows_below_it() -> None:
+    """So no condition can be its own cause, and causes are shown above consequences."""
+    names = [row.name for row in TABLE]
+    for row in TABLE:
+        assert set(row.explains) <= set(names[names.index(row.name) + 1 :])
+
+
+def test_a_gateway_that_never_answered_is_not_one_that_does_no_longer(well: Stats) -> None:
+    silent = changed(well, "discovery.first_contacts", gateways(False))
+    (never,) = Life().look(silent)
+    (no_longer,) = Life(well).look(silent)
+    assert "no gateway has ever answered" in never.says
+    assert "no gateway answers any longer" in no_longer.says
+    assert never.do != no_longer.do
+
+
+def test_nodes_of_a_dht_are_spoken_of_as_such(well: Stats) -> None:
+    discovery = attrs.evolve(well.discovery, by_udp=True, first_contacts=())
+    for state, name in (("degraded", "no_gateway"), ("alone", "unjoined")):
+        stats = attrs.evolve(well, discovery=attrs.evolve(discovery, state=state))
+        if name == "unjoined":
+            stats = changed(stats, "communities.0.state", "joining")
+        (found,) = Life().look(stats)
+        assert found.name == name
+        assert "UDP" in found.do
+        assert "gateway" not in found.says
+
+
+def test_a_founder_is_not_alone_and_who_outlived_all_others_is(well: Stats) -> None:
+    founder = changed(well, "communities.0.state", "alone")
+    assert Life().look(founder) == ()
+    assert Life(well).look(founder) == ()  # the last peer left politely
+    last = changed(founder, "communities.0.outlived", True)
+    assert Life(well).lasting(last) == ["alone"]
+
+
+def test_where_nobody_above_ever_was_no_link_is_missed(well: Stats) -> None:
+    unlinked = changed(well, "communities.0.links.0.contacts", 0)
+    never, no_longer = Life(unlinked), Life(well)
+    assert never.lasting(unlinked, SETTLED_SECONDS) == []
+    assert no_longer.lasting(unlinked) == []  # another is searched for
+    assert no_longer.lasting(unlinked, SETTLED_SECONDS) == ["no_link"]
+
+
+def test_a_count_that_stands_still_fades_into_history_and_history_ends(well: Stats) -> None:
+    life, ill = Life(well), changed(well, "counters.missed", 7)
+    (found,) = life.look(ill)
+    assert life.lasting(ill, FADES_SECONDS) == ["events_dropped"]
+    (over,) = life.look(ill)
+    assert (over.name, over.stage, over.since) == ("events_dropped", "over", found.since)
+    assert life.look(ill, HISTORY_SECONDS - LOOK_SECONDS) == (over,)
+    assert life.look(ill) == ()
+    (again,) = life.look(changed(well, "counters.missed", 9))
+    assert "2 events" in again.says
+
+
+def test_the_oldest_event_that_waits_is_a_finding_long_before_the_queue_is_full(
+    well: Stats,
+) -> None:
+    """A reader who takes as many as come leaves some at every look, of which none is old."""
+    quick, stalled = Life(well), Life(well)
+    path = "communities.0.subscriptions.0.queued_events"
+    for delivered in range(10, 200, 10):
+        stats = changed(changed(well, path, 10), "communities.0.delivered", delivered)
+        assert quick.lasting(stats, SLOW_SECONDS / 2) == []
+    waits = changed(changed(well, path, 10), "communities.0.delivered", 10)
+    assert stalled.lasting(waits, SLOW_SECONDS) == []  # it may have come just now
+    (found,) = stalled.look(waits, SLOW_SECONDS)
+    assert "10 events of .a wait" in found.says
+    assert "the oldest for 5 s or more" in found.says
+
+
+def test_a_consequence_has_its_cause_and_is_no_warning(
+    well: Stats, caplog: pytest.LogCaptureFixture
+) -> None:
+    ill = changed(changed(well, "discovery.first_contacts", gateways(False)), "liveness.deaf", True)
+    deaf, gateway = Life(well).look(ill)
+    assert (deaf.name, deaf.because) == ("deaf", None)
+    assert (gateway.name, gateway.because) == ("no_gateway", "deaf")
+    assert [one.getMessage().partition(":")[0] for one in caplog.records] == ["deaf"]
+
+
+def test_the_log_has_a_warning_once_with_since_when_and_what_to_do_and_a_line_at_the_end(
+    well: Stats, caplog: pytest.LogCaptureFixture
+) -> None:
+    life, ill = Life(well), changed(well, "communities.0.state", "joining")
+    for _ in range(9):
+        (found,) = life.look(ill)
+    life.look(well)
+    begins, ends = caplog.records
+    assert {begins.levelno, ends.levelno} == {logging.WARNING}
+    assert begins.getMessage() == (
+        f"unjoined: .a is not joined (since 2001-09-09T01:48:25+00:00); {found.do}"
+    )
+    assert ends.getMessage() == "unjoined of .a is over, after 45 s"
+    fields = {"event": "condition", "condition": "unjoined", "about": ".a", "since": found.since}
+    assert fields.items() <= begins.__dict__["camcast"].items()
+    assert (fields | {"seconds": 45.0}).items() <= ends.__dict__["camcast"].items()
+
+
+def test_what_ends_soon_is_neither_logged_nor_remembered(
+    well: Stats, caplog: pytest.LogCaptureFixture
+) -> None:
+    life, ill = Life(well), changed(well, "communities.0.state", "joining")
+    (beginning,) = life.look(ill)
+    assert beginning.stage == "beginning"
+    assert life.look(well) == ()
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize("path", ["liveness.deaf", "liveness.isolated", "communities.0.state"])
+def test_a_process_is_not_ready_from_the_first_moment_on(path: str, well: Stats) -> None:
+    ill = changed(well, path, "joining" if path.endswith("state") else True)
+    assert well.unready() == ()
+    (found,) = Life(well).look(ill)
+    assert attrs.evolve(ill, conditions=(found,)).unready() == (f"{found.name}: {found.says}",)
