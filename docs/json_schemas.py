@@ -230,6 +230,7 @@ SCHEMAS: Final[dict[str, list[Object]]] = {
     "gateway/1": [(printed.GatewayAddress,)],
     "keys-new/1": [(printed.NewKey,)],
     "keys-show/1": [(printed.ShownKey,)],
+    "keys-public/1": [(printed.PublicFile,)],
     "certify/1": [(printed.Certified,)],
     "revoke/1": [(printed.Revoked,)],
     "status/1": [(Stats,)],

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -20,6 +19,7 @@ from zlib import crc32
 import msgspec
 
 from camcast.doors.datagrams import Endpoint
+from camcast.vocabulary.lasting_file import write_lasting
 from camcast.vocabulary.logger import Logger
 
 log = Logger(__name__)
@@ -63,8 +63,18 @@ class Remembered:
         self._changed = False
 
     def recall(self) -> None:
-        """Add the endpoints of the file; an absent, unreadable or damaged file has none."""
+        """Add the endpoints of the file; an absent, unreadable or damaged file has none.
+
+        A folder in which the file could not be written is told of now, not after the first minute.
+        """
         if self._path is not None:
+            if not os.access(self._path.parent, os.W_OK | os.X_OK):
+                log.warning(
+                    "contacts cannot be remembered in %s: there is no folder %s that can be"
+                    " written to",
+                    self._path,
+                    self._path.parent,
+                )
             for endpoint, key in reversed(recall(self._path).items()):
                 if self._usable(endpoint):
                     self.note(endpoint, key)
@@ -148,16 +158,9 @@ def remember(path: Path, contacts: Mapping[Endpoint, str]) -> bool:
     kept = [(*endpoint, key) for endpoint, key in islice(contacts.items(), REMEMBERED_MAX)]
     body = msgspec.json.encode(kept)
     data = msgspec.json.encode(_File(_VERSION, crc32(body), msgspec.Raw(body)))
-    new = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
-        # A crashed process of the same pid may have left it; O_EXCL follows nobody's link.
-        new.unlink(missing_ok=True)
-        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as target:
-            target.write(data)  # No fsync: what a power cut tears, the checksum shows.
-        new.replace(path)
+        write_lasting(path, data, 0o600)
     except OSError as error:
         log.warning("cannot write the remembered contacts to %s: %s", path, error)
-        with suppress(OSError):
-            new.unlink(missing_ok=True)
         return False
     return True

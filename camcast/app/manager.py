@@ -281,10 +281,12 @@ class CommunityManager:
                 security.identity, security.certificates, security.trust, security.revocations
             )
             self._identity = IdentityWatch(files, self.renew)
+            numbers = files.stream_numbers()
+            numbers.on_conflict = self._on_key_conflict
             self._parts = attrs.evolve(
                 self._parts,
                 signatures=self._identity.signatures,
-                reserve_numbers=files.stream_numbers().reserve,
+                reserve_numbers=numbers.reserve,
             )
         self._entered = False  # inside an `async with`
         self._trace = trace
@@ -413,6 +415,11 @@ class CommunityManager:
             raise
         self._lifetime.runner, self._pipes = runner, pipes
         return True
+
+    def _on_key_conflict(self) -> None:
+        """Count that the file of stream numbers has shown another process with this key."""
+        if (runner := self._lifetime.runner) is not None:
+            runner.node.counters.key_conflicts += 1
 
     async def _find_address(self, gateways: Iterable[str]) -> str | None:
         """Return the address to announce, which may have to be found; None: that of `bind`."""

@@ -85,8 +85,8 @@ _COMMANDS: Final[dict[Callable[..., None] | typer.Typer, str]] = {
     gateway: "gateway --bind tcp://127.0.0.1:7000",
     keys: "",
     certify: "certify --with root.key --for ada.pub --topic .soccer --may join,publish --days 7"
-    " > ada.cert",
-    revoke: "revoke --with root.key 2f0c8f5e19a3b6d7 > root.list",
+    " --output ada.cert",
+    revoke: "revoke --with root.key 2f0c8f5e19a3b6d7 --output root.list",
     status: "status /run/user/1000/camcast.sock",
     ready: "ready /run/user/1000/camcast.sock",
     peers: "peers /run/user/1000/camcast.sock",

@@ -11,7 +11,7 @@ import typer
 
 from camcast.cli import options
 from camcast.cli.failure import clear_failures
-from camcast.cli.output import print_json, print_line
+from camcast.cli.output import print_json, print_line, write_output
 from camcast.cli.printed import Certified
 from camcast.doors.options import OptionError
 from camcast.vocabulary.topics import Topic
@@ -46,16 +46,19 @@ def certify(
             metavar="FILE", help="The certificate of the key that signs, unless it is a root's."
         ),
     ] = None,
+    output: options.WholeOutput = None,
+    clock_is_right: options.ClockIsRight = False,
     json: options.Json = False,
 ) -> None:
-    """Print a certificate: the owner of a key may do something in a topic and below it.
+    """Make a certificate: the owner of a key may do something in a topic and below it.
 
     Whoever trusts the signing key, or the root above it, lets the owner do that until the time is
-    over or the certificate is revoked. A note of it is added to the file .issued beside the signing
-    key. What is printed is public, and is useless without the owner's secret key.
+    over or the certificate is revoked. It is noted in the file .issued beside the signing key. A
+    certificate is public, and is useless without the owner's secret key.
     """
     from camcast.cli.validity import end_of
-    from camcast.live.profiles.certificate_file import certificate_text, read_chain, record_issued
+    from camcast.live.profiles.certificate_file import certificate_text, read_chain
+    from camcast.live.profiles.issuer_register import opened
     from camcast.live.profiles.key_file import read_public_key, read_secret_key
     from camcast.security.certificates import CERTIFICATE, SERIAL_BYTES, Certificate, Rights
     from camcast.security.chains import verify_chain
@@ -88,7 +91,11 @@ def certify(
             verify_chain(chain, [PublicKey(root)])
         except (RefusedError, ValueError) as error:
             raise OptionError(f"this certificate would not be valid: {error}") from None
-        record_issued(key_file, chain[-1])
+        with opened(key_file, secret, now, clock_is_right=clock_is_right) as register:
+            register.add(chain[-1], now)
+        text = certificate_text(chain)
+        if output is not None:
+            write_output(output, text)
         if json:
             certified = Certified(
                 serial=granted.serial.hex(),
@@ -102,5 +109,5 @@ def certify(
                 certificates=chain,
             )
             print_json(certified, "certify/1")
-        else:
-            print_line(certificate_text(chain).rstrip("\n"))
+        elif output is None:
+            print_line(text.rstrip("\n"))

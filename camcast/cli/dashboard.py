@@ -16,6 +16,7 @@ from camcast.ops.dashboard.dashboard_page import page
 from camcast.ops.dashboard.gathering import Moment, gather, sockets_of
 from camcast.ops.dashboard.server import DashboardServer
 from camcast.ops.output_place import output_file
+from camcast.vocabulary.lasting_file import write_lasting
 
 
 def dashboard(
@@ -52,7 +53,7 @@ def dashboard(
         if len(sources) == 1 and sources[0].is_file():
             path = output or sources[0].with_suffix(".html")
             with output_file(path):
-                path.write_text(page(recording.read(sources[0])), "utf-8")
+                write_lasting(path, page(recording.read(sources[0])).encode(), 0o644)
             print_line(str(path))
             return
         if output is not None:

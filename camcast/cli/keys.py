@@ -15,7 +15,7 @@ from camcast.cli import options
 from camcast.cli.failure import clear_failures
 from camcast.cli.finite_numbers import Command
 from camcast.cli.output import print_json, print_line
-from camcast.cli.printed import NewKey, ShownKey
+from camcast.cli.printed import NewKey, PublicFile, ShownKey
 
 keys = typer.Typer(name="keys", no_args_is_help=True, rich_markup_mode=None)
 
@@ -55,6 +55,27 @@ def new(
             print_json(made, "keys-new/1")
         else:
             print_line(key.public.text)
+
+
+@keys.command(cls=Command, epilog="Example: camcast keys public ada.key")
+def public(
+    file: Annotated[Path, typer.Argument(help="The file of a secret key, e.g. ada.key.")],
+    json: options.Json = False,
+) -> None:
+    """Make the public file beside a secret key again (ada.pub), where it was lost.
+
+    Prints the public key. A file that is there stays, and has to be this key's.
+    """
+    from camcast.live.profiles.key_file import read_public_key, write_public_key
+
+    with clear_failures():
+        path = write_public_key(file)
+        key = read_public_key(path)
+        if json:
+            found = PublicFile(key=key.text, peer=key.peer_id.hex(), public_file=str(path))
+            print_json(found, "keys-public/1")
+        else:
+            print_line(key.text)
 
 
 @keys.command(cls=Command, epilog="Example: camcast keys show ada.pub")

@@ -32,6 +32,21 @@ Retry = Annotated[
 ]
 Seed = Annotated[int | None, typer.Option("--seed", help="Seed of all random choices; default: 1.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+WholeOutput = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        metavar="FILE",
+        help="Write it to this file, whole or not at all, instead of printing it.",
+    ),
+]
+ClockIsRight = Annotated[
+    bool,
+    typer.Option(
+        "--clock-is-right",
+        help="Sign though this machine's clock is far from what stands beside the key.",
+    ),
+]
 
 
 class SpreadName(StrEnum):

@@ -11,10 +11,13 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from camcast.ops.output_place import OutputError
+from camcast.vocabulary.lasting_file import write_lasting
 from camcast.vocabulary.printable import printable
 
 _MAYBE_UNPRINTABLE: Final = re.compile(r"[^ -~]")
@@ -34,6 +37,14 @@ def print_line(text: str) -> None:
 def say(text: str) -> None:
     """Write a line for a person, after what a console has printed."""
     sys.stdout.write(f"{printable(text)}\n")
+
+
+def write_output(path: Path, text: str) -> None:
+    """Write a result to a file, whole or not at all; raises `OutputError`."""
+    try:
+        write_lasting(path, text.encode(), 0o644)
+    except OSError as error:
+        raise OutputError(f"--output {path}: {error.strerror}") from None
 
 
 def json_line(value: object) -> str:

@@ -145,6 +145,12 @@ class ShownKey(TypedDict):
     peer: str
 
 
+class PublicFile(ShownKey):
+    """The public half of a key, and the file that has it."""
+
+    public_file: str
+
+
 class Certified(TypedDict):
     """A certificate, and the chain that it stands in, as text."""
 

@@ -11,13 +11,16 @@ import typer
 
 from camcast.cli import options
 from camcast.cli.failure import clear_failures
-from camcast.cli.output import print_json, print_line
+from camcast.cli.output import print_json, print_line, write_output
 from camcast.cli.printed import Revoked
 from camcast.doors.options import OptionError
+from camcast.vocabulary.errors import CamcastError
 
 if TYPE_CHECKING:
+    from camcast.live.profiles.issuer_register import IssuerRegister
     from camcast.security.certificates import Certificate
     from camcast.security.keys import PublicKey
+    from camcast.security.revocation import RevocationList
 
 HOURS: Final = 24.0  # chosen: until the next list is due, once a day
 _HOUR_SECONDS: Final = 3600
@@ -37,71 +40,80 @@ def revoke(
         ),
     ] = None,
     hours: Annotated[float, typer.Option(help="Hours until the next list is due.")] = HOURS,
+    known: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE",
+            help="A list that was handed out before: what it revokes stays revoked. Repeatable.",
+        ),
+    ] = None,
+    output: options.WholeOutput = None,
+    clock_is_right: options.ClockIsRight = False,
     json: options.Json = False,
 ) -> None:
-    """Revoke certificates: sign and print a new list of all that count no more.
+    """Revoke certificates: sign a new list of all that count no more.
 
-    The list is kept beside the key, in .revoked, and printed for those who are to know it. It is
-    signed again before the next one is due, also if nothing was revoked: a process that gets no
-    newer list cannot know whether it missed one. Certificates that have expired fall out of it.
+    The list is kept beside the key, in .revoked, and is for everybody. It is signed again before
+    the next one is due, also if nothing was revoked: a process that gets no newer list cannot know
+    whether it missed one. It names all that was ever revoked (.issued) and has not expired; a file
+    that is an older copy, or lost, takes nothing away.
     """
     from camcast.cli.validity import end_of
-    from camcast.live.profiles.certificate_file import (
-        CertificateFileError,
-        read_revocations,
-        revocations_text,
-        write_revocations,
-    )
-    from camcast.live.profiles.key_file import beside, read_secret_key
-    from camcast.security.revocation import REVOCATIONS, RevokedSerial, next_list
+    from camcast.live.profiles.certificate_file import revocations_text
+    from camcast.live.profiles.issuer_register import opened
+    from camcast.live.profiles.key_file import read_secret_key
 
     with clear_failures():
-        secret = read_secret_key(key_file)
-        path = beside(key_file, ".revoked")
-        before = read_revocations(path)[0] if path.exists() else None
-        if before is not None and before.issuer != secret.public.raw:
-            raise CertificateFileError(f"{path}: the list of another key than that in {key_file}")
-        found = [
-            _issued(text, key_file, secret.public) for text in dict.fromkeys(certificates or ())
-        ]
-        revoked = [RevokedSerial(each.serial, each.not_after) for each in found]
-        now = int(time.time())
-        try:
-            due = end_of(now, hours, _HOUR_SECONDS, "--hours")
-            news = next_list(before, secret.public.raw, revoked, now, due - now)
-        except ValueError as error:
-            raise OptionError(str(error)) from None
-        data = REVOCATIONS.sign(news, secret)
-        write_revocations(key_file, data)
+        secret, now = read_secret_key(key_file), int(time.time())
+        lists = [_list_of(path, key_file, secret.public) for path in known or ()]
+        with opened(key_file, secret, now, clock_is_right=clock_is_right) as register:
+            named = dict.fromkeys(certificates or ())
+            found = [_issued(text, register, key_file, secret.public) for text in named]
+            try:
+                due = end_of(now, hours, _HOUR_SECONDS, "--hours")
+                news, data = register.revoke(found, lists, now, due - now)
+            except CamcastError:
+                raise
+            except ValueError as error:
+                raise OptionError(str(error)) from None
+        text = revocations_text(data)
+        if output is not None:
+            write_output(output, text)
         if json:
             signed = Revoked(
                 issuer=secret.public.text,
                 number=news.number,
                 issued=news.issued,
                 next_update=news.next_update,
-                revoked=[entry.serial.hex() for entry in news.revoked],
+                revoked=[entry.serial.hex() for entry in news.certificates],
                 list=data,
             )
             print_json(signed, "revoke/1")
-        else:
-            print_line(revocations_text(data).rstrip("\n"))
+        elif output is None:
+            print_line(text.rstrip("\n"))
 
 
-def _issued(text: str, key_file: Path, issuer: PublicKey) -> Certificate:
+def _list_of(path: Path, key_file: Path, issuer: PublicKey) -> tuple[RevocationList, bytes]:
+    """Return the issuer's list in a file; `OptionError` for the list of another key."""
+    from camcast.live.profiles.certificate_file import read_revocations
+
+    value, data = read_revocations(path)
+    if value.issuer != issuer.raw:
+        raise OptionError(f"{path}: the list of another key than that in {key_file}")
+    return value, data
+
+
+def _issued(text: str, register: IssuerRegister, key_file: Path, issuer: PublicKey) -> Certificate:
     """Return the certificate of this serial, or in this file; `OptionError` if there is none."""
-    from camcast.live.profiles.certificate_file import read_chain, read_issued
-    from camcast.live.profiles.key_file import beside
+    from camcast.live.profiles.certificate_file import read_chain
     from camcast.security.certificates import CERTIFICATE
     from camcast.security.refusals import RefusedError
 
     if _SERIAL.fullmatch(text):
-        for certificate in read_issued(key_file):
-            if certificate.serial.hex() == text:
-                return certificate
-        raise OptionError(
-            f"{beside(key_file, '.issued')} has no certificate {text}; name the certificate's file"
-            " instead"
-        )
+        try:
+            return register.find(bytes.fromhex(text))
+        except LookupError as error:
+            raise OptionError(f"{error.args[0]}; name the certificate's file instead") from None
     if not Path(text).exists():
         raise OptionError(f"{text!r} is no serial, which has 16 digits of 0-9 and a-f, nor a file")
     signed = read_chain(Path(text))[-1]

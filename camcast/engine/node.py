@@ -569,6 +569,7 @@ class Node:
             return False
         self.recorder.tell(Happening("clock_set", count=1, seconds=seconds))
         self.guard.on_clock_set(now)
+        self._publisher.on_clock_set(now)
         for local_group in self.local_groups:
             if local_group.repair is not None:
                 local_group.repair.clock_set(now)

@@ -164,6 +164,16 @@ class Publisher:
         while self._open:
             self._close(self._open[0], now)
 
+    def on_clock_set(self, now: float) -> None:
+        """Begin new streams, with numbers from the time that the clock says now.
+
+        The machine may have been set back to a snapshot: what this process published after that
+        moment has numbers that it does not know of, and they are below the time.
+        """
+        self.flush(now)
+        self._streams.clear()
+        self._number = self._reserved = max(self._reserved, round(1000 * self._clock.wall(now)))
+
     def leave(self, local_group: LocalGroup) -> None:
         """Forget the streams of a group that the process leaves, after a `flush`.
 

@@ -189,6 +189,12 @@ def _remove_stale(path: Path) -> None:
         except ConnectionRefusedError:
             path.unlink()
             return
+        except (BlockingIOError, TimeoutError):  # its queue of connections is full
+            raise BindError(
+                errno.EADDRINUSE,
+                f"another process has the control socket {path} and does not answer: it is stopped"
+                " or busy; end it, or choose another path",
+            ) from None
     raise BindError(
         errno.EADDRINUSE, f"another process answers at the control socket {path}; choose another"
     )

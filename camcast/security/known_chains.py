@@ -14,9 +14,12 @@ from camcast.security.certificates import Rights
 from camcast.security.chains import Chain, verify_chain
 from camcast.security.keys import PublicKey
 from camcast.security.refusals import Reason, RefusedError
-from camcast.security.revocation import Revocations
+from camcast.security.revocation import REVOCATIONS, Revocations
 from camcast.security.sealed import seal_hash
 from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.logger import Logger
+
+_log = Logger(__name__)
 
 CHAINS_MAX: Final = 4096  # chosen: some 8 MB where each has two certificates
 
@@ -34,6 +37,8 @@ class KnownChains:
         self._verified: Counter[bytes] = Counter()
         """The certificates of these chains."""
         self.revocations = Revocations()
+        self._early_lists: dict[bytes, bytes] = {}
+        """By issuer, the lists of files whose issuer's chain has not come yet."""
 
     def learn(self, data: Sequence[bytes], now: float) -> Chain:
         """Verify and remember a chain; raises `RefusedError`, also if it is not valid at `now`."""
@@ -42,6 +47,9 @@ class KnownChains:
             known.check_valid(now, self.revocations.revoked)
             return known
         chain = verify_chain(data, self._roots, self._verified)
+        for issuer, _ in _issuers(chain):
+            if early := self._early_lists.pop(issuer, None):
+                self.revocations.take(early, now, lambda _: b"")
         chain.check_valid(now, self.revocations.revoked)
         if chain.hash in self._chains:
             self._forget(chain.hash)
@@ -70,6 +78,27 @@ class KnownChains:
         Returns whether the list is new; raises `RefusedError`.
         """
         return self.revocations.take(data, now, self._sponsor)
+
+    def keep_revocations(self, data: bytes, now: float) -> None:
+        """Take a list that the operator has given; raises `RefusedError`, but not for its issuer.
+
+        Where no chain is known yet that lets the issuer issue, the list counts from such a chain
+        on: until then it revokes nothing that this process believes.
+        """
+        try:
+            self.take_revocations(data, now)
+        except RefusedError as error:
+            if error.reason is not Reason.UNTRUSTED:
+                raise
+            issuer = REVOCATIONS.read(data).issuer
+            REVOCATIONS.check(data, issuer)
+            if self._early_lists.get(issuer) != data:
+                self._early_lists[issuer] = data
+                _log.warning(
+                    "the list of revocations of %s counts from when a certificate is known that"
+                    " lets it issue others: none is known yet",
+                    PublicKey(issuer),
+                )
 
     def put_out(self, now: float) -> list[PeerId]:
         """Return the processes with a revoked chain and no chain known to be valid."""

@@ -25,20 +25,29 @@ _SALT: Final = blake2b(b"camcast-shared-key-1", digest_size=16).digest()
 
 # [NIST SP 800-63B-4, 3.1.1.2] of a password that nothing else stands beside
 CHARACTERS_MIN: Final = 15
+_NO_TEXT: Final = ("Cc", "Cs")
+"""Control characters, and what Python makes of bytes that are no UTF-8."""
 
 
 class PassphraseError(CamcastError, ValueError):
-    """A passphrase is too short; the message does not show it."""
+    """A passphrase is too short, or no text; the message does not show it."""
 
 
 def check_passphrase(passphrase: str) -> str:
-    """Return the passphrase as it is derived from; `PassphraseError` if it is too short.
+    """Return the passphrase as it is derived from; `PassphraseError` if it cannot be one.
 
-    A letter with an accent counts the same however it was typed (Unicode NFC).
+    What editors and shells add counts for nothing: a byte order mark, and white space before and
+    behind. A letter with an accent counts the same however it was typed (Unicode NFC). Whatever
+    else differs is another passphrase.
     """
     if not isinstance(passphrase, str):  # which the message does not show
         raise TypeError(f"a passphrase is a text, and no {type(passphrase).__name__}")
-    normal = unicodedata.normalize("NFC", passphrase)
+    normal = unicodedata.normalize("NFC", passphrase.strip().removeprefix("\ufeff").strip())
+    if any(unicodedata.category(character) in _NO_TEXT for character in normal):
+        raise PassphraseError(
+            "a passphrase is one line of text in UTF-8, and this one has characters that are none:"
+            " control characters, or bytes of another encoding"
+        )
     if len(normal) < CHARACTERS_MIN:
         raise PassphraseError(
             f"a passphrase has at least {CHARACTERS_MIN} characters, this one has {len(normal)};"
@@ -60,7 +69,7 @@ def group_key(passphrase: str) -> SecretKey:
 
     seed = bindings.crypto_pwhash_alg(
         KEY_BYTES,
-        check_passphrase(passphrase).encode("utf-8", "surrogatepass"),
+        check_passphrase(passphrase).encode(),
         _SALT,
         _PASSES,
         _MEMORY_BYTES,

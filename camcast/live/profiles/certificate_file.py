@@ -1,37 +1,33 @@
-"""Files of certificates and of revocations, and what an authority keeps beside its key.
+"""Files of certificates and of revocations.
 
 A line says what it is, and has the bytes in Base64; lines that begin with # are for people::
 
     # v4dk… may join, publish in .soccer until 2027-01-22, serial 2f0c8f5e19a3b6d7
     camcast-certificate-1 mQHEIFtk…
 
-A chain has its certificates in their order, the root's first. Beside ``root.key`` there are two
-files: ``root.issued`` has all certificates that the key has issued, and ``root.revoked`` the key's
-list of revoked ones, which the commands also print, to be handed to other processes.
+A chain has its certificates in their order, the root's first. What an authority keeps beside its
+key is in `camcast.live.profiles.issuer_register`.
 """
 
 from __future__ import annotations
 
 import binascii
-import os
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from camcast.live.profiles.key_file import beside
-from camcast.live.profiles.whole_file import write_whole
 from camcast.security.certificates import CERTIFICATE, CHAIN_MAX, Certificate
 from camcast.security.keys import PublicKey
 from camcast.security.refusals import RefusedError
 from camcast.security.revocation import REVOCATIONS, RevocationList
 from camcast.vocabulary.errors import CamcastError
 
-_CERTIFICATE: Final = "camcast-certificate-1"
+CERTIFICATE_LINE: Final = "camcast-certificate-1"
 _REVOCATIONS: Final = "camcast-revocations-1"
 # chosen: 10,000 certificates with their comments, or a full list of revocations with its own
-_FILE_BYTES_MAX: Final = 2**23
+FILE_BYTES_MAX: Final = 2**23
 
 
 class CertificateFileError(CamcastError, ValueError):
@@ -42,7 +38,7 @@ def certificate_text(data: Sequence[bytes]) -> str:
     """Return the lines of these certificates; raises `RefusedError` for bytes that are none."""
     lines = []
     for signed in data:
-        lines += [f"# {described(CERTIFICATE.read(signed))}", _line(_CERTIFICATE, signed)]
+        lines += [f"# {described(CERTIFICATE.read(signed))}", _line(CERTIFICATE_LINE, signed)]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -57,10 +53,10 @@ def described(certificate: Certificate) -> str:
 
 def read_chain(path: Path) -> list[bytes]:
     """Read a chain of certificates, of which only the form is checked."""
-    chain = _read(path, _CERTIFICATE)
+    chain = _read(path, CERTIFICATE_LINE)
     if not 0 < len(chain) <= CHAIN_MAX:
         raise CertificateFileError(
-            f"{path}: expected 1 to {CHAIN_MAX} lines, {_CERTIFICATE} and a certificate; found"
+            f"{path}: expected 1 to {CHAIN_MAX} lines, {CERTIFICATE_LINE} and a certificate; found"
             f" {len(chain)}"
         )
     for signed in chain:
@@ -71,10 +67,11 @@ def read_chain(path: Path) -> list[bytes]:
 def revocations_text(data: bytes) -> str:
     """Return the lines of a list of revocations; raises `RefusedError` for bytes that are none."""
     revocations = REVOCATIONS.read(data)
-    serials = "".join(f"# {entry.serial.hex()}\n" for entry in revocations.revoked)
+    revoked = revocations.certificates
+    serials = "".join(f"# {entry.serial.hex()}\n" for entry in revoked)
     return (
-        f"# revoked by {PublicKey(revocations.issuer)}: {len(revocations.revoked)}; the next list"
-        f" is due {day(revocations.next_update)}\n{serials}{_line(_REVOCATIONS, data)}\n"
+        f"# revoked by {PublicKey(revocations.issuer)}: {len(revoked)}; the next list is"
+        f" due {day(revocations.next_update)}\n{serials}{_line(_REVOCATIONS, data)}\n"
     )
 
 
@@ -91,31 +88,6 @@ def read_revocations(path: Path) -> tuple[RevocationList, bytes]:
     return revocations, found[0]
 
 
-def record_issued(key: Path, data: bytes) -> None:
-    """Add a certificate to those that this file's key has issued."""
-    path = beside(key, ".issued")
-    try:
-        with open(os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "a") as target:
-            target.write(certificate_text([data]))
-    except OSError as error:
-        raise CertificateFileError(f"{path}: {error.strerror}") from error
-
-
-def read_issued(key: Path) -> list[Certificate]:
-    """Return the certificates that this file's key has issued, as `record_issued` noted them."""
-    path = beside(key, ".issued")
-    return [_parse(path, signed) for signed in _read(path, _CERTIFICATE)] if path.exists() else []
-
-
-def write_revocations(key: Path, data: bytes) -> None:
-    """Keep the list of revocations of this file's key, in place of the one before."""
-    path = beside(key, ".revoked")
-    try:
-        write_whole(path, revocations_text(data), 0o644, replace=True)
-    except OSError as error:
-        raise CertificateFileError(f"{path}: {error.strerror}") from error
-
-
 def day(seconds: int) -> str:
     """Return a time as people read it, to the minute and in UTC."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
@@ -129,11 +101,11 @@ def _read(path: Path, kind: str) -> list[bytes]:
     """Return the bytes in the lines of a file whose lines all have to be of this kind."""
     try:
         with path.open("rb") as source:
-            raw = source.read(_FILE_BYTES_MAX + 1)
+            raw = source.read(FILE_BYTES_MAX + 1)
     except OSError as error:
         raise CertificateFileError(f"{path}: {error.strerror}") from error
-    if len(raw) > _FILE_BYTES_MAX:
-        raise CertificateFileError(f"{path}: longer than {_FILE_BYTES_MAX:,} bytes")
+    if len(raw) > FILE_BYTES_MAX:
+        raise CertificateFileError(f"{path}: longer than {FILE_BYTES_MAX:,} bytes")
     found = []
     for number, line in enumerate(raw.decode("utf-8", "replace").splitlines(), 1):
         words = line.split()

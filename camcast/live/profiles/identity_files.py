@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Final
 
 from attrs import field, frozen
 
@@ -14,10 +14,13 @@ from camcast.live.profiles.certificate_file import (
     read_chain,
     read_revocations,
 )
-from camcast.live.profiles.key_file import beside, read_public_key, read_secret_key
+from camcast.live.profiles.key_file import read_root, read_secret_key
 from camcast.live.profiles.stream_numbers import StreamNumbers
 from camcast.security.event_signatures import EventSignatures
-from camcast.security.refusals import RefusedError
+from camcast.security.refusals import Reason, RefusedError
+
+_PASSES: Final = (Reason.EARLY, Reason.EXPIRED, Reason.REVOKED)
+"""Why a certificate may not count for a while, or no longer, though its file is right."""
 
 
 def _paths(given: Path | Iterable[Path]) -> tuple[Path, ...]:
@@ -49,11 +52,11 @@ class IdentityFiles:
     def read(self, now: float) -> EventSignatures:
         """Read all files; `now` is the time in seconds since 1970.
 
-        Raises `KeyFileError` and `CertificateFileError`, also for what is not valid now.
+        Raises `KeyFileError` and `CertificateFileError`, also if no certificate is valid now.
         """
         assert self.identity is not None
         secret = read_secret_key(self.identity)
-        roots = [read_public_key(path) for path in self.trust]
+        roots = [read_root(path) for path in self.trust]
         signatures = EventSignatures(secret, roots)
         self.read_again(signatures, now)
         return signatures
@@ -61,37 +64,34 @@ class IdentityFiles:
     def stream_numbers(self) -> StreamNumbers:
         """Return what numbers the streams of this identity; raises `KeyFileError`."""
         assert self.identity is not None
-        return StreamNumbers(beside(self.identity, ".streams"))
+        return StreamNumbers(self.identity)
 
-    def read_again(self, signatures: EventSignatures, now: float) -> None:
+    def read_again(self, signatures: EventSignatures, now: float) -> Mapping[Path, RefusedError]:
         """Read certificates and lists of revocations again, but no keys.
 
-        Raises as `read`, and then leaves the certificates as they are. Lists of revocations are
-        taken even if the certificates are no longer valid.
+        Returns the files whose certificates do not count now, and why, as long as one is left that
+        does. Raises as `read`, and then leaves the certificates as they are. Lists of revocations
+        are taken even if the certificates are no longer valid, and also of an issuer whose
+        certificate this process has not met yet.
         """
-        try:
-            self._valid_chains(signatures, now)  # chains say which keys may issue, and so revoke
-        finally:
-            for path in self.revocations:
-                _, data = read_revocations(path)
-                with _naming(path):
-                    signatures.known.take_revocations(data, now)
-        signatures.renew(self._valid_chains(signatures, now), now)
-
-    def _valid_chains(self, signatures: EventSignatures, now: float) -> list[list[bytes]]:
-        chains = []
+        for path in self.revocations:
+            _, data = read_revocations(path)
+            try:
+                signatures.known.keep_revocations(data, now)
+            except RefusedError as error:
+                raise CertificateFileError(f"{path}: {error}") from error
+        valid, refused = list[list[bytes]](), dict[Path, RefusedError]()
         for path in self.certificates:
             chain = read_chain(path)
-            with _naming(path):
+            try:
                 signatures.check_own(chain, now)
-            chains.append(chain)
-        return chains
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Name the file in an error about its content."""
-    try:
-        yield
-    except RefusedError as error:
-        raise CertificateFileError(f"{path}: {error}") from error
+            except RefusedError as error:
+                refused[path] = error
+                if error.reason not in _PASSES:
+                    raise CertificateFileError(f"{path}: {error}") from error
+            else:
+                valid.append(chain)
+        if not valid:
+            raise CertificateFileError("; ".join(f"{path}: {why}" for path, why in refused.items()))
+        signatures.renew(valid, now)
+        return refused

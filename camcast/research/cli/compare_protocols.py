@@ -22,6 +22,7 @@ from camcast.research.report.csv_text import csv_text
 from camcast.research.report.measures import repair_in_words
 from camcast.research.scenarios.workload import KINDS, Workload, workload_of
 from camcast.research.sweeps import ProgressBar
+from camcast.vocabulary.lasting_file import write_lasting
 
 _MEASURES: Final = (
     *("processes", "reception", "deliveries", "parasites", "filtered", "event_copies"),
@@ -102,7 +103,8 @@ def compare_protocols(
             with ProgressBar("compare protocols") as bar:
                 costs = compare(comparison, results, workers, bar.update)
             if output is not None:
-                output.write_text(csv_text([attrs.asdict(cost) for cost in costs]))
+                table = csv_text([attrs.asdict(cost) for cost in costs])
+                write_lasting(output, table.encode(), 0o644)
     if json:
         print_json([attrs.asdict(cost) for cost in costs], "compare-protocols/1")
     else:

@@ -30,6 +30,7 @@ from camcast.research.cli.wide_table import WideTable
 from camcast.research.report.measures import MEASURES
 from camcast.research.systems.registry import CAMCAST, SYSTEMS
 from camcast.research.systems.setting_base import SettingError
+from camcast.vocabulary.lasting_file import write_lasting
 from camcast.vocabulary.topic_parameters import TopicParameters
 from camcast.vocabulary.topics import Topic
 
@@ -104,7 +105,7 @@ def plan(
         if output is not None:
             topics = [Topic.parse(one.topic) for one in described.communities if one.topic]
             said = _by_topic(planned, topics or weather.topics(len(targets)))
-            output.write_text(said.as_toml(), "utf-8")
+            write_lasting(output, said.as_toml().encode(), 0o644)
     missed = [
         target
         for target, outcome in zip(targets, measured, strict=False)

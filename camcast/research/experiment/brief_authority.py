@@ -17,6 +17,7 @@ from camcast.live.profiles.certificate_file import certificate_text
 from camcast.live.profiles.key_file import read_secret_key, write_key_pair
 from camcast.security.certificates import CERTIFICATE, SERIAL_BYTES, Certificate, Rights
 from camcast.security.keys import KEY_BYTES, SecretKey
+from camcast.vocabulary.lasting_file import write_lasting
 
 _SECONDS: Final = 24 * 3600  # chosen: longer than any run
 
@@ -49,7 +50,9 @@ class BriefAuthority:
             0,
         )
         write_key_pair(secret, key)
-        certified.write_text(certificate_text([CERTIFICATE.sign(granted, root)]))
+        write_lasting(
+            certified, certificate_text([CERTIFICATE.sign(granted, root)]).encode(), 0o644
+        )
         return self.files(name)
 
     def files(self, name: str) -> dict[str, Any]:

@@ -27,6 +27,9 @@ from camcast.research.papers.paper import OnProgress, P, Paper, R
 from camcast.research.papers.paper_page import html
 from camcast.research.report.results_folder import ResultsFolder, as_bytes
 from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.logger import Logger
+
+_log = Logger(__name__)
 
 PLAN_FILE: Final = "plan.json"
 CELLS_FILE: Final = "cells.jsonl"
@@ -60,7 +63,11 @@ class PlanFolder(ResultsFolder, Generic[P, R]):
                 kept = msgspec.json.decode(file.read_bytes())
             except msgspec.DecodeError:
                 kept = None
-            if kept != asked:
+            if kept is None and not self._has_others():
+                # An earlier release wrote it in place, and was killed.
+                _log.warning("%s is cut short, and is written again", file)
+                self.write(PLAN_FILE, as_bytes(asked))
+            elif kept != asked:
                 raise FolderError(
                     f"{path} has a reproduction of {_in_words(kept)}, not of {_in_words(asked)};"
                     " give another --output, or the same parameters"
@@ -70,7 +77,11 @@ class PlanFolder(ResultsFolder, Generic[P, R]):
                 f"{path} is not empty and has no {PLAN_FILE}; give --output a new folder"
             )
         else:
-            file.write_bytes(as_bytes(asked))
+            self.write(PLAN_FILE, as_bytes(asked))
+
+    def _has_others(self) -> bool:
+        """Say whether anything is there but the plan and the cells, which name their own task."""
+        return any(path.name not in (PLAN_FILE, CELLS_FILE) for path in self.path.iterdir())
 
     @property
     def cells(self) -> Path:

@@ -11,6 +11,7 @@ import msgspec
 from camcast.ops.output_place import make_output_folder
 from camcast.research.report.csv_text import csv_text
 from camcast.research.report.drawing import Drawing, render
+from camcast.vocabulary.lasting_file import write_lasting
 
 
 class ResultsFolder:
@@ -43,8 +44,8 @@ class ResultsFolder:
         return drawing
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file."""
-        (self.path / name).write_bytes(content)
+        """Write a file, whole or not at all."""
+        write_lasting(self.path / name, content, 0o644)
 
 
 def as_bytes(value: object) -> bytes:

@@ -29,6 +29,7 @@ from camcast.observe.trace import SCHEMA_VERSION
 from camcast.ops.output_place import OutputError
 from camcast.research.scenarios.base import BaseScenario
 from camcast.research.scenarios.workload import digest
+from camcast.vocabulary.lasting_file import write_lasting
 
 SCENARIO_FILE: Final = "scenario.json"
 SUMMARY_FILE: Final = "summary.json"
@@ -123,7 +124,7 @@ class OutputFolder:
     def _write(self, name: str, content: object) -> None:
         encoded = msgspec.json.format(msgspec.json.encode(content), indent=2)
         try:
-            (self.path / name).write_bytes(encoded + b"\n")
+            write_lasting(self.path / name, encoded + b"\n", 0o644)
         except OSError as error:
             raise OutputError(f"cannot write {self.path / name}: {error.strerror}") from None
 

@@ -350,7 +350,9 @@ class _ResultsFile:
         for number, line in enumerate(self._file, start=1):
             if not line.endswith(b"\n"):
                 # Only what can be the beginning of our own line: a foreign file is not cut short.
-                if not (line.startswith(RECORD_BEGINS) or RECORD_BEGINS.startswith(line)):
+                # A power cut may leave zeros where the file system had not written yet.
+                begins = line.rstrip(b"\0")
+                if not (begins.startswith(RECORD_BEGINS) or RECORD_BEGINS.startswith(begins)):
                     raise _not_ours(path, number, "this is not a line of results")
                 break
             key, result = _record(path, number, line, label)

@@ -47,12 +47,31 @@ def output(capfd: Capture, *arguments: object) -> str:
     return printed
 
 
+def warned(capfd: Capture, caplog: pytest.LogCaptureFixture, *arguments: object) -> str:
+    """Run a command that ends well, and return its warnings."""
+    caplog.clear()
+    assert camcast(*arguments) == 0
+    capfd.readouterr()
+    return caplog.text
+
+
+def serials(path: Path) -> list[str]:
+    """Return what a list revokes."""
+    return [entry.serial.hex() for entry in read_revocations(path)[0].certificates]
+
+
 def certify(capfd: Capture, to: str, *options: object, by: str = "root") -> Path:
-    """Run ``camcast certify … > TO.cert``."""
+    """Run ``camcast certify … --output TO.cert``."""
     path = Path(f"{to}.cert")
     arguments = ["certify", "--with", f"{by}.key", "--for", f"{to}.pub", *options]
-    path.write_text(output(capfd, *arguments))
+    assert output(capfd, *arguments, "--output", path) == ""
     return path
+
+
+def member(capfd: Capture, name: str = "ada") -> tuple[Path, str]:
+    """Certify a key; return its certificate and the serial of that."""
+    path = certify(capfd, name, "--topic", ".soccer", "--may", "join", "--days", 365)
+    return path, chain(path).last.serial.hex()
 
 
 def chain(path: Path) -> Chain:
@@ -227,3 +246,81 @@ def test_a_list_of_another_key_is_not_continued(capfd: Capture) -> None:
         text.replace("camcast-revocations-1 lgH", "camcast-revocations-1 lgA")
     )
     assert "club.revoked: it " in refusal(capfd, "revoke", "--with", "club.key")[1]
+
+
+def test_what_fails_leaves_the_certificate_in_use(capfd: Capture) -> None:
+    path, _ = member(capfd)
+    before = path.read_bytes()
+    given = ["certify", "--with", "root.key", "--for", "ada.pub", "--topic", ".soccer"]
+    refusal(capfd, *given, "--may", "jion", "--output", path)
+    assert path.read_bytes() == before
+    said = refusal(capfd, *given, "--may", "join", "--output", "none/ada.cert")[1]
+    assert "--output none/ada.cert: No such file" in said
+    printed = answer(capfd, *given, "--may", "join", "--output", path)
+    assert [b64decode(each) for each in printed["certificates"]] == read_chain(path)
+
+
+def test_a_list_is_written_to_a_file_through_a_link(capfd: Capture) -> None:
+    certificate, serial = member(capfd)
+    Path("backup").mkdir()
+    Path("root.revoked").symlink_to("backup/root.revoked")
+    for what in (serial, certificate):
+        assert output(capfd, "revoke", "--with", "root.key", what, "--output", "a.list") == ""
+        assert serials(Path("a.list")) == serials(Path("backup/root.revoked")) == [serial]
+    assert Path("root.revoked").is_symlink()
+
+
+def test_a_lost_or_older_list_is_told_and_takes_nothing_back(
+    capfd: Capture, caplog: pytest.LogCaptureFixture
+) -> None:
+    certificate, serial = member(capfd)
+    assert "taken for the first" in warned(capfd, caplog, "revoke", "--with", "root.key")
+    older = Path("root.revoked").read_bytes()
+    assert not warned(capfd, caplog, "revoke", "--with", "root.key", certificate)
+    Path("root.revoked").write_bytes(older)
+    assert "is an older copy than" in warned(capfd, caplog, "revoke", "--with", "root.key")
+    assert serials(Path("root.revoked")) == [serial]
+    os.remove("root.revoked")
+    assert "root.revoked is not there" in warned(capfd, caplog, "revoke", "--with", "root.key")
+    assert serials(Path("root.revoked")) == [serial]
+
+
+def test_a_list_from_elsewhere_counts_if_it_is_the_key_s(capfd: Capture) -> None:
+    certificate, serial = member(capfd)
+    shutil.copytree(".", "copy")
+    output(capfd, "revoke", "--with", "root.key", certificate, "--output", "friday.list")
+    given = ["revoke", "--with", "copy/root.key", "--known", "friday.list"]
+    assert answer(capfd, *given)["revoked"] == [serial]
+    said = refusal(capfd, "revoke", "--with", "club.key", "--known", "friday.list")[1]
+    assert "friday.list: the list of another key than that in club.key" in said
+
+
+def test_a_clock_that_is_far_off_is_refused(
+    capfd: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, serial = member(capfd)
+    certify_again = ["certify", "--with", "root.key", "--for", "ada.pub", "--topic", ".a"]
+    right = time.time()
+    for wrong in (0.0, right - 3600, right + 500 * 86_400):
+        monkeypatch.setattr(time, "time", lambda wrong=wrong: wrong)
+        for command in (
+            ["revoke", "--with", "root.key", serial],
+            [*certify_again, "--may", "join"],
+        ):
+            said = refusal(capfd, *command)[1]
+            assert said.count(" UTC") == 2
+            assert "set the clock right, or, if it is right, give --clock-is-right" in said
+    output(capfd, "revoke", "--with", "root.key", serial, "--clock-is-right")
+
+
+def test_a_lost_public_file_is_made_again(capfd: Capture) -> None:
+    public = Path("ada.pub").read_text()
+    os.remove("ada.pub")
+    shown = output(capfd, "keys", "show", "ada.key")
+    assert output(capfd, "keys", "public", "ada.key") == shown
+    assert Path("ada.pub").read_text() == public
+    Path("ada.pub").write_text(shown)  # as `keys show` prints it
+    printed = answer(capfd, "keys", "public", "ada.key")
+    assert (printed["key"], printed["public_file"]) == (shown.strip(), "ada.pub")
+    member(capfd)
+    assert "this is the public key" in refusal(capfd, "keys", "public", "root.pub")[1]

@@ -21,6 +21,13 @@ def test_how_an_accent_was_typed_does_not_matter() -> None:
     assert group_key(composed) == group_key(decomposed) != group_key(WORDS)
 
 
+@pytest.mark.parametrize("inner", ["\n", "\t", "\0", "\udce0"])
+def test_what_is_no_line_of_text_is_refused_and_not_shown(inner: str) -> None:
+    with pytest.raises(PassphraseError, match="one line of text in UTF-8") as caught:
+        group_key(f"correct horse{inner}battery")
+    assert "horse" not in str(caught.value)
+
+
 def test_a_short_passphrase_is_refused_and_not_shown() -> None:
     with pytest.raises(PassphraseError, match="at least 15 characters, this one has 14") as caught:
         group_key("correct horses")

@@ -9,10 +9,12 @@ from camcast.security.keys import SecretKey
 from camcast.security.refusals import Reason
 from camcast.security.revocation import (
     ISSUERS_MAX,
+    LISTS_MAX,
     NEXT_UPDATE_SECONDS,
     REVOCATIONS,
     REVOCATIONS_BYTES_MAX,
     REVOKED_MAX,
+    Predecessor,
     RevocationList,
     Revocations,
     RevokedSerial,
@@ -56,18 +58,55 @@ def test_a_list_says_what_is_revoked() -> None:
     assert known.all() == [signed(1, 5, 7)]
 
 
-def test_the_highest_number_wins_in_any_order() -> None:
-    lists = [signed(number, number) for number in range(1, 6)]
-    lists += [signed(5, 99), signed(3, by=CLUB), signed(4, 1, by=CLUB)]
-    hashes = set()
-    for seed in range(20):
-        known = Revocations()
+def test_what_any_list_revokes_stays_revoked_in_whichever_order_lists_come() -> None:
+    lists = [signed(1, 1, 2), signed(2, 1, 3), signed(3, 1, 2), signed(4, 4), signed(4, 1)]
+    lists += [signed(3, by=CLUB), signed(4, 1, by=CLUB)]
+    known = list[list[bytes]]()
+    for seed in range(40):
+        revocations = Revocations()
         for data in Random(seed).sample(lists, len(lists)):
-            known.take(data, NOW, anybody)
-        assert not known.revoked(ROOT.public.raw, serial(4))
-        assert known.revoked(CLUB.public.raw, serial(1))
-        hashes.add(known.hash())
-    assert len(hashes) == 1
+            revocations.take(data, NOW, anybody)
+        for number in (1, 2, 3, 4):
+            assert revocations.revoked(ROOT.public.raw, serial(number))
+        assert revocations.revoked(CLUB.public.raw, serial(1))
+        known.append(sorted(revocations.all()))
+    # The latest ones, and those that say more; not (1, 1, 2), of which nothing is missing.
+    kept = sorted([lists[1], lists[2], lists[3], lists[4], lists[6]])
+    assert known == [kept] * 40
+
+
+def test_a_shorter_list_with_a_higher_number_takes_nothing_back_and_is_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    known = Revocations()
+    assert known.take(signed(1, 5, 7), NOW, anybody)
+    assert known.take(signed(2, 7), NOW, anybody)
+    assert [known.revoked(ROOT.public.raw, serial(n)) for n in (5, 7)] == [True, True]
+    assert known.all() == [signed(2, 7), signed(1, 5, 7)]
+    assert "number 2, lacks 1 certificates" in caplog.text
+    assert serial(5).hex() in caplog.text
+    assert serial(7).hex() not in caplog.text
+    caplog.clear()
+    assert known.take(signed(3, 5, 7), NOW, anybody)  # the issuer has mended it
+    assert known.all() == [signed(3, 5, 7)]
+    assert not caplog.text
+
+
+def test_what_has_expired_may_be_left_out() -> None:
+    known = Revocations()
+    until = NOW + 7 * DAY
+    assert known.take(signed(1, 5), NOW, anybody)
+    assert known.take(signed(2, at=until), until + SLACK_SECONDS + 1, anybody)
+    assert known.all() == [signed(2, at=until)]
+
+
+def test_lists_that_contradict_each_other_are_bounded() -> None:
+    known = Revocations()
+    for number in range(1, 3 * LISTS_MAX):
+        assert known.take(signed(number, number), NOW, anybody)
+    assert len(known.all()) == LISTS_MAX
+    assert not known.take(signed(1, 1), NOW, anybody)
+    assert len(known.all()) == LISTS_MAX
 
 
 def test_an_old_list_is_no_news() -> None:
@@ -124,18 +163,32 @@ def test_a_list_that_is_not_renewed_is_overdue() -> None:
 
 def test_the_next_list_keeps_what_has_not_expired() -> None:
     key = ROOT.public.raw
-    first = next_list(None, key, listed(7) + listed(3, until=NOW + 10), NOW)
+    ever = listed(7) + listed(3, until=NOW + 10)
+    first = next_list(key, ever, None, NOW)
     assert first == RevocationList(
         *(key, NOW, NOW, NOW + NEXT_UPDATE_SECONDS, listed(3, until=NOW + 10) + listed(7))
     )
-    second = next_list(first, key, listed(5), NOW)
-    assert second.number == NOW + 1
-    assert [entry.serial for entry in second.revoked] == [serial(n) for n in (3, 5, 7)]
-    later = next_list(second, key, (), NOW + 11 + SLACK_SECONDS)
-    assert [entry.serial for entry in later.revoked] == [serial(5), serial(7)]
+    assert first.predecessor == b""
+    before = Predecessor(first.number, serial(6))
+    second = next_list(key, ever + listed(5), before, NOW)
+    assert (second.number, second.predecessor) == (NOW + 1, serial(6))
+    assert [entry.serial for entry in second.certificates] == [serial(n) for n in (3, 5, 7)]
+    later = next_list(key, ever + listed(5), before, NOW + 11 + SLACK_SECONDS)
+    assert [entry.serial for entry in later.certificates] == [serial(5), serial(7)]
     assert later.number == NOW + 11 + SLACK_SECONDS
 
 
+def test_the_list_before_is_named_and_revokes_nothing() -> None:
+    before = Predecessor(NOW, serial(6))
+    data = REVOCATIONS.sign(next_list(ROOT.public.raw, listed(5), before, NOW), ROOT)
+    known = Revocations()
+    assert known.take(data, NOW, anybody)
+    assert [known.revoked(ROOT.public.raw, serial(n)) for n in (5, 6)] == [True, False]
+
+
 def test_a_full_list_is_told() -> None:
-    with pytest.raises(ValueError, match="has room for 1500 revoked certificates, and 1501"):
-        next_list(None, ROOT.public.raw, listed(*range(REVOKED_MAX + 1)), NOW)
+    with pytest.raises(ValueError, match="has room for 1500 entries, and 1501"):
+        next_list(ROOT.public.raw, listed(*range(REVOKED_MAX + 1)), None, NOW)
+    before = Predecessor(NOW, b"the last")
+    with pytest.raises(ValueError, match="has room for 1500 entries, and 1501"):
+        next_list(ROOT.public.raw, listed(*range(REVOKED_MAX)), before, NOW)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import tempfile
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -8,11 +10,15 @@ import pytest
 from camcast.live.profiles.key_file import (
     KeyFileError,
     beside,
+    read_passphrase,
     read_public_key,
+    read_root,
     read_secret_key,
     write_key_pair,
+    write_public_key,
 )
 from camcast.security.keys import SecretKey
+from camcast.security.passphrase import check_passphrase
 
 KEY = SecretKey(bytes(range(32)))
 
@@ -62,13 +68,113 @@ def test_a_name_that_no_file_can_have_is_refused(name: str) -> None:
         write_key_pair(Path(name), KEY)
 
 
-def test_a_link_of_others_is_not_followed(tmp_path: Path) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.write_text("precious")
-    (tmp_path / f".ada.key.{os.getpid()}.new").symlink_to(elsewhere)
-    write_key_pair(tmp_path / "ada.key", KEY)
-    assert elsewhere.read_text() == "precious"
-    assert read_secret_key(tmp_path / "ada.key") == KEY
+def test_no_link_of_others_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "ada.key").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(KeyFileError, match=r"ada\.key exists"):
+        write_key_pair(tmp_path / "ada.key", KEY)
+    assert os.listdir(tmp_path) == ["ada.key"]
+
+
+def test_a_lost_public_file_is_made_again_and_another_s_stays(tmp_path: Path) -> None:
+    public = write_key_pair(tmp_path / "ada.key", KEY)
+    whole = public.read_text()
+    public.unlink()
+    assert write_public_key(tmp_path / "ada.key") == public
+    assert (public.read_text(), mode(public)) == (whole, 0o644)
+    write_public_key(tmp_path / "ada.key")
+    public.write_text(f"{SecretKey(bytes(32)).public}\n")
+    with pytest.raises(KeyFileError, match="another key than that of"):
+        write_public_key(tmp_path / "ada.key")
+
+
+@pytest.mark.parametrize("form", ["{}", "{}\r\n", "\ufeffcamcast-public-key-1 {}", "  {}  "])
+def test_a_public_key_is_read_as_it_was_printed_or_saved(tmp_path: Path, form: str) -> None:
+    path = tmp_path / "ada.pub"
+    path.write_text(form.format(KEY.public))
+    assert read_public_key(path) == KEY.public
+
+
+@pytest.mark.parametrize("readable", [0o440, 0o400])
+def test_a_secret_as_containers_mount_it_is_taken_with_a_warning(
+    tmp_path: Path, readable: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "ada.key"
+    write_key_pair(path, KEY)
+    path.chmod(readable)
+    assert read_secret_key(path) == KEY
+    assert ("it is taken, since secrets of containers" in caplog.text) == (readable == 0o440)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root has files that others run with")
+@pytest.mark.parametrize(("readable", "taken"), [(0o640, True), (0o444, True), (0o660, False)])
+def test_root_s_file_may_be_readable_for_the_process_that_it_is_for(
+    readable: int, taken: bool
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:  # above which all folders are everybody's
+        os.chmod(folder, 0o755)
+        path = Path(folder, "ada.key")
+        write_key_pair(path, KEY)
+        path.chmod(readable)
+        os.chown(path, 0, 65534)
+        if not (child := os.fork()):
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+            try:
+                os._exit(0 if read_secret_key(path) == KEY else 2)
+            except KeyFileError:
+                os._exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == (0 if taken else 1)
+
+
+def test_a_root_that_others_may_write_is_refused(tmp_path: Path) -> None:
+    public = write_key_pair(tmp_path / "ada.key", KEY)
+    assert read_root(public) == KEY.public
+    for writable in (0o664, 0o646):
+        public.chmod(writable)
+        with pytest.raises(KeyFileError, match=rf"mode {writable:04o}.* chmod go-w {public}"):
+            read_root(public)
+
+
+PASSPHRASE = "five words that nobody else h\xe0s"
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [
+        PASSPHRASE.encode(),
+        f"{PASSPHRASE}\n".encode(),
+        f"{PASSPHRASE}\r\n".encode(),
+        f"\ufeff{PASSPHRASE}\r\n".encode(),
+        f" {PASSPHRASE} \t\n\n".encode(),
+        unicodedata.normalize("NFD", PASSPHRASE).encode(),
+    ],
+)
+def test_a_passphrase_is_one_key_however_an_editor_saved_it(tmp_path: Path, saved: bytes) -> None:
+    path = tmp_path / "group.pass"
+    path.write_bytes(saved)
+    path.chmod(0o600)
+    by_shell = saved.decode().rstrip("\n")  # CAMCAST_PASSPHRASE="$(cat group.pass)"
+    assert check_passphrase(read_passphrase(path)) == PASSPHRASE
+    assert check_passphrase(by_shell) == PASSPHRASE
+
+
+@pytest.mark.parametrize(
+    "saved",
+    [
+        PASSPHRASE.encode("latin-1"),  # two of these must not become one by a replaced letter
+        PASSPHRASE.encode("utf-16"),
+        f"{PASSPHRASE}\nand a line".encode(),
+        b"",
+        b"\n",
+    ],
+)
+def test_what_is_no_line_of_text_is_no_passphrase(tmp_path: Path, saved: bytes) -> None:
+    path = tmp_path / "group.pass"
+    path.write_bytes(saved)
+    path.chmod(0o600)
+    with pytest.raises(KeyFileError, match=f"{path}: not a passphrase"):
+        read_passphrase(path)
 
 
 def test_the_public_file_s_name() -> None:
