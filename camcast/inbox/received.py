@@ -188,9 +188,8 @@ def received_of(
     first, count, published = batch.first, batch.count, batch.published / _MILLISECONDS_PER_SECOND
     if count == 1 and decode is None:
         [payload] = batch.payloads()
-        return Received(
-            *(batch.stream, first, batch.topic, payload, payload, batch.hops, published, batch.late)
-        )
+        stream, topic, hops = batch.stream, batch.topic, batch.hops
+        return Received(stream, first, topic, payload, payload, hops, published, batch.late)
     return ReceivedBatch(
         batch.stream,
         range(first, first + count),

@@ -214,13 +214,12 @@ class HoldBack:
         return batch.topic.group == self._context.community.group.group
 
     def _make_room(self, ready: list[Batch], now: float) -> None:
-        """Add to `ready` all of the streams that wait for longest, until the rest has room."""
+        """Add to `ready` all of the streams that began to wait first, until the rest has room."""
         if not self._streams:
             return
         events, size = self._room()
-        while self._streams and (self._events > events or self._bytes > size):
-            longest = min(self._streams, key=lambda stream: self._streams[stream].since)
-            ready += self._release(longest, SEQUENCE_MAX, now)
+        while self._streams and (self._events >= events or self._bytes >= size):
+            ready += self._release(next(iter(self._streams)), SEQUENCE_MAX, now)
 
     def _release(self, stream: StreamId, until: int, now: float) -> list[Batch]:
         """Hold back no batch up to a number any longer; return these, each after what it follows.
