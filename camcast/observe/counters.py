@@ -163,6 +163,11 @@ class PipeCounters:
         "connections_refused", "Connections refused: there were too many"
     )
     """At `connections_max`."""
+    connections_replaced: int = _in(
+        "connections_replaced", "Connections ended, as others needed the place"
+    )
+    """Idle ones at `connections_max`, and those of a process or host that has more than its
+    share."""
     records_misdirected: int = _out(
         "records_misdirected", "Of these, meant for one no longer there"
     )

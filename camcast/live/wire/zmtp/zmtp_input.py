@@ -2,7 +2,9 @@
 
 Theory of operation
 -------------------
-A connection beyond `Accepted.most` is closed when it is accepted. Each readable connection is read
+A connection beyond `Accepted.most` takes the place of an idle one, or is closed when it is accepted
+(`Accepted.place_for`), and a process has `OF_A_PROCESS` connections to an input, the latest: nobody
+keeps others out with connections that say nothing. Each readable connection is read
 once a turn of the loop, `turn_bytes_max` at most, so that all get their turn. Whole frames are
 handed over at once, `turn_frames_max` at most; the other frames of the same read wait for the next
 turn, and nothing more is read before. Of an unfinished frame only the bytes that came are kept, and
@@ -16,9 +18,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from ipaddress import ip_address
 from typing import Any, Final
 
 from attrs import define, field
@@ -49,6 +53,10 @@ from camcast.vocabulary.logger import Logger
 _log = Logger(__name__)
 
 HANDSHAKE_SECONDS_MAX: Final = 5.0  # chosen: as `zmq_pipes`; a stranger who is silent is cut off
+# chosen: as long as a handshake may take; members are asked for a sign of life far more often
+IDLE_SECONDS: Final = 5.0
+HOST_SHARE: Final = 8  # chosen: of all places, that a host keeps when others need one: NAT has many
+OF_A_PROCESS: Final = 2  # chosen: one, and one that broke unnoticed
 FRAME_SECONDS_MAX: Final = 30.0  # chosen: 1 MiB at 280 kbit/s; slower links lose their largest
 _ACCEPT_PAUSE_SECONDS: Final = 1.0  # chosen: without a descriptor left accept() fails at once
 _ACCEPTS_A_TURN: Final = 64  # chosen: a flood of connections must not keep all others waiting
@@ -83,6 +91,8 @@ class Connection:
     since: float
     """When it was accepted, or when its unfinished frame began (seconds of the loop's clock)."""
     decoder: Decoder
+    heard: float = 0.0
+    """When something came on it last."""
     held: int = 0
     """The bytes that are kept of its unfinished frame."""
     rest: Iterator[tuple[bytes, bytes]] | None = None
@@ -105,6 +115,14 @@ class Accepted:
         """The connections amid a handshake or a frame; the one that has been so for longest is
         first."""
         self._connections: dict[Connection, None] = {}
+        self._remote: Counter[str] = Counter()
+        """How many of them each host has that is not the loopback."""
+        self._idle: list[Connection] = []
+        """Those that were idle when that was looked at, the one idle for longest last: a flood of
+        connections does not have all of them looked through for each."""
+        self._none_idle_until = 0.0
+        self._of_process: dict[tuple[ZmtpInput, PeerId], list[Connection]] = {}
+        """Those to each input on which a process has proved its key."""
         self._both_ways: dict[PeerId, dict[Connection, None]] = {}
         """The connections of processes that take messages on them; the latest comes last."""
         self.on_both_ways: Callable[[Connection, PeerId], None] | None = None
@@ -116,10 +134,55 @@ class Accepted:
     def add(self, connection: Connection) -> None:
         """Take a connection in, which begins with its handshake."""
         self._connections[connection] = self.unfinished[connection] = None
+        if not ip_address(connection.host).is_loopback:
+            self._remote[connection.host] += 1
+
+    def place_for(self, host: str, now: float) -> Connection | None:
+        """Return the connection that has to end so that a host gets another one, if any has to.
+
+        That is the one which has been idle for longest: of the other remote host with most
+        connections, if these are more than its share (`HOST_SHARE`), or else of all that have been
+        idle for `IDLE_SECONDS`. The loopback has no share, for many honest processes are there.
+        """
+        others = ((count, each) for each, count in self._remote.items() if each != host)
+        count, largest = max(others, default=(0, ""))
+        if count > self.most // HOST_SHARE:
+            its = (one for one in self._connections if one.host == largest)
+            return min(its, key=lambda one: one.heard)
+        while self._idle:
+            longest = self._idle.pop()
+            if longest in self._connections and now - longest.heard >= IDLE_SECONDS:
+                return longest
+        if now < self._none_idle_until:
+            return None
+        by_silence = sorted(self._connections, key=lambda one: one.heard, reverse=True)
+        self._idle = [one for one in by_silence if now - one.heard >= IDLE_SECONDS]
+        self._none_idle_until = by_silence[-1].heard + IDLE_SECONDS
+        return self._idle.pop() if self._idle else None
+
+    def has_proved(self, connection: Connection, link: PeerId) -> Connection | None:
+        """Note the process that has proved its key; return its connection that has to end for this.
+
+        None if it has no more than `OF_A_PROCESS`.
+        """
+        connection.link = link
+        its = self._of_process.setdefault((connection.owner, link), [])
+        its.append(connection)
+        return None if len(its) <= OF_A_PROCESS else min(its[:-1], key=lambda one: one.heard)
 
     def discard(self, connection: Connection) -> None:
         """Forget a connection, and what it held."""
-        self._connections.pop(connection, None)
+        if connection in self._connections:
+            del self._connections[connection]
+            if connection.host in self._remote:
+                self._remote[connection.host] -= 1
+                if not self._remote[connection.host]:
+                    del self._remote[connection.host]
+            if connection.link is not None:
+                its = self._of_process[connection.owner, connection.link]
+                its.remove(connection)
+                if not its:
+                    del self._of_process[connection.owner, connection.link]
         self.unfinished.pop(connection, None)
         if connection.both_ways is not None:
             made = self._both_ways[connection.both_ways]
@@ -235,20 +298,35 @@ class ZmtpInput(CountingInput):
                     self._loop.remove_reader(each)
                 self._again = self._loop.call_later(_ACCEPT_PAUSE_SECONDS, self._accept_from_now)
                 return
-            if len(self._accepted) >= self._accepted.most:
+            host = source[0] if source else _THIS_MACHINE
+            if not self._has_place(host):
                 made.close()
                 self._refused()
-            elif source:
-                self._let_in(made, source[0])
-            elif is_of_this_user(made):
-                self._let_in(made, _THIS_MACHINE)
+            elif source or is_of_this_user(made):
+                self._let_in(made, host)
             else:
                 made.close()
+
+    def _has_place(self, host: str) -> bool:
+        """Say whether another connection of a host may be let in; one may have to end for it."""
+        if len(self._accepted) < self._accepted.most:
+            return True
+        idle = self._accepted.place_for(host, self._loop.time())
+        if idle is None:
+            return False
+        idle.owner.replace(idle)
+        return True
+
+    def replace(self, connection: Connection) -> None:
+        """End a connection whose place another one needs."""
+        self.counters.connections_replaced += 1
+        self.lose(connection)
 
     def _let_in(self, made: socket.socket, host: str) -> None:
         mechanism = self._mechanism(host)
         decoder = Decoder(b"PUSH", self._frame_limit, mechanism, self._system)
-        connection = Connection(made, host, self, self._loop.time(), decoder)
+        now = self._loop.time()
+        connection = Connection(made, host, self, now, decoder, now)
         self._accepted.add(connection)
         self._sockets.add(made)
         try:
@@ -285,6 +363,7 @@ class ZmtpInput(CountingInput):
                 self._say("lost", connection.host, suspicion)
             self.lose(connection)
             return
+        connection.heard = self._loop.time()
         received = self._buffer[:size]
         message = connection.decoder.lone_message(received)
         if message is None:
@@ -318,7 +397,7 @@ class ZmtpInput(CountingInput):
                 elif name == b"PING" and connection.lost is None:  # else amid a frame, maybe
                     self._answer(connection, connection.decoder.mechanism.command(b"PONG", body))
                 elif body and name in (b"HELLO", b"INITIATE", b"KEY"):
-                    connection.link = self._link_of(connection)
+                    self._note_link(connection)
                     self._answer(connection, body)
                 if name in (b"READY", b"INITIATE"):
                     self._note_both_ways(connection)
@@ -379,9 +458,14 @@ class ZmtpInput(CountingInput):
     def _shown(self) -> bytes:
         return b"" if self._profile is None else self._profile.shown
 
-    def _link_of(self, connection: Connection) -> PeerId | None:
+    def _note_link(self, connection: Connection) -> None:
+        """Note the process at the other end, once it has proved its key."""
         key = connection.decoder.mechanism.peer_key
-        return None if self._profile is None or key is None else self._profile.process_of(key)
+        link = None if self._profile is None or key is None else self._profile.process_of(key)
+        if link is not None and connection.link is None:
+            other = self._accepted.has_proved(connection, link)
+            if other is not None:
+                self.replace(other)
 
     def _answer(self, connection: Connection, command: bytes) -> None:
         """Send a command; if the peer does not read, it is dropped, so that nothing waits here."""
