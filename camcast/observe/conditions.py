@@ -51,7 +51,6 @@ SETTLED_SECONDS: Final = (
 SLOW_SECONDS: Final = 5.0  # chosen: many times what a burst takes to be read
 FULL_SHARE: Final = 0.5  # chosen: as much time is left as it took to fill
 PAUSED_SHARE: Final = 0.2  # chosen: of the time; heartbeats are late by more than jitter
-HEALTH_WORSE: Final = 3  # chosen: of 8; two bad periods running
 LOOKS_MAX: Final = 64  # chosen: five minutes of looks; what waits for longer is as slow
 
 
@@ -80,6 +79,8 @@ class Past:
 
     now: float = 0.0
     """The time of this snapshot, in seconds since the process started."""
+    has_heard: bool = False
+    """Whether the process has heard of peers at some time."""
     answered: dict[str, None] = field(factory=dict)
     """The gateways that have answered at some time."""
     linked: dict[tuple[str, str], None] = field(factory=dict)
@@ -155,11 +156,26 @@ def _growing(
 
 
 def _paused(stats: Stats, past: Past) -> Iterator[Sight]:
-    liveness = stats.liveness
-    grown = past.grew("paused", liveness.paused_seconds)
-    if grown > PAUSED_SHARE * FADES_SECONDS or liveness.health >= HEALTH_WORSE:
+    grown = past.grew("paused", stats.liveness.paused_seconds)
+    if grown > PAUSED_SHARE * FADES_SECONDS:
         says = f"did not run for {grown:.0f} s lately, so that others may take it for dead"
         yield Sight("", says, "give it more CPU, and let nothing block its event loop")
+
+
+def _not_admitted(stats: Stats, past: Past) -> Iterator[Sight]:
+    outputs = stats.counters.outputs
+    refused = past.grew("strangers_refused", outputs.strangers_refused)
+    broken = past.grew("handshakes_broken", outputs.handshakes_broken)
+    if refused or broken > 1:  # one may be of a process that died at that moment
+        says = (
+            f"{counted(refused + broken, 'connection')} to peers or gateways failed: they and this"
+            " process do not have the same passphrase, or do not trust each other's keys"
+        )
+        do = (
+            "give all the same --passphrase-file, or certificates by one authority; the log has the"
+            " addresses"
+        )
+        yield Sight("", says, do)
 
 
 def _misfits(stats: Stats, past: Past) -> Iterator[Sight]:
@@ -170,17 +186,26 @@ def _misfits(stats: Stats, past: Past) -> Iterator[Sight]:
 
 
 def _deaf(stats: Stats, past: Past) -> Iterator[Sight]:
-    if stats.liveness.deaf:
-        peers = counted(stats.liveness.watched, "peer")
-        says = f"no frame reaches {stats.address}, while {peers} are watched"
+    peers = counted(stats.liveness.watched, "peer")
+    if not stats.liveness.deaf:
+        past.has_heard |= stats.liveness.watched > 0 and not stats.liveness.isolated
+    elif past.has_heard:
+        says = f"no frame reaches {stats.address} any longer, of {peers} or others"
+        do = "check this machine's network and firewall, and see whether the others live"
+        yield Sight("", says, do)
+    else:
+        says = f"no frame has ever reached {stats.address}, while {peers} are watched"
         do = "let others connect to that address: see --advertise, the firewall and NAT"
         yield Sight("", says, do)
 
 
 def _isolated(stats: Stats, past: Past) -> Iterator[Sight]:
-    if stats.liveness.isolated and not stats.liveness.deaf:
-        says = f"nothing is heard of any of {counted(stats.liveness.watched, 'peer')}"
-        do = "check this machine's network: others may be well, and have given this process up"
+    if stats.liveness.isolated:
+        watched = stats.liveness.watched
+        says = "nothing is heard: all peers that were known are lost"
+        if watched:
+            says = f"nothing is heard of any of {counted(watched, 'peer')}"
+        do = "see whether they live; if so, check this machine's network: they have given it up"
         yield Sight("", says, do)
 
 
@@ -329,14 +354,7 @@ TABLE: Final = (
     # Peers or gateways ask for other keys than this process has.
     Row(
         "not_admitted",
-        _growing(
-            lambda stats: stats.counters.outputs.strangers_refused,
-            "{} to peers or gateways failed: they and this process do not have the same passphrase,"
-            " or do not trust each other's keys",
-            "give all the same --passphrase-file, or certificates by one authority; the log has"
-            " the addresses",
-            noun="connection",
-        ),
+        _not_admitted,
         explains=_NOT_LET_IN,
     ),
     # Processes without the keys that are asked for tried to connect.
@@ -381,7 +399,7 @@ TABLE: Final = (
         explains=("deaf", "isolated"),
     ),
     # No frame of anybody arrives.
-    Row("deaf", _deaf, _WARNING, unready=True, explains=_CUT_OFF),
+    Row("deaf", _deaf, _WARNING, unready=True, explains=("isolated", *_CUT_OFF)),
     # Nothing is heard of any peer.
     Row("isolated", _isolated, _WARNING, unready=True, explains=_CUT_OFF),
     # None of the gateways answers.

@@ -188,6 +188,8 @@ class PipeCounters:
         input=("connections_strange", "Refused: without the keys asked for"),
         outputs=("peers_strange", "Connections to peers without the keys asked for"),
     )
+    handshakes_broken: int = _out("peers_breaking_off", "Handshakes that peers broke off")
+    """By peers that may ask for other keys, or have died."""
     forgers_refused: int = _in("connections_forging", "Cut off: what they sent was forged")
     """For what is forged in their frames."""
 

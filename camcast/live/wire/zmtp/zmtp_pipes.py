@@ -371,8 +371,10 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         except OSError:
             size = 0
         if not size:
-            if (suspicion := decoder.suspicion) and self._log_due(pipe, "suspicion"):
-                _log.warning("lost %s: %s (said once a minute)", pipe.address, suspicion)
+            if suspicion := decoder.suspicion:
+                self.counters.handshakes_broken += 1
+                if self._log_due(pipe, "suspicion"):
+                    _log.warning("lost %s: %s (said once a minute)", pipe.address, suspicion)
             self._broken(pipe)
             return
         try:

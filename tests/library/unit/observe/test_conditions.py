@@ -85,18 +85,18 @@ class Life:
 
 
 FAULTS: Final[list[tuple[str, str, object, str]]] = [
-    ("paused", "liveness.health", 5, "did not run"),
     ("paused", "liveness.paused_seconds", 9.0, "did not run for 9 s"),
     ("clock_set", "counters.clock_sets", 1, "set 1 time"),
     ("key_twice", "counters.key_conflicts", 2, "2 times"),
     ("not_admitted", "counters.outputs.strangers_refused", 3, "3 connections"),
+    ("not_admitted", "counters.outputs.handshakes_broken", 2, "2 connections"),
     ("strangers", "counters.input.strangers_refused", 1, "1 connection "),
     ("other_release", "counters.input.versions_refused", 1, "another version"),
     ("other_release", "counters.outputs.versions_refused", 1, "another version"),
     ("misfit", "misfits", (f"{OTHER}: it is of the system 'b'",), "of the system"),
     ("too_few_files", "counters.outputs.pipes_refused", 1, "refused"),
     ("too_few_files", "counters.input.connections_refused", 1, "refused"),
-    ("deaf", "liveness.deaf", True, "no frame reaches"),
+    ("deaf", "liveness.deaf", True, "any longer"),
     ("isolated", "liveness.isolated", True, "nothing is heard"),
     ("no_gateway", "discovery.first_contacts", gateways(False, False), GATEWAY),
     ("gateway_silent", "discovery.first_contacts", gateways(True, False), "others do"),
@@ -165,6 +165,16 @@ def test_a_gateway_that_never_answered_is_not_one_that_does_no_longer(well: Stat
     assert "no gateway has ever answered" in never.says
     assert "no gateway answers any longer" in no_longer.says
     assert never.do != no_longer.do
+
+
+def test_a_process_that_never_heard_of_anybody_is_not_one_that_does_no_longer(well: Stats) -> None:
+    deaf = changed(well, "liveness.deaf", True)
+    (never,) = Life().look(deaf)
+    (no_longer,) = Life(well).look(deaf)
+    assert "no frame has ever reached" in never.says
+    assert "--advertise" in never.do
+    assert "any longer" in no_longer.says
+    assert "--advertise" not in no_longer.do
 
 
 def test_nodes_of_a_dht_are_spoken_of_as_such(well: Stats) -> None:
