@@ -23,6 +23,8 @@ ChangeCallback = Callable[[Change], Awaitable[None] | None]
 class ChangeQueue:
     """The changes that nobody has taken yet; when there are too many, the oldest are dropped."""
 
+    undecoded: Final = False
+
     def __init__(self, length: int) -> None:
         check_whole("queue_length", length)
         if length < 1:

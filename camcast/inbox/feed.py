@@ -68,6 +68,9 @@ _Queue = TypeVar("_Queue", bound="_HasItems")
 
 
 class _HasItems(Protocol):
+    @property
+    def undecoded(self) -> bool: ...
+
     def __bool__(self) -> bool: ...
 
     def put_back(self, taken: Any, /) -> None: ...
@@ -105,9 +108,9 @@ class Feed(Generic[_Queue]):
         self._failures = FailureLog()
         self._gaps_after = 0.0
         self._lagged = self._gone = 0  # since the last warning
-        self._steps = 0
-        """How often the callback was called and has returned: odd while it is at work."""
-        self._steps_seen = -1  # when the loop looked last
+        self._calls = 0
+        """How many items the callback, or `_report`, was called with."""
+        self._calls_seen = 0  # when the loop looked last
         self._at_work_since: float | None = None
         """When the loop saw the callback at its present item first; None if it has said so."""
         self._look_handle: asyncio.TimerHandle | None = None
@@ -200,7 +203,10 @@ class Feed(Generic[_Queue]):
         return None if self._line else take()
 
     def made(self, item: Any) -> Any:
-        """Make of what was taken what a reader gets; called outside of the lock."""
+        """Make of what was taken what a reader gets; called outside of the lock.
+
+        A callback's item is made only if the queue says that what was taken last is `undecoded`.
+        """
         return item
 
     def check_iterable(self) -> None:
@@ -221,7 +227,8 @@ class Feed(Generic[_Queue]):
     async def next(self, take: Callable[[], _Added | None]) -> _Added | None:
         """Take the next item when it is this task's turn; None at the end of the subscription."""
         self._check_loop()
-        await self._give_turn()
+        if monotonic() >= self._turn_after:
+            await self._give_turn()
         item = None
         if not self._line and ((item := take()) is not None or self._closed):
             return item
@@ -240,10 +247,9 @@ class Feed(Generic[_Queue]):
         return item
 
     async def _give_turn(self) -> None:
-        """Give the event loop a turn, if none was given for a while."""
-        if monotonic() >= self._turn_after:
-            await asyncio.sleep(0)
-            self._turn_after = monotonic() + TURN_SECONDS
+        """Give the event loop a turn; the next is due in a while."""
+        await asyncio.sleep(0)
+        self._turn_after = monotonic() + TURN_SECONDS
 
     def _wake(self) -> None:
         """Tell the task that has waited for longest, if there is something for it."""
@@ -255,21 +261,22 @@ class Feed(Generic[_Queue]):
 
     async def _run_task(self) -> None:
         assert self._callback is not None
-        callback, take = self._callback, self.take
+        callback, take, queue = self._callback, self.take, self.queue
         task = asyncio.current_task()
         assert task is not None
         while True:
-            await self._give_turn()
+            if monotonic() >= self._turn_after:
+                await self._give_turn()
             item = take()
             if item is None and (item := await self.next(take)) is None:
                 self._log_gaps()
                 return
-            self._steps += 1
+            self._calls += 1
             try:
                 if isinstance(item, Gap):
                     self._report(item)
                 else:
-                    result = callback(self.made(item))
+                    result = callback(self.made(item) if queue.undecoded else item)
                     if result is not None:
                         await result
             except asyncio.CancelledError as error:
@@ -282,7 +289,6 @@ class Feed(Generic[_Queue]):
                 if threading.current_thread() is threading.main_thread():
                     raise
                 self._failed(error)  # it would end nothing but the event loop
-            self._steps += 1
 
     def _run_thread(self) -> None:
         self._hand_out()
@@ -302,11 +308,13 @@ class Feed(Generic[_Queue]):
             if item is None:
                 self._log_gaps()
                 return
-            self._steps += 1
+            self._calls += 1
             try:
                 if isinstance(item, Gap):
                     self._report(item)
-                elif _is_awaited(result := callback(self.made(item))):
+                elif _is_awaited(
+                    result := callback(self.made(item) if self.queue.undecoded else item)
+                ):
                     if inspect.iscoroutine(result):
                         result.close()
                     raise TypeError(
@@ -315,7 +323,6 @@ class Feed(Generic[_Queue]):
                     )
             except BaseException as error:  # a SystemExit would end the thread in silence
                 self._failed(error)
-            self._steps += 1
 
     def _wait_in_thread(self) -> Any:
         """Wait for the next item of a plain callback; None at the end."""
@@ -381,10 +388,10 @@ class Feed(Generic[_Queue]):
     def _look(self) -> None:
         """Log the callback, once, if it has been at the same item since the last look or longer."""
         self._look_later()
-        steps, now = self._steps, self.loop.time()
-        if steps != self._steps_seen:
-            self._steps_seen, self._at_work_since = steps, now
-        elif steps % 2 and self._at_work_since is not None:
+        calls, now = self._calls, self.loop.time()
+        if calls != self._calls_seen:
+            self._calls_seen, self._at_work_since = calls, now
+        elif self._at_work_since is not None and not (self._line or self._idle):
             _log.warning(
                 "the callback %s in %s has not returned for %.0f s: %d items wait for it, %d were"
                 " dropped, and it hears of neither",

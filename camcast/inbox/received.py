@@ -278,7 +278,7 @@ class DeliveryQueue(Generic[E]):
         self.opened: deque[Received[E]] = deque()
         """Of the batch that was opened last, the events that are still queued, without values."""
         self.undecoded = False
-        """Whether the opened events have values to be made."""
+        """Whether the opened events, and the event that was taken last, have values to be made."""
         self.gap = 0
         """How many events were dropped before everything that is queued, and not reported yet."""
         self.missed = 0
@@ -350,6 +350,7 @@ class DeliveryQueue(Generic[E]):
             taken = self._take_unopened()
             if not isinstance(taken, ReceivedBatch):
                 self._opened_batch = None  # a waiting subscriber keeps no payload in memory
+                self.undecoded = isinstance(taken, Received) and type(taken.value) is _Undecoded
                 return taken
             self._open(taken)
         return self.opened.popleft()
