@@ -77,6 +77,9 @@ class Intake:
         self._guard = process.guard
         self._admits = process.guard.admits
         self._own_events = OwnEvents()
+        self.on_own_name: Callable[[Batch, float], None] = lambda _batch, _now: None
+        """Takes a batch that this process has signed by its key and not published; see
+        `Publisher`."""
         self._hierarchy = process.hierarchy
         self._current = groups.current  # saves a step in each frame
         # Plain bytes as keys: a `PeerId` would cost a call in each frame, for the type alone.
@@ -277,12 +280,15 @@ class Intake:
         counters = self._counters
         if batch.count > 1 and not local_group.batched:
             raise MalformedError("several events in a batch of a group where each is by itself")
-        if batch.stream[:PEER_ID_BYTES] == self._me and self._is_false(batch):
+        own_name = batch.stream[:PEER_ID_BYTES] == self._me
+        if own_name and self._is_false(batch):
             return
         if self._signing is not None and not self._signing.believes(
             local_group, batch, source, address, now
         ):
             return
+        if own_name and self._own_events.judge(batch) is Verdict.FORGED:
+            self.on_own_name(batch, now)
         repair = local_group.repair
         asked_for = (
             repair is not None

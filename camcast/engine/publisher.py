@@ -22,10 +22,14 @@ from camcast.engine.guard.signing import Signing
 from camcast.engine.intake import Intake
 from camcast.engine.local_group import LocalGroup
 from camcast.engine.process_context import ProcessContext
-from camcast.vocabulary.batches import AFTER_BYTES, BODY_BYTES_MAX, After, make_batch
+from camcast.vocabulary.batches import AFTER_BYTES, BODY_BYTES_MAX, After, Batch, make_batch
 from camcast.vocabulary.events import SEQUENCE_MAX, EventId, Receipt, StreamId, stream_id
+from camcast.vocabulary.logger import Logger
+from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import BODY_FIXED_BYTES, check_payload
+
+_log = Logger(__name__)
 
 BUSY_EVENTS: Final = 10  # chosen: events of a stream in a second that make it busy; with fewer, the
 # Haves of a tree, 40 a second and process, are more messages than the 5 copies an event it spares
@@ -107,6 +111,9 @@ class Publisher:
         self._clock = clock = process.clock
         # The next stream's number, and the first that is not reserved.
         self._number = self._reserved = round(1000 * clock.wall(clock.started))
+        self._first = self._number
+        self._log = MinuteLog()
+        intake.on_own_name = self._on_own_name
         self._streams: dict[_Key, _Stream] = {}
         self._open: list[_Stream] = []
 
@@ -165,14 +172,38 @@ class Publisher:
             self._close(self._open[0], now)
 
     def on_clock_set(self, now: float) -> None:
-        """Begin new streams, with numbers from the time that the clock says now.
+        """Let new streams have numbers from the time that the clock says now, if it is later.
 
-        The machine may have been set back to a snapshot: what this process published after that
-        moment has numbers that it does not know of, and they are below the time.
+        The machine may have been set back to a snapshot: what this process began to publish after
+        that moment has numbers that it does not know of, and they are below the time.
         """
-        self.flush(now)
-        self._streams.clear()
-        self._number = self._reserved = max(self._reserved, round(1000 * self._clock.wall(now)))
+        wall = round(1000 * self._clock.wall(now))
+        if wall > self._reserved:
+            self._number = self._reserved = wall
+
+    def _on_own_name(self, batch: Batch, now: float) -> None:
+        """Take a batch that this process's key has signed, and this process not published.
+
+        An earlier run of this process has lower numbers. Else another process has the key, or this
+        one's memory or its file of numbers was set back: its own streams begin anew, beyond.
+        """
+        number = EventId(batch.stream, batch.first).number
+        if number < self._first:
+            return
+        if self._log.due("own name", now):
+            self._recorder.counters.key_conflicts += 1
+            _log.warning(
+                "events came that this process's key has signed and this process did not publish"
+                " (stream %d): another process has its key, or its machine was set back to a"
+                " snapshot; give each process a key of its own (logged once a minute)",
+                number,
+            )
+        if any(stream.id == batch.stream for stream in self._streams.values()):
+            self.flush(now)
+            self._streams.clear()
+            self._number = self._reserved = max(
+                self._reserved, number + 1, round(1000 * self._clock.wall(now))
+            )
 
     def leave(self, local_group: LocalGroup) -> None:
         """Forget the streams of a group that the process leaves, after a `flush`.

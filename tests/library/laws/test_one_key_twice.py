@@ -9,9 +9,10 @@ import pytest
 
 from camcast.engine.node import Node
 from camcast.security.keys import SecretKey
+from camcast.vocabulary.events import EventId, stream_id
 from tests.admitted_world import AdmittedWorld
 from tests.authority import ADA, CLUB
-from tests.signed_world import SOCCER, join, key
+from tests.signed_world import SOCCER, SignedWorld, certificate, frame, join, key, signed_event
 
 SECONDS = 30.0
 
@@ -63,3 +64,46 @@ def test_a_process_that_moves_is_no_conflict(polite: bool) -> None:
     start_again(world, CLUB)
     world.run(SECONDS)
     assert not any(node.counters.key_conflicts for node in world.nodes)
+
+
+def published(world: SignedWorld, node: Node, payload: bytes) -> EventId:
+    found = list[EventId]()
+
+    def publish(node: Node, now: float) -> None:
+        found.append(node.publish(SOCCER, payload, now).id)
+        node.flush(now)
+
+    world.do(node, publish)
+    return found[0]
+
+
+def test_who_hears_a_later_self_tells_it_and_uses_no_number_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """As after a snapshot of the machine: the process does not know what it published since."""
+    world = SignedWorld(repair=True)
+    for number in range(1, 5):
+        world.member(key(number), SOCCER)
+    node = world.member(ADA, SOCCER)
+    world.run(10)
+    first = published(world, node, b"before")
+    later = signed_event(ADA, first.stream, 2, b"after the snapshot", certificate(ADA))
+    node.receive(frame(later, sender=world.nodes[0].me.peer), world.now, world.nodes[0].me.peer)
+    assert node.counters.key_conflicts == 1
+    assert "its machine was set back to a snapshot" in caplog.text
+    second = published(world, node, b"again")
+    assert second.number > first.number
+    world.run(10)
+    assert len({id(each) for each in world.got(b"again")}) == 5
+
+
+def test_what_an_earlier_run_has_published_is_no_conflict() -> None:
+    world = SignedWorld(repair=True)
+    world.run(10)
+    node = world.member(ADA, SOCCER)
+    now = published(world, node, b"now")
+    early = stream_id(node.me.peer, now.number - 1000)
+    batch = signed_event(ADA, early, 1, b"by an earlier run", certificate(ADA))
+    node.receive(frame(batch, sender=node.me.peer), world.now, node.me.peer)
+    assert not node.counters.key_conflicts
+    assert published(world, node, b"still").stream == now.stream
