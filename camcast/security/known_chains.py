@@ -6,6 +6,7 @@ used least recently is dropped; the process can ask its owner for it again.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final
@@ -79,14 +80,23 @@ class KnownChains:
         """
         return self.revocations.take(data, now, self._sponsor)
 
-    def keep_revocations(self, data: bytes, now: float) -> None:
-        """Take a list that the operator has given; raises `RefusedError`, but not for its issuer.
+    def lists(self) -> list[bytes]:
+        """Return all lists of revocations, also those that do not count yet."""
+        return [*self.revocations.all(), *self._early_lists.values()]
 
-        Where no chain is known yet that lets the issuer issue, the list counts from such a chain
-        on: until then it revokes nothing that this process believes.
+    def keep_revocations(self, data: bytes, now: float, *, heard: bool = False) -> None:
+        """Take a list that the operator has given, or that was `heard` of before a restart.
+
+        It always finds room. Raises `RefusedError`, but not for its issuer. Where no chain is known
+        yet that lets the issuer issue, the list counts from such a chain on: until then it revokes
+        nothing that this process believes.
         """
+
+        def has_room(issuer: bytes) -> bytes | None:
+            return None if self._sponsor(issuer) is None else b""
+
         try:
-            self.take_revocations(data, now)
+            self.revocations.take(data, now, has_room)
         except RefusedError as error:
             if error.reason is not Reason.UNTRUSTED:
                 raise
@@ -94,7 +104,8 @@ class KnownChains:
             REVOCATIONS.check(data, issuer)
             if self._early_lists.get(issuer) != data:
                 self._early_lists[issuer] = data
-                _log.warning(
+                _log.log(
+                    logging.DEBUG if heard else logging.WARNING,
                     "the list of revocations of %s counts from when a certificate is known that"
                     " lets it issue others: none is known yet",
                     PublicKey(issuer),

@@ -88,6 +88,11 @@ def read_revocations(path: Path) -> tuple[RevocationList, bytes]:
     return revocations, found[0]
 
 
+def read_lists(path: Path) -> list[bytes]:
+    """Read a file of lists of several issuers, without checking them; none if there is no file."""
+    return _read(path, _REVOCATIONS) if path.exists() else []
+
+
 def day(seconds: int) -> str:
     """Return a time as people read it, to the minute and in UTC."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")

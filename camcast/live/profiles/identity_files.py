@@ -14,6 +14,7 @@ from camcast.live.profiles.certificate_file import (
     read_chain,
     read_revocations,
 )
+from camcast.live.profiles.heard_lists import HeardLists
 from camcast.live.profiles.key_file import read_root, read_secret_key
 from camcast.live.profiles.stream_numbers import StreamNumbers
 from camcast.security.event_signatures import EventSignatures
@@ -65,6 +66,11 @@ class IdentityFiles:
         """Return what numbers the streams of this identity; raises `KeyFileError`."""
         assert self.identity is not None
         return StreamNumbers(self.identity)
+
+    def heard_lists(self) -> HeardLists:
+        """Return what keeps the lists of revocations that a process with this identity hears of."""
+        assert self.identity is not None
+        return HeardLists(self.identity)
 
     def read_again(self, signatures: EventSignatures, now: float) -> Mapping[Path, RefusedError]:
         """Read certificates and lists of revocations again, but no keys.

@@ -1,4 +1,4 @@
-"""Reads files of certificates and of revocations again when they have changed."""
+"""Reads files of certificates and of revocations again when they have changed, and keeps lists."""
 
 from __future__ import annotations
 
@@ -38,10 +38,12 @@ class IdentityWatch:
         self._files = files
         self._paths = (*files.certificates, *files.revocations)
         self._renew = renew
+        self._heard = files.heard_lists()
         self._known = self._look()  # before the files are read: no change is missed
         now = time.time()
         self.signatures = files.read(now)
         """Sign events, with the certificates that were read last."""
+        self._heard.take_into(self.signatures.known, now)
         self._left_out = dict[Path, Reason]()
         """The files whose certificates do not count, beside others that do."""
         self.read_again(now)
@@ -55,6 +57,7 @@ class IdentityWatch:
 
     def stop(self) -> None:
         """Look no more."""
+        self._heard.keep(self.signatures.known, time.time())
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -74,6 +77,7 @@ class IdentityWatch:
 
     def _check(self) -> None:
         self.start()
+        self._heard.keep(self.signatures.known, time.time())
         before, self._known = self._known, self._look()
         changed = [str(path) for path in self._paths if self._known[path] != before[path]]
         left_out = self._left_out
