@@ -303,7 +303,8 @@ class Runner:
         can connect to: then nothing is known. False is never the worse for it: such gateways could
         not have answered this process at the address that it announces.
         """
-        asked = [one for one in await self._addresses_of(gateways) if one != self.input.address]
+        own = self.input.address, self.node.me.address
+        asked = [one for one in await self._addresses_of(gateways) if one not in own]
         asked, questions = asked[:GATEWAYS_ASKED], self.node.liveness.questions
         for pause in PROOF_PAUSES if asked else ():
             self.node.ask_back(asked, self._loop.time())
@@ -313,7 +314,7 @@ class Runner:
         speaks, me = self._pipes.speaks, self.node.me.peer
         return not any(
             speaks(Contact(UNKNOWN_PEER, one), BOTH_WAYS.name)
-            and not speaks(Contact(me, one), BOTH_WAYS.name)  # it is this process itself
+            and not speaks(Contact(me, one), BOTH_WAYS.name)  # this process, by another address
             for one in asked
         )
 

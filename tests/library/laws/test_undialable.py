@@ -10,6 +10,9 @@ import pytest
 from camcast.engine.node import Node
 from camcast.testing.pressed_membership_contract import membership_of
 from camcast.testing.world import World
+from camcast.virtual.network import address_of
+from camcast.vocabulary.identity import PeerId, placeholder
+from camcast.vocabulary.outbox import Finding
 from camcast.vocabulary.topics import ROOT, Topic
 from membership.scamp.options import ScampOptions, expected_view
 
@@ -108,10 +111,8 @@ def test_nothing_is_lost_while_one_that_carries_is_away(backend: str, fault: str
         world.cut(lambda *ends: carrier.me.address not in ends)
     published = dict[tuple[Topic, bytes], int]()
     for second in range(20):
-        payload = b"%d" % second
-        world.do(others[second % 4], lambda one, now, said=payload: one.publish(TOPIC, said, now))
-        published[TOPIC, payload] = 1
-        world.run(1.0)
+        world.publish(others[second % 4], TOPIC, b"%d" % second, 1.0)
+        published[TOPIC, b"%d" % second] = 1
     world.run(CRASHED_SECONDS)
     for node in others:
         assert world.delivered_to(node) == published
@@ -143,6 +144,33 @@ def test_who_could_ask_undialable_members_alone_founds_no_second_community() -> 
     world.run(60.0)
     world.all_publish()
     world.assert_all_hear_all_once()
+
+
+def test_a_newcomer_has_the_only_member_called_by_the_gateway_that_named_it() -> None:
+    world = Firewalled("scamp", [False])
+    newcomer = world.enter("scamp", dialable=True)
+    world.run(2.0)
+    assert [one.peer for one in membership_of(newcomer).peers()] == [world.members[0].me.peer]
+
+
+def test_a_gateway_names_those_that_the_asker_can_call_if_there_are_any() -> None:
+    world = Firewalled("scamp", [True])
+    for _ in range(14):  # of which five are named
+        assert membership_of(world.enter("scamp", dialable=False)).joined
+
+
+def test_who_can_call_none_of_those_found_asks_none_of_them_and_says_so() -> None:
+    world = Firewalled("scamp", [])
+    node = world.add((address_of(99),), dialable=False)
+    world.do(node, lambda one, now: one.join(TOPIC, now))
+    other = placeholder(PeerId(b"u" * 16))
+    before = world.records
+    world.do(node, lambda one, now: one.contacts_found(Finding(TOPIC, (other,)), now))
+    local_group = node.local_group(TOPIC)
+    assert local_group is not None
+    assert local_group.unanswered is not None
+    assert local_group.unanswered.unreachable == (other.address,)
+    assert (membership_of(node).joined, world.records) == (False, before)
 
 
 @pytest.mark.parametrize("backend", ["hybrid", "dht"])

@@ -10,10 +10,11 @@ import pytest
 from camcast import CommunityManager
 from camcast.doors.options import OptionError
 from camcast.live.transports import open_pipes
+from camcast.live.wire.zmtp import zmtp_pipes
 from camcast.live.wire.zmtp.zmtp_pipes import ZmtpPipes
 from camcast.security.keys import SecretKey
 from camcast.vocabulary.addresses import is_dialable
-from camcast.vocabulary.identity import PeerId, placeholder
+from camcast.vocabulary.identity import Contact, PeerId, placeholder
 from tests.authority import ALL
 from tests.authority import ROOT as AUTHORITY
 from tests.library.live.communities import OPTIONS, Inbox, together
@@ -161,6 +162,36 @@ async def test_another_process_with_the_same_name_closes_nobodys_connection() ->
     listening.close()
 
 
+@live
+async def test_who_names_itself_at_the_placeholder_of_another_gets_nothing_that_goes_there() -> (
+    None
+):
+    liar, listening = (new_pipes(transport="tcp") for _ in range(2))
+    liars, victim = PeerId(b"l" * 16), placeholder(PeerId(b"u" * 16))
+    inbox = FrameInbox()
+    port = listening.open_input(ANY_PORT, FrameInbox(), PeerId(b"d" * 16))
+    liar.hear_on_outputs(liar.open_input(ANY_PORT, inbox, liars))
+    liar.send([at(port.address)], make_record(9), control=True)
+    await eventually(lambda: listening._accepted.to(liars) is not None)
+    listening.send([Contact(liars, victim.address)], make_record(1))
+    listening.send([victim], make_record(2))
+    listening.send([placeholder(liars)], make_record(3))
+    assert await inbox.has_numbers(1) == [3]
+    liar.close()
+    listening.close()
+
+
+@live
+async def test_what_waits_for_who_never_connects_is_dropped_after_a_while() -> None:
+    listening = new_pipes(transport="tcp")
+    listening.open_input(ANY_PORT, FrameInbox(), PeerId(b"d" * 16))
+    with pytest.MonkeyPatch.context() as quicker:
+        quicker.setattr(zmtp_pipes, "CONNECT_SECONDS_MAX", 0.02)
+        listening.send([placeholder(PeerId(b"u" * 16))], make_record(1))
+        await eventually(lambda: not listening._pipes)
+    listening.close()
+
+
 def _first(pipes: ZmtpPipes) -> list[Any]:
     return list(pipes._accepted._connections)[:1]
 
@@ -199,7 +230,12 @@ async def test_who_can_ask_nobody_counts_as_reachable() -> None:
     async with CommunityManager(reachable="auto", gateways=[NOBODY]) as lonely:
         assert is_dialable(lonely.address)
         own = lonely.address
-    async with CommunityManager(reachable="auto", bind=own, gateways=[own]) as gateway:
+    everywhere = own.replace("127.0.0.1", "0.0.0.0")
+    its_other = own.replace("127.0.0.1", "127.0.0.2")
+    itself: dict[str, Any] = {"bind": everywhere, "advertise": own, "insecure": True}
+    async with CommunityManager(
+        reachable="auto", gateways=[its_other], transport="tcp", **itself
+    ) as gateway:
         assert gateway.address == own
     async with CommunityManager(reachable="auto", gateways=["tcp://nobody.invalid:1"]) as lost:
         assert is_dialable(lost.address)

@@ -81,3 +81,10 @@ def test_what_is_passed_on_says_to_whom_its_undialable_sender_is_attached() -> N
     assert [one for _, one in bench.said_to()] == [
         Attached(HIDDEN.peer, by) for by in (ME, OTHER, ME)
     ]
+
+
+def test_an_undialable_process_that_enters_a_table_is_greeted_so_that_it_connects() -> None:
+    bench = Bench()
+    bench.attachments.greet(OTHER)
+    bench.attachments.greet(HIDDEN)
+    assert bench.said_to() == [(HIDDEN, Heartbeat(()))]

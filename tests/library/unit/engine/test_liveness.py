@@ -45,7 +45,7 @@ from camcast.engine.questions import QUESTIONS_MAX
 from camcast.engine.repair.told import LAG_SECONDS, Lateness
 from camcast.testing.lone_process import LoneProcess
 from camcast.vocabulary.clock import Clock
-from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.identity import Contact, PeerId, placeholder
 from camcast.vocabulary.messages import Message, encode
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind, MalformedError
@@ -963,3 +963,10 @@ def test_a_part_learns_that_its_own_peers_are_all_silent_though_other_parts_hear
     world.periods(SILENCE_UNITS + 2)
     assert (other.all_silent_told, world.part.all_silent_told) == (2, 0)
     assert not world.one.service.isolated
+
+
+def test_a_helper_does_not_try_a_process_that_nobody_can_dial_and_it_does_not_know() -> None:
+    """It may be attached to others: that it does not answer here would say nothing."""
+    helper, asker = Process(1), Process(2)
+    helper.take(asker, Probe(placeholder(PeerId(b"u" * 16)), 5.0), 0.0)
+    assert helper.errands(5.0) == []

@@ -6,7 +6,7 @@ import pytest
 
 from camcast.doors.options import OptionError
 from camcast.testing.lone_process import contact, number_of
-from camcast.vocabulary.identity import UNKNOWN_PEER, Contact
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId, placeholder
 from membership.cyclon import (
     BACKEND,
     WALKS_A_PERIOD,
@@ -25,8 +25,8 @@ from tests.library.unit.membership.asked_process import ME, AskedProcess
 class Bench(AskedProcess[Cyclon]):
     """One process with a view of four at most."""
 
-    def __init__(self, *view: int) -> None:
-        super().__init__(Cyclon, BACKEND.parse_options({"view": 4, "shuffle": 3}))
+    def __init__(self, *view: int, hidden: bool = False) -> None:
+        super().__init__(Cyclon, BACKEND.parse_options({"view": 4, "shuffle": 3}), hidden=hidden)
         self.found()
         for number in view:
             self.receive(number, Given(Entry(contact(number), 0)))
@@ -146,3 +146,23 @@ def test_without_a_view_those_that_did_not_answer_are_asked_to_let_it_in_again()
 def test_a_shuffle_longer_than_the_view_is_refused() -> None:
     with pytest.raises(OptionError, match="shuffle=8 is above view=5"):
         BACKEND.parse_options({"view": 5})
+
+
+HIDDEN = [placeholder(PeerId(bytes([number]) * 16)) for number in (100, 101)]
+"""Processes that nobody can dial."""
+
+
+def test_a_walk_does_not_end_where_neither_process_can_be_dialled() -> None:
+    bench = Bench(2, hidden=True)
+    bench.membership.receive(HIDDEN[0], Walk(0), 0.0)
+    assert bench.said() == [(2, Walk(0))]
+
+
+def test_who_cannot_be_dialled_is_sent_no_others_that_cannot() -> None:
+    bench = Bench(2, 3)
+    bench.membership.receive(contact(2), Given(Entry(HIDDEN[1], 0)), 0.0)
+    assert len(bench.membership.peers()) == 3
+    bench.membership.receive(HIDDEN[0], Shuffle(1, (), b""), 1.0)
+    [(to, answer)] = bench.said_to()
+    assert to == HIDDEN[0]
+    assert {entry.contact for entry in answer.entries} == {contact(2), contact(3)}

@@ -30,8 +30,11 @@ from tests.library.unit.membership.asked_process import ME, AskedProcess
 class Bench(AskedProcess[HyParView]):
     """One process with at most three neighbours and a passive view of four."""
 
-    def __init__(self, active: tuple[int, ...] = (), passive: tuple[int, ...] = ()) -> None:
-        super().__init__(HyParView, BACKEND.parse_options({"active": 3, "passive": 4}))
+    def __init__(
+        self, active: tuple[int, ...] = (), passive: tuple[int, ...] = (), *, hidden: bool = False
+    ) -> None:
+        options = BACKEND.parse_options({"active": 3, "passive": 4})
+        super().__init__(HyParView, options, hidden=hidden)
         self.found()
         for number in active:
             self.receive(number, Neighbor(True, b""))
@@ -270,3 +273,11 @@ def test_a_missing_neighbour_is_not_sought_among_those_that_nobody_can_dial() ->
     bench.receive(8, Refused())
     asked = [to for to, message in bench.said_to() if isinstance(message, Neighbor)]
     assert asked == [contact(8)]
+
+
+def test_a_walk_does_not_end_where_neither_process_can_be_dialled() -> None:
+    bench = Bench(active=(2, 3), hidden=True)
+    bench.membership.receive(HIDDEN[0], ForwardJoin(0, contact(3).peer), 0.0)
+    assert bench.said() == [(2, ForwardJoin(0, contact(ME).peer))]
+    bench.membership.receive(HIDDEN[0], Shuffle(1, contact(3).peer, ()), 0.0)
+    assert bench.said() == [(2, Shuffle(0, contact(ME).peer, ()))]

@@ -7,7 +7,7 @@ from math import inf
 import pytest
 
 from camcast.testing.lone_process import contact, number_of
-from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.identity import Contact, PeerId, placeholder
 from camcast.vocabulary.messages import Message
 from camcast.vocabulary.topics import Topic
 from membership.scamp.messages import (
@@ -33,8 +33,8 @@ TOPIC = Topic.parse(".a")
 class Bench(AskedProcess[Scamp]):
     """A process that some peers hold."""
 
-    def __init__(self, holders: int = 0, c: int = 2) -> None:
-        super().__init__(Scamp, ScampOptions(c=c))
+    def __init__(self, holders: int = 0, c: int = 2, *, hidden: bool = False) -> None:
+        super().__init__(Scamp, ScampOptions(c=c), hidden=hidden)
         self.found()
         for number in range(2, 2 + holders):
             self.receive(number, Kept())
@@ -332,3 +332,10 @@ def test_who_has_heard_goodbyes_alone_counts_nobody_that_only_walks_have_named()
     bench.liveness.heard(contact(30).peer, 2.5)
     bench.tick(3.0)
     assert bench.membership.size() > 1.0
+
+
+def test_a_subscription_is_not_taken_where_neither_process_can_be_dialled() -> None:
+    bench = Bench(hidden=True)
+    bench.hold(2)
+    bench.membership.receive(placeholder(PeerId(b"u" * 16)), Subscribe(0, 7), 0.0)
+    assert bench.said() == [(2, Subscribe(0, 7))]
