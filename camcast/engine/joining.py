@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Final
 
 from camcast.doors.discovery import Discovery
+from camcast.doors.first_contacts import CONTACTS_WANTED
 from camcast.engine.local_group import RETRY_SECONDS, LocalGroup
 from camcast.engine.misfits import MisfitAnswers
 from camcast.engine.process_context import ProcessContext
@@ -25,7 +26,6 @@ from camcast.vocabulary.outbox import Finding, Token, Wake
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind
 
-CONTACTS_WANTED: Final = 5  # chosen: enough to survive 30 % dead contacts at 99.8 %
 # chosen: as often as a process announces itself to a gateway, be that silent or not. With 30, a
 # newcomer that lost three searches in a row (30 % loss: one in 500) was kept out for a minute.
 RETRY_SECONDS_MAX: Final = 10.0

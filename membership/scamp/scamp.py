@@ -72,6 +72,7 @@ from typing import ClassVar, Final
 from attrs import evolve
 from typing_extensions import override
 
+from camcast.doors.first_contacts import CONTACTS_WANTED
 from camcast.doors.membership import Backend, Membership, MembershipContext
 from camcast.vocabulary.cold_list import ColdList
 from camcast.vocabulary.identity import Contact, PeerId
@@ -118,7 +119,6 @@ REVIEW_TICKS: Final = 10  # chosen: periods between two reviews of the holders
 # a process at most a tenth too often.
 CHANGED: Final = 0.1
 COPIES_A_PERIOD: Final = 2**14  # chosen: 800 joins in a period at a view of 20; 1.6 MB of records
-CONTACTS_WANTED: Final = 5  # chosen: as camcast.engine.node
 SEEK_SECONDS_MAX: Final = 15.0  # chosen: an isolated process asks the discovery that often
 
 

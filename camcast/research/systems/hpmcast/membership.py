@@ -50,6 +50,7 @@ from typing import ClassVar, Final
 from attrs import field, frozen, validators
 from typing_extensions import override
 
+from camcast.doors.first_contacts import CONTACTS_WANTED
 from camcast.doors.membership import Backend, Membership, MembershipContext
 from camcast.interests.interest import Interest
 from camcast.interests.wanted import ProcessInterest
@@ -77,7 +78,6 @@ from camcast.vocabulary.streams import jittered
 
 TARGETS: Final = 3  # chosen: gossips a period; with three levels one for each, on average
 LEAVE_TELLS: Final = 5  # [hpmcast 4.2.1] "a subset of its lowest-level neighbors"; chosen: five
-CONTACTS_WANTED: Final = 5  # chosen: as camcast.engine.joining
 # chosen: a delegate of 1,000 processes gets some 20 gossips a period; 64 answers are at most 2 MiB.
 ANSWERS_A_PERIOD: Final = 64
 # chosen: by so much a process raises the stamp of its own line in a period over those that others
