@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Final, Generic, Literal, Unpack
 
 import attrs
+import msgspec
 from typing_extensions import override
 
 from camcast.app.community_errors import GatewayTimeout, NotReady
@@ -53,6 +54,8 @@ from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.typed import E, Sent
 
 FRAME_SECONDS: Final = 1.0  # chosen: as a connection has to say how far it gets (`probe_ports`)
+# chosen: repair has brought an event by then to all that are alive and connected
+CONFIRM_SECONDS: Final = 10.0
 JOIN_SECONDS: Final = 10.0  # chosen: several rounds of asking gateways and contacts
 _BURST: Final = 256  # chosen: publishes in one loop turn, a whole batch, before others get theirs
 
@@ -423,6 +426,7 @@ class Community(Generic[E]):
         *,
         upward_probability: float | None = None,
         wait: bool = True,
+        confirmed_by: int = 0,
     ) -> Receipt:
         """Publish bytes, an instance of this community's event class, or a `Sent`.
 
@@ -430,11 +434,14 @@ class Community(Generic[E]):
         are more than half full and move, the call waits, for a second at most; with `wait=False` it
         never waits. Then the event is accepted or dropped, which the receipt says. An accepted
         event is not lost on the way to those peers that take events; its further way is best
-        effort, without confirmation (docs/reliability.md).
+        effort (docs/reliability.md). With `confirmed_by`, the call also waits until so many other
+        members of the community have said that they hold the event, for `CONFIRM_SECONDS` at most:
+        the receipt's `confirmed` says how many have.
 
         Raises `PayloadTooLargeError`, `TypedEventError`, `NotAllowedError` for an identity without
-        a certificate to publish here, `ValueError` for a probability outside [0, 1],
-        `CommunityError` after `leave` or while the manager closes, and what `join` raises.
+        a certificate to publish here, `ValueError` for a probability outside [0, 1] and for a
+        negative `confirmed_by`, `CommunityError` after `leave`, while the manager closes and for
+        `confirmed_by` without repair, and what `join` raises.
 
         Args:
             event: The event, of 1 MiB at most.
@@ -442,6 +449,8 @@ class Community(Generic[E]):
                 (setUpwardProb, 5.3.2.1). More: it climbs more surely. Less: fewer messages; 0: it
                 never climbs.
             wait: Whether to wait for slow peers, for a second at most.
+            confirmed_by: Other members that are to hold the event before the call returns. More:
+                the event outlives more crashes. 0: the call waits for none.
 
         Example:
             ::
@@ -452,6 +461,9 @@ class Community(Generic[E]):
             check_number("upward_probability", upward_probability)
             if not 0 <= upward_probability <= 1:
                 raise ValueError(f"upward_probability is in [0, 1], not {upward_probability}")
+        check_whole("confirmed_by", confirmed_by)
+        if confirmed_by < 0:
+            raise ValueError(f"confirmed_by is a number of members, 0 or more, not {confirmed_by}")
         is_typed = not isinstance(event, BYTES)
         payload = bytes(event) if isinstance(event, BYTES) else typed.encode_for(self.topic, event)
         local_group = self._local_group
@@ -460,6 +472,8 @@ class Community(Generic[E]):
                 raise CommunityError(f"{self.topic} was left; join it again to publish")
             await self.join()
             local_group = self._take_part()
+        if confirmed_by and local_group.repair is None:
+            raise CommunityError(f"nobody confirms events of {self.topic}, which has no repair")
         self._publishing = True
         if wait:
             self._burst += 1
@@ -474,6 +488,9 @@ class Community(Generic[E]):
             local_group, self.topic, payload, upward_probability, typed=is_typed
         )
         self._published += receipt.accepted
+        if confirmed_by and receipt.accepted:
+            held_by = await runner.confirmed(local_group, receipt.id, confirmed_by, CONFIRM_SECONDS)
+            return msgspec.structs.replace(receipt, confirmed=held_by)
         return receipt
 
     def stop_publishing(self) -> None:

@@ -15,6 +15,7 @@ input                 goes to                         leaves in the outbox
 `link`, `unlink`      super-topic tables              a search; ``linked``, ``unlinked`` happen
 `publish`, `flush`    publisher, then intake          copies of the event; a delivery of its own
 `history`             repair                          questions; later deliveries of history
+`confirm`             repair                          questions to neighbours
 `seek`                discovery                       sends; later findings, which `Node` takes
 `receive`, an event   intake, repair, dissemination   copies; deliveries to this process
 `receive`, a control  guard, then the part of its     answers, wakes; changes of tables happen
@@ -78,6 +79,7 @@ from camcast.engine.process_context import ProcessContext
 from camcast.engine.publisher import Publisher
 from camcast.engine.remote_queries import RemoteQueries
 from camcast.engine.repair import messages as repair_messages
+from camcast.engine.repair.confirming import Confirmation
 from camcast.engine.repair.messages import NONCE_BYTES, Nonces
 from camcast.engine.repair.told import Lateness
 from camcast.engine.security_messages import Introductions, KeyInUse, WhoAre
@@ -92,7 +94,7 @@ from camcast.vocabulary.addresses import PLACEHOLDER_START
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.choices import Choice
 from camcast.vocabulary.clock import Clock
-from camcast.vocabulary.events import Receipt
+from camcast.vocabulary.events import EventId, Receipt
 from camcast.vocabulary.happenings import NO_GROUP, Happening, HappeningKind, TakeBatch
 from camcast.vocabulary.hierarchy import Hierarchy, Steps, by_name, check_by_name
 from camcast.vocabulary.identity import Contact, PeerId
@@ -444,6 +446,14 @@ class Node:
         """
         self.outbox.now = now
         return [] if local_group.repair is None else local_group.repair.history(seconds, now)
+
+    def confirm(
+        self, local_group: LocalGroup, event: EventId, members: int, now: float
+    ) -> Confirmation:
+        """Ask other members whether they hold an event of this process, until so many do."""
+        self.outbox.now = now
+        assert local_group.repair is not None, "the application has looked"
+        return local_group.repair.confirming.begin(event, members)
 
     # -- inputs ----------------------------------------------------------------------------
 

@@ -45,7 +45,7 @@ from camcast.observe.trace import Sink, Trace
 from camcast.vocabulary.addresses import is_numeric
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.clock import Clock
-from camcast.vocabulary.events import NO_EVENT, Receipt
+from camcast.vocabulary.events import NO_EVENT, EventId, Receipt
 from camcast.vocabulary.extensions import BOTH_WAYS
 from camcast.vocabulary.happenings import NO_GROUP, Change, Standing
 from camcast.vocabulary.hierarchy import Steps
@@ -269,6 +269,23 @@ class Runner:
             self._gathered = 0
             self.node.flush(self._loop.time())
             self._drain()
+
+    async def confirmed(
+        self, local_group: LocalGroup, event: EventId, members: int, timeout: float
+    ) -> int:
+        """Return how many other members have said that they hold an event of this process.
+
+        Waits until so many have, for `timeout` seconds at most.
+        """
+        self.flush()  # the questions follow the event
+        confirmation = self.node.confirm(local_group, event, members, self._loop.time())
+        self._drain()
+        try:
+            await self.conditions.wait_for(lambda: confirmation.complete, timeout)
+        finally:
+            if local_group.repair is not None:
+                local_group.repair.confirming.end(confirmation)
+        return len(confirmation.members)
 
     def history(self, local_group: LocalGroup, seconds: float) -> list[Batch]:
         """Return what is kept of a group's last `seconds`, and ask others for the rest."""

@@ -136,8 +136,9 @@ class Receipt(msgspec.Struct, frozen=True):
     than they are published: it is sent to no process, and its id is `NO_EVENT`.
 
     `peers` counts the members of the publisher's own community that get a copy. `links` counts the
-    known super-processes, some of which get an upward message. Copies are best effort, and none is
-    confirmed. For a process that knows no other, both are 0 and the event reaches none.
+    known super-processes, some of which get an upward message. Copies are best effort. For a
+    process that knows no other, both are 0 and the event reaches none. `confirmed` counts the other
+    members that have said that they hold the event, where `publish` was to wait for them.
 
     Example:
         ::
@@ -153,3 +154,4 @@ class Receipt(msgspec.Struct, frozen=True):
     accepted: bool = True
     later: bool = False
     """Whether the protocol sends the event later, to processes that it has not chosen yet."""
+    confirmed: int = 0

@@ -44,6 +44,7 @@ from camcast.doors.repair import Repairs, RepairWatcher
 from camcast.engine.known_streams import KnownRanges
 from camcast.engine.repair.answering import STREAMS_A_MESSAGE_MAX, Answering, SendAgain
 from camcast.engine.repair.asking import Asking, GivingUp, Holder, check_held
+from camcast.engine.repair.confirming import Confirming
 from camcast.engine.repair.history import History, Referring
 from camcast.engine.repair.hold_back import HoldBack
 from camcast.engine.repair.messages import Compare, Have, Heard, Nonces, Referral, Want
@@ -84,6 +85,8 @@ class Repair(Repairs):
     ) -> None:
         self._context = context
         self._hold_back = hold_back
+        self.confirming = Confirming(context)
+        """Asks other members whether they hold events of this process."""
         self._containment = containment
         self._haves = haves = Haves(context, nonces)
         self._upward = Upward(context, haves)
@@ -301,6 +304,8 @@ class Repair(Repairs):
                 self._referring.wake(now)
             case ("history",):
                 self._history.wake(now)
+            case ("confirm",):
+                self.confirming.wake()
 
     def history(self, seconds: float, now: float) -> list[Batch]:
         """Return what is kept here of the last `seconds`, and ask others for the rest.
@@ -325,6 +330,8 @@ class Repair(Repairs):
         for held in have.streams[:STREAMS_A_MESSAGE_MAX]:
             if not check_held(held):
                 raise MalformedError("a Have tells of ranges that cannot be")
+            if below is None:
+                self.confirming.on_held(source.peer, held)
             stream, _, _, bounds = held
             known = context.streams.known.get(stream)
             if known is not None and bounds[-1] <= known.low and stream not in self._asking.missing:

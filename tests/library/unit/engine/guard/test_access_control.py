@@ -91,6 +91,12 @@ def history(node: Node, now: float) -> None:
     node.history(local_group, 1e6, now)
 
 
+def confirm(node: Node, now: float) -> None:
+    local_group = node.local_group(A)
+    assert local_group is not None
+    node.confirm(local_group, node.publish(A, b"event", now).id, 1, now)
+
+
 INPUTS: Final[dict[str, Callable[[Node, float], object]]] = {
     "join": lambda node, now: node.join(AB, now),
     "leave": lambda node, now: node.leave(A, now),
@@ -100,6 +106,7 @@ INPUTS: Final[dict[str, Callable[[Node, float], object]]] = {
     "unlink": lambda node, now: node.unlink(A, ROOT, now),
     "flush": lambda node, now: node.flush(now),
     "history": history,
+    "confirm": confirm,
     "receive": lambda node, now: node.receive(said(Kind.LINKS, AB, Ping(A.name)), now, ADA.peer),
     "wake": lambda node, now: node.wake(Token(Kind.DISCOVERY, A.group, ("renew",)), now),
     "open": lambda node, now: node.open(cast(Any, None), now),
@@ -114,7 +121,7 @@ INPUTS: Final[dict[str, Callable[[Node, float], object]]] = {
     "on_standstill": lambda node, now: node.on_standstill(1.0, now),
 }
 # Those that ask the admission in any case; the others may, when a timer or a plug wants it.
-ASKING: Final = ("join", "leave", "history", "receive", "seek", "contacts_found")
+ASKING: Final = ("join", "leave", "history", "confirm", "receive", "seek", "contacts_found")
 
 
 def test_all_commands_and_inputs_with_a_time_are_tried_here() -> None:
