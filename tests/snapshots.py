@@ -9,7 +9,13 @@ import attrs
 from camcast.engine.local_group import LocalGroup
 from camcast.engine.node import Node
 from camcast.inbox.deliveries import Deliveries, Inbox
-from camcast.live.snapshot import discovery_stats, liveness_stats, take_community_stats
+from camcast.live.snapshot import (
+    certificate_stats,
+    discovery_stats,
+    liveness_stats,
+    revocation_stats,
+    take_community_stats,
+)
 from camcast.observe.counters import Counters, PipeCounters
 from camcast.observe.stats import CommunityStats, PipeStats, Stats, StoreStats
 
@@ -40,6 +46,8 @@ def stats_of(node: Node, now: float) -> Stats:
         store=StoreStats(bytes=0, bytes_max=1000, let_go_early=0),
         misfits=tuple(node.misfits.lately(now)),
         communities=tuple(_community(node, one, now) for one in node.local_groups),
+        certificates=certificate_stats(node),
+        revocations=revocation_stats(node),
     )
 
 

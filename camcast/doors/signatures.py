@@ -66,8 +66,11 @@ class Signatures(Protocol):
     def put_out(self, now: float) -> Sequence[PeerId]:
         """Return the processes of which a certificate is revoked and no other one is valid."""
 
-    def warnings(self, now: float) -> Mapping[bytes, str]:
-        """Return a sentence for the operator about each thing to be done soon, by its subject."""
+    def validity(self) -> Mapping[tuple[str, str], tuple[int, int]]:
+        """Return when each certificate of this process begins and ends, by its topic and serial."""
+
+    def lists_due(self) -> Mapping[str, int]:
+        """Return when the next list of revocations of each issuer is due, by the issuer's key."""
 
     def learn(self, chain: Sequence[bytes], now: float) -> Refusal:
         """Verify and remember a chain of certificates; return why it is refused, or `TAKEN`."""

@@ -19,6 +19,7 @@ from camcast.inbox.deliveries import Deliveries
 from camcast.live.runner import Runner
 from camcast.observe.counters import Counters
 from camcast.observe.stats import (
+    CertificateStats,
     CommunityStats,
     DiscoveryStats,
     FirstContactStats,
@@ -28,6 +29,7 @@ from camcast.observe.stats import (
     PeerStats,
     PipeStats,
     RepairStats,
+    RevocationStats,
     Stats,
     StoreStats,
 )
@@ -68,7 +70,24 @@ def take_stats(
         ),
         misfits=tuple(runner.misfits()),
         communities=tuple(communities),
+        certificates=certificate_stats(node),
+        revocations=revocation_stats(node),
     )
+
+
+def certificate_stats(node: Node) -> tuple[CertificateStats, ...]:
+    """Return when the certificates of a node begin and end."""
+    validity = {} if node.signing is None else node.signing.validity()
+    return tuple(
+        CertificateStats(topic=topic, serial=serial, begins=begins, ends=ends)
+        for (topic, serial), (begins, ends) in validity.items()
+    )
+
+
+def revocation_stats(node: Node) -> tuple[RevocationStats, ...]:
+    """Return when the lists of revocations that a node knows are to be followed by the next."""
+    due = {} if node.signing is None else node.signing.lists_due()
+    return tuple(RevocationStats(issuer=issuer, due=when) for issuer, when in due.items())
 
 
 def liveness_stats(node: Node, now: float) -> LivenessStats:

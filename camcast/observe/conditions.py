@@ -51,6 +51,8 @@ SETTLED_SECONDS: Final = (
 SLOW_SECONDS: Final = 5.0  # chosen: many times what a burst takes to be read
 FULL_SHARE: Final = 0.5  # chosen: as much time is left as it took to fill
 PAUSED_SHARE: Final = 0.2  # chosen: of the time; heartbeats are late by more than jitter
+RENEW_SHARE: Final = 0.2  # chosen: of a certificate's time; 1.4 days of a week
+OVERDUE_SECONDS: Final = 300.0  # [docs/operating.md] the clocks of two processes differ by so much
 LOOKS_MAX: Final = 64  # chosen: five minutes of looks; what waits for longer is as slow
 
 
@@ -320,9 +322,50 @@ def _store_filling(stats: Stats, past: Past) -> Iterator[Sight]:
         yield Sight("", says, do)
 
 
+def _no_certificate(stats: Stats, past: Past) -> Iterator[Sight]:
+    ended = [one for one in stats.certificates if stats.taken > one.ends]
+    if ended and len(ended) == len(stats.certificates):
+        ends = max(one.ends for one in ended)
+        says = f"the last certificate of this process ended at {utc(ends)}: nobody lets it in"
+        yield Sight("", says, _CERTIFY)
+
+
+def _certificate_ended(stats: Stats, past: Past) -> Iterator[Sight]:
+    for one in stats.certificates:
+        if stats.taken > one.ends:
+            says = f"the certificate {one.serial} for {one.topic} ended at {utc(one.ends)}"
+            yield Sight(one.topic, says, _CERTIFY)
+
+
+def _certificate_ends(stats: Stats, past: Past) -> Iterator[Sight]:
+    for one in stats.certificates:
+        left = one.ends - stats.taken
+        if 0 <= left < RENEW_SHARE * (one.ends - one.begins):
+            says = (
+                f"the certificate {one.serial} for {one.topic} ends at {utc(one.ends)}, in"
+                f" {counted(left / 3600, 'hour')}"
+            )
+            yield Sight(one.topic, says, _CERTIFY)
+
+
+def _list_overdue(stats: Stats, past: Past) -> Iterator[Sight]:
+    for one in stats.revocations:
+        if stats.taken > one.due + OVERDUE_SECONDS:
+            says = (
+                f"no list of revocations of {one.issuer} has come since the last one, which was to"
+                f" be followed by {utc(one.due)}: what was revoked since is not known here"
+            )
+            do = "let the issuer sign again (camcast revoke), and give --revocations to a process"
+            yield Sight(one.issuer, says, do)
+
+
 # -- the table -------------------------------------------------------------------------------
 
 _CUT_OFF: Final = ("no_gateway", "gateway_silent", "unjoined", "no_link", "alone", "peer_lost")
+_CERTIFY: Final = (
+    "certify its key again (camcast certify), and put the file in the place of the old one: it is"
+    " read within 5 s"
+)
 _NOT_LET_IN: Final = ("no_gateway", "gateway_silent", "unjoined")
 _WARNING: Final = logging.WARNING
 
@@ -351,6 +394,20 @@ TABLE: Final = (
             noun="time",
         ),
     ),
+    # All certificates of the process have ended.
+    Row(
+        "no_certificate",
+        _no_certificate,
+        _WARNING,
+        unready=True,
+        explains=("certificate_ended", "not_admitted", "deaf", "isolated", *_CUT_OFF),
+    ),
+    # A certificate of the process has ended.
+    Row("certificate_ended", _certificate_ended, _WARNING),
+    # A fifth of a certificate's time is left.
+    Row("certificate_ends", _certificate_ends, _WARNING),
+    # The next list of revocations of an issuer has not come.
+    Row("list_overdue", _list_overdue, _WARNING),
     # Peers or gateways ask for other keys than this process has.
     Row(
         "not_admitted",

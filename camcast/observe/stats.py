@@ -207,6 +207,29 @@ class PeerStats:
     """The communities in whose super-topic tables it is."""
 
 
+@frozen(kw_only=True)
+class CertificateStats:
+    """A certificate of the process, in the profile ``signed``."""
+
+    topic: str
+    serial: str
+    """In hexadecimal, as `camcast revoke` takes it."""
+    begins: float
+    """In seconds since 1970."""
+    ends: float = gauge("certificate_end_seconds", "When a certificate ends, since 1970")
+    """Likewise."""
+
+
+@frozen(kw_only=True)
+class RevocationStats:
+    """The latest list of revocations of an issuer that the process knows."""
+
+    issuer: str
+    """The public key of the issuer, as text."""
+    due: float = gauge("revocations_due_seconds", "When an issuer's next list is due, since 1970")
+    """When the next list is due, in seconds since 1970."""
+
+
 Stage = Literal["beginning", "lasting", "over"]
 
 
@@ -266,6 +289,9 @@ class Stats:
     """A sentence about each process met in the last minute that is of another system, membership or
     protocol."""
     communities: tuple[CommunityStats, ...] = field(factory=tuple)
+    certificates: tuple[CertificateStats, ...] = ()
+    """Those that the process goes by; empty in other profiles than ``signed``."""
+    revocations: tuple[RevocationStats, ...] = ()
     conditions: tuple[ConditionStats, ...] = ()
     """The faults of the process, causes first, and those of the last hour."""
 

@@ -134,6 +134,10 @@ def _add(families: _Families, stats: Stats) -> None:
         families.add(_DISCOVERY, stats.discovery.state == state, {"state": state})
     for contact in stats.discovery.first_contacts:
         families.add(_GATEWAY, contact.answers, {"gateway": contact.address})
+    for certificate in stats.certificates:
+        families.add_all(certificate, topic=certificate.topic, serial=certificate.serial)
+    for known in stats.revocations:
+        families.add_all(known, issuer=known.issuer)
     for row in TABLE:
         lasting = [
             one for one in stats.conditions if (one.name, one.stage) == (row.name, "lasting")

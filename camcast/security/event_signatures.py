@@ -6,9 +6,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
-from camcast.security.certificates import Certificate, Rights
+from camcast.security.certificates import Rights
 from camcast.security.chains import Chain
 from camcast.security.keys import PublicKey, SecretKey
 from camcast.security.known_chains import KnownChains
@@ -21,22 +20,6 @@ from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.refusal import Refusal
 from camcast.vocabulary.topics import Topic
-
-RENEW_SHARE: Final = 0.2  # chosen: with less time left, a warning; 1.4 days of a week
-
-
-def _ends_soon(certificate: Certificate, now: float) -> bool:
-    time = certificate.not_after - certificate.not_before
-    return now > certificate.not_after - RENEW_SHARE * time
-
-
-def _ending(certificate: Certificate, now: float) -> str:
-    hours = (certificate.not_after - now) / 3600
-    when = f"ends in {hours:.1f} hours" if hours > 0 else "has ended"
-    return (
-        f"the certificate {certificate.serial.hex()} of this process, for {certificate.prefix},"
-        f" {when}: certify its key again"
-    )
 
 
 class EventSignatures:
@@ -145,14 +128,20 @@ class EventSignatures:
         """Return the processes of which a certificate is revoked and no other one is valid."""
         return self.known.put_out(now)
 
-    def warnings(self, now: float) -> Mapping[bytes, str]:
-        """See `Signatures`: own certificates that end soon, and lists that are overdue."""
-        ending = [chain.last for chain in self._own if _ends_soon(chain.last, now)]
-        return {certificate.serial: _ending(certificate, now) for certificate in ending} | {
-            issuer: f"a list of revocations of {PublicKey(issuer)} is overdue: what it has revoked"
-            " since the last one is not known here"
-            for issuer in self.known.revocations.overdue(now)
+    def validity(self) -> Mapping[tuple[str, str], tuple[int, int]]:
+        """See `Signatures`."""
+        return {
+            (chain.last.prefix, chain.last.serial.hex()): (
+                chain.last.not_before,
+                chain.last.not_after,
+            )
+            for chain in self._own
         }
+
+    def lists_due(self) -> Mapping[str, int]:
+        """See `Signatures`."""
+        due = self.known.revocations.due()
+        return {PublicKey(issuer).text: when for issuer, when in due.items()}
 
     def _chain_for(self, topic: Topic) -> Chain:
         """Return a chain that grants to publish in a topic; the first one if none does."""

@@ -10,8 +10,8 @@ Each list names the one before it: an entry that ends in second 0, when no certi
 list's hash in place of a serial. To a release that does not know this it is the serial of a
 certificate that nobody has.
 
-A list says when the next one is due; `Revocations.overdue` names the issuers whose next list has
-not come.
+A list says when the next one is due (`Revocations.due`): until it comes, nobody knows what its
+issuer has revoked since.
 """
 
 from __future__ import annotations
@@ -208,13 +208,9 @@ class Revocations:
         """Return whether a list of the issuer names the certificate of this serial."""
         return serial in self._serials.get(issuer, ())
 
-    def overdue(self, now: float) -> list[bytes]:
-        """Return the issuers whose next list is overdue."""
-        return [
-            issuer
-            for issuer, (latest, *_) in self._lists.items()
-            if now > latest.value.next_update + SLACK_SECONDS
-        ]
+    def due(self) -> dict[bytes, int]:
+        """Return when the next list of each issuer is due, in seconds since 1970."""
+        return {issuer: latest.value.next_update for issuer, (latest, *_) in self._lists.items()}
 
     def all(self) -> list[bytes]:
         """Return the signed lists of each issuer, in the order of the issuers' keys."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from camcast.doors.signatures import FORGERIES, UNKNOWN, NotAllowedError, Signatures
@@ -56,7 +56,6 @@ NEIGHBOURS_ASKED: Final = 2  # chosen: neighbours mostly have the batch too, and
 # names, and draws an answer of some 400 bytes
 QUESTIONS_A_SECOND: Final = 64
 ANSWERS_A_SECOND: Final = 64
-WARN_SECONDS: Final = 3600.0  # chosen: a certificate of a week is warned of for 34 hours
 
 
 class Signing:
@@ -86,12 +85,19 @@ class Signing:
         self._questions, self._answers = Rate(QUESTIONS_A_SECOND), Rate(ANSWERS_A_SECOND)
         self._spread = RevocationSpread(signatures, outlet, neighbours, process.rng)
         self._log = MinuteLog()
-        self._warned = AskedLately()
         self.refused: Counter[str] = Counter()
         """Events, chains of certificates, and lists, by why they were not believed."""
         self.put_out: dict[PeerId, None] = {}
         """The processes known to be revoked: only messages about certificates are taken from
         them."""
+
+    def validity(self) -> Mapping[tuple[str, str], tuple[int, int]]:
+        """See `Signatures`."""
+        return self._signatures.validity()
+
+    def lists_due(self) -> Mapping[str, int]:
+        """See `Signatures`."""
+        return self._signatures.lists_due()
 
     def check_may_publish(self, topic: Topic, now: float) -> None:
         """Raise `NotAllowedError` if nobody would believe what this process publishes in a topic.
@@ -140,9 +146,6 @@ class Signing:
             self._refuse(held, Refusal(UNKNOWN), now)
         for certificate in self._held.certificates():
             self._ask(self._neighbours(NEIGHBOURS_ASKED), certificate, now)
-        for subject, warning in self._signatures.warnings(self._clock.wall(now)).items():
-            if self._warned.due(subject, WARN_SECONDS, now):
-                _log.warning("%s", warning)
 
     def receive(self, source: Contact, message: SigningMessage, now: float) -> list[HeldBatch]:
         """Take a chain, or a question for one, or what a neighbour knows of revocations.

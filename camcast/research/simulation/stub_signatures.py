@@ -111,7 +111,11 @@ class StubSignatures(Signatures):
         return ()
 
     @override
-    def warnings(self, now: float) -> Mapping[bytes, str]:
+    def validity(self) -> Mapping[tuple[str, str], tuple[int, int]]:
+        return {}
+
+    @override
+    def lists_due(self) -> Mapping[str, int]:
         return {}
 
 

@@ -24,7 +24,14 @@ from camcast.observe.conditions import (
     TABLE,
     Watch,
 )
-from camcast.observe.stats import ConditionStats, FirstContactStats, Stats, SubscriptionStats
+from camcast.observe.stats import (
+    CertificateStats,
+    ConditionStats,
+    FirstContactStats,
+    RevocationStats,
+    Stats,
+    SubscriptionStats,
+)
 from camcast.testing.world import World
 from camcast.vocabulary.topics import Topic
 from tests.snapshots import changed, stats_of
@@ -40,6 +47,12 @@ QUEUE: Final = SubscriptionStats(
     missed=0,
     errors=0,
 )
+
+TAKEN: Final = 1e9 + 100.0
+"""When `Life` begins, in seconds since 1970."""
+VALID: Final = CertificateStats(topic=".a", serial="5", begins=0.0, ends=3e9)
+ENDED: Final = attrs.evolve(VALID, ends=TAKEN - 1.0)
+ENDS: Final = attrs.evolve(VALID, ends=TAKEN + 7200.0)
 
 
 def gateways(*answers: bool | None) -> tuple[FirstContactStats, ...]:
@@ -61,6 +74,8 @@ def well() -> Stats:
     assert community.links[0].contacts
     return attrs.evolve(
         stats,
+        certificates=(VALID,),
+        revocations=(RevocationStats(issuer="key", due=3e9),),
         discovery=attrs.evolve(stats.discovery, first_contacts=gateways(True)),
         communities=(attrs.evolve(community, subscriptions=(QUEUE,)),),
     )
@@ -88,6 +103,10 @@ FAULTS: Final[list[tuple[str, str, object, str]]] = [
     ("paused", "liveness.paused_seconds", 9.0, "did not run for 9 s"),
     ("clock_set", "counters.clock_sets", 1, "set 1 time"),
     ("key_twice", "counters.key_conflicts", 2, "2 times"),
+    ("no_certificate", "certificates", (ENDED,), "ended at 2001-09-09T01:48:19"),
+    ("certificate_ended", "certificates", (VALID, attrs.evolve(ENDED, topic=".b")), "for .b ended"),
+    ("certificate_ends", "certificates", (ENDS,), "in 2 hours"),
+    ("list_overdue", "revocations.0.due", TAKEN - 300.0, "revocations of key"),
     ("not_admitted", "counters.outputs.strangers_refused", 3, "3 connections"),
     ("not_admitted", "counters.outputs.handshakes_broken", 2, "2 connections"),
     ("strangers", "counters.input.strangers_refused", 1, "1 connection "),
@@ -129,7 +148,7 @@ def test_each_fault_is_found_by_its_name_and_comes_with_advice(
     life, ill = Life(well), changed(well, path, value)
     life.look(ill)
     found = [one for one in life.look(ill, SETTLED_SECONDS) if one.stage == "lasting"]
-    assert [one.name for one in found] == [name]
+    assert [one.name for one in found if not one.because] == [name]
     assert word in found[0].says
     assert found[0].do
     assert found[0].since == found[0].seen - SETTLED_SECONDS
@@ -277,3 +296,31 @@ def test_a_process_is_not_ready_from_the_first_moment_on(path: str, well: Stats)
     assert well.unready() == ()
     (found,) = Life(well).look(ill)
     assert attrs.evolve(ill, conditions=(found,)).unready() == (f"{found.name}: {found.says}",)
+
+
+def test_the_end_of_a_certificate_is_told_before_at_and_after_it_and_blames_no_gateway(
+    well: Stats, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The last one: what follows from its end is explained by it."""
+    life = Life(well)
+    ends = attrs.evolve(VALID, ends=TAKEN + 4 * LOOK_SECONDS)
+    stats = changed(well, "certificates", (ends,))
+    names = [life.lasting(stats) for _ in range(4)]
+    assert names == [["certificate_ends"]] * 4
+    cut_off = changed(stats, "discovery.first_contacts", gateways(False))
+    found = {one.name: one.because for one in life.look(cut_off) if one.stage == "lasting"}
+    assert found == {
+        "no_certificate": None,
+        "certificate_ended": "no_certificate",
+        "no_gateway": "no_certificate",
+    }
+    assert any(one.unready for one in life.look(cut_off))
+    renewed = changed(well, "certificates", (VALID,))
+    assert life.lasting(renewed) == []
+    said = [record.getMessage() for record in caplog.records]
+    assert [one.split(":")[0].partition(" is over")[0] for one in said] == [
+        "certificate_ends",
+        "no_certificate",
+        "certificate_ends of .a",
+        "no_certificate",
+    ]

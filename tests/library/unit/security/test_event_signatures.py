@@ -21,21 +21,11 @@ def ada() -> EventSignatures:
     return signatures
 
 
-def test_a_certificate_that_ends_soon_is_warned_of(ada: EventSignatures) -> None:
-    assert ada.warnings(NOW + 8 * DAY) == {}
-    said = "the certificate 0000000000000005 of this process, for .soccer, "
-    (warning,) = ada.warnings(NOW + 8 * DAY + 1).values()
-    assert warning == f"{said}ends in 48.0 hours: certify its key again"
-    (warning,) = ada.warnings(NOW + 11 * DAY).values()
-    assert warning == f"{said}has ended: certify its key again"
-    ada.renew([[grant(ROOT, ADA, since=NOW + 8 * DAY, until=NOW + 18 * DAY)]], NOW + 9 * DAY)
-    assert ada.warnings(NOW + 9 * DAY) == {}
-
-
-def test_an_overdue_list_is_warned_of(ada: EventSignatures) -> None:
+def test_what_is_due_is_said(ada: EventSignatures) -> None:
+    assert ada.validity() == {(".soccer", "0000000000000005"): (NOW, NOW + 10 * DAY)}
+    assert ada.lists_due() == {}
     assert ada.take_revocations(revocations(until=NOW + HOUR), NOW) == ""
-    assert ada.warnings(NOW + HOUR) == {}
-    assert f"of {ROOT.public} is overdue" in ada.warnings(NOW + 2 * HOUR)[ROOT.public.raw]
+    assert ada.lists_due() == {ROOT.public.text: NOW + HOUR}
 
 
 def test_another_s_certificate_is_no_own_one(ada: EventSignatures) -> None:

@@ -152,13 +152,11 @@ def test_lists_of_the_issuers_below_one_issuer_are_bounded_and_keep_nobody_else_
     assert known.take(signed(1), NOW, anybody)
 
 
-def test_a_list_that_is_not_renewed_is_overdue() -> None:
+def test_the_latest_list_says_when_the_next_one_is_due() -> None:
     known = Revocations()
-    known.take(signed(1), NOW, anybody)
-    assert known.overdue(NOW + DAY + SLACK_SECONDS) == []
-    assert known.overdue(NOW + DAY + SLACK_SECONDS + 1) == [ROOT.public.raw]
-    known.take(signed(2, at=NOW + DAY), NOW + DAY, anybody)
-    assert known.overdue(NOW + DAY + SLACK_SECONDS + 1) == []
+    known.take(signed(1, 5), NOW, anybody)
+    known.take(signed(2, at=NOW + DAY), NOW + DAY, anybody)  # beside which the first one stays
+    assert known.due() == {ROOT.public.raw: NOW + 2 * DAY}
 
 
 def test_the_next_list_keeps_what_has_not_expired() -> None:

@@ -32,7 +32,7 @@ from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.hierarchy import Hierarchy
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import Topic
-from tests.authority import ADA, CLUB, EVE, ROOT, grant
+from tests.authority import ADA, CLUB, EVE, ROOT, grant, revocations
 from tests.signed_world import (
     ITALY,
     SOCCER,
@@ -44,6 +44,7 @@ from tests.signed_world import (
     signed_event,
     with_own,
 )
+from tests.snapshots import stats_of
 
 CHESS = Topic.parse(".chess")
 
@@ -243,14 +244,17 @@ def test_who_may_not_publish_is_told(world: SignedWorld) -> None:
     assert world.got(b"forged") == []
 
 
-def test_the_operator_is_warned_once_an_hour(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_snapshot_says_when_certificates_end_and_lists_are_due() -> None:
     late = SignedWorld()
-    late.member(ADA, SOCCER, own=grant(ROOT, ADA, ".soccer", Rights.JOIN, 0, 100))
-    late.run(70)
-    assert caplog.messages == []
-    late.run(4000)
-    ended = "the certificate 0000000000000001 of this process, for .soccer, "
-    assert [message[: len(ended)] for message in caplog.messages] == [ended] * 2
+    node = late.member(ADA, SOCCER, own=grant(ROOT, ADA, ".soccer", Rights.JOIN, 0, 100))
+    assert node.signing is not None
+    node.signing._signatures.take_revocations(revocations(5, since=0, until=200), 0.0)
+    stats = stats_of(node, late.now)
+    assert [(one.topic, one.begins, one.ends) for one in stats.certificates] == [
+        (".soccer", 0, 100)
+    ]
+    (known,) = stats.revocations
+    assert (known.issuer, known.due) == (ROOT.public.text, 200)
 
 
 def test_an_event_of_another_time_is_logged_with_its_publisher_and_the_difference(
