@@ -16,6 +16,7 @@ from camcast.cli.logs import complaints
 from camcast.vocabulary.errors import CamcastError
 
 EXIT_USAGE = 2  # [POSIX convention, as click's own] the command line or an input file is wrong
+EXIT_TOO_FEW = 3  # chosen: a script tells a topic on which nothing came from a failure
 EXIT_FAILED = 1  # the command was right, and could not do its work
 
 UNWRITABLE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EPIPE)

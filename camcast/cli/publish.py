@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -45,6 +46,14 @@ def publish(
     message: Annotated[
         str | None, typer.Argument(help="The event; without it, every line of stdin is one.")
     ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(dir_okay=False, exists=True, help="The event is the content of this file."),
+    ] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option(min=0.001, help="Publish so many events a second at most, e.g. 0.5."),
+    ] = None,
     wait: Annotated[
         float, typer.Option(min=0.0, help="Seconds to wait for somebody to publish to.")
     ] = WAIT_SECONDS,
@@ -62,14 +71,14 @@ def publish(
         bool, typer.Option("--json", help="Print a receipt for each event, as a JSON line.")
     ] = False,
 ) -> None:
-    """Publish a message, or every line of stdin, to all who subscribe to the topic or above it.
+    """Publish a message, a file or every line of stdin to all who subscribe here or above.
 
     Waits until it knows a peer of the topic or a link to a super-topic, since an event
     published alone reaches nobody, and leaves again when all is on its way. The receipts of
     --json count the peers and the links that each event left for, and say whether it was accepted.
     Exit code 1: something was not published, was dropped, or left for nobody.
     """
-    with clear_failures():
+    with clear_failures(OSError):
         parsed = Topic.parse(topic)
         if typed and not parsed.level:
             raise CommandError("--class needs a topic below the root, which is that of no class")
@@ -77,9 +86,7 @@ def publish(
             settings,
             health,
             parsed,
-            input_lines(sys.stdin.fileno(), PAYLOAD_BYTES_MAX)
-            if message is None
-            else _one(message.encode(errors="surrogateescape")),
+            _paced(_events(message, file), rate),
             wait,
             retry=retry,
             typed=typed,
@@ -89,8 +96,35 @@ def publish(
             raise typer.Exit(EXIT_FAILED)
 
 
+def _events(message: str | None, file: Path | None) -> AsyncIterator[bytes | None]:
+    """Return the events: the message, the content of the file, or the lines of stdin."""
+    if file is not None:
+        if message is not None:
+            raise CommandError("give a message or --file, not both")
+        with file.open("rb") as opened:
+            content = opened.read(PAYLOAD_BYTES_MAX + 1)
+        if len(content) > PAYLOAD_BYTES_MAX:
+            raise CommandError(f"{file} is over {PAYLOAD_BYTES_MAX:,} bytes, the most of an event")
+        return _one(content)
+    if message is not None:
+        return _one(message.encode(errors="surrogateescape"))
+    return input_lines(sys.stdin.fileno(), PAYLOAD_BYTES_MAX)
+
+
 async def _one(event: bytes) -> AsyncIterator[bytes | None]:
     yield event
+
+
+async def _paced(
+    events: AsyncIterator[bytes | None], rate: float | None
+) -> AsyncIterator[bytes | None]:
+    """Yield events, of which each is due the time of one after the one before."""
+    loop, due = asyncio.get_running_loop(), 0.0
+    async for event in events:
+        if rate is not None:
+            await asyncio.sleep(max(0.0, due - loop.time()))
+            due = max(due, loop.time()) + 1 / rate
+        yield event
 
 
 async def _publish(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Annotated, Final
@@ -15,27 +14,24 @@ from camcast.app.manager import make_manager
 from camcast.app.settings import ProcessSettings
 from camcast.cli import options
 from camcast.cli.configured import configured
-from camcast.cli.failure import clear_failures, remark
+from camcast.cli.event_lines import Format, json_of, seconds_of
+from camcast.cli.failure import EXIT_TOO_FEW, clear_failures, remark
 from camcast.cli.option_group import grouped
-from camcast.cli.output import print_json
+from camcast.cli.output import print_json, print_line
 from camcast.cli.printed import (
-    BytesEvent,
-    EventLine,
     GoneEvents,
     Joined,
     MissedEvents,
     Range,
-    TextEvent,
-    TypedEvent,
 )
 from camcast.cli.served_health import served_health
 from camcast.cli.until_signalled import run_until_signalled
+from camcast.doors.options import OptionError
 from camcast.inbox.received import Lagged, Received
 from camcast.interests.interest import Interest
 from camcast.vocabulary.events import EventId, Missed
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.typed import Sent
 
 # chosen: a file of 65,536 lines published at once waits for a slow terminal; 30 MB at 500 bytes.
 _QUEUE_LENGTH: Final = 2**16
@@ -66,6 +62,20 @@ def subscribe(
             help="First what was published in the last so many seconds and is still kept.",
         ),
     ] = None,
+    seconds: Annotated[
+        str | None,
+        typer.Option(
+            "--for", metavar="DURATION", help="Stop so long after joining, e.g. 30s, 5min or 2h."
+        ),
+    ] = None,
+    line_format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="TEXT",
+            help="Print each event as this text, e.g. '{published} {topic} {payload}'.",
+        ),
+    ] = None,
     settings: ProcessSettings = _PROCESS,
     retry: options.Retry = False,
     health: options.Health = None,
@@ -80,9 +90,14 @@ def subscribe(
     or payload_base64 where that is not UTF-8; a typed event has its class, as a topic, and its
     value, an object of its fields. An event that comes after later ones of its publisher is late.
     Without a gateway the process founds the community,
-    and is a gateway for other processes at the address that it prints.
+    and is a gateway for other processes at the address that it prints. With --format a line is
+    text of {published}, {topic}, {id}, {hops} and {payload}. Exit code 3: --for has ended, and
+    nothing came, or less than --count.
     """
     with clear_failures():
+        chosen = None if line_format is None else Format.parse(line_format)
+        if json and chosen is not None:
+            raise OptionError("--json and --format are two forms of the same lines: give one")
         work = _subscribe(
             settings,
             health,
@@ -92,8 +107,11 @@ def subscribe(
             retry=retry,
             json=json,
             since=since,
+            seconds=None if seconds is None else seconds_of(seconds, "--for"),
+            chosen=chosen,
         )
-        run_until_signalled(work)
+        if run_until_signalled(work) is False:
+            raise typer.Exit(EXIT_TOO_FEW)
 
 
 async def _subscribe(
@@ -106,18 +124,25 @@ async def _subscribe(
     retry: bool,
     json: bool,
     since: float | None,
-) -> None:
+    seconds: float | None,
+    chosen: Format | None,
+) -> bool:
+    """Print events until there were enough, or the time is over; say whether enough came."""
     loop = asyncio.get_running_loop()
     done = asyncio.Event()
     left = count
+    came = 0
     unwritable: OSError | None = None
 
     # Plain callbacks run in a thread of their own: whoever reads stdout slowly holds up
     # neither the forwarding of events nor Ctrl-C, and is told what was missed.
-    def show(line: Mapping[str, object]) -> None:
+    def show(line: Mapping[str, object] | str) -> None:
         nonlocal unwritable
         try:
-            print_json(line, "subscribe/1")
+            if isinstance(line, str):
+                print_line(line)
+            else:
+                print_json(line, "subscribe/1")
         except BrokenPipeError:  # e.g. `| head`
             _finish()
         except OSError as error:  # e.g. a full disk
@@ -125,9 +150,10 @@ async def _subscribe(
             _finish()
 
     def on_event(received: Received) -> None:
-        nonlocal left
+        nonlocal left, came
         if left != 0:
-            show(_line(received))
+            show(json_of(received) if chosen is None else chosen.line(received))
+            came += 1
         if left is not None and left > 0:
             left -= 1
             if not left:
@@ -164,18 +190,8 @@ async def _subscribe(
             queue_length=_QUEUE_LENGTH,
             where=where,
         )
-        await done.wait()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(done.wait(), seconds)
     if unwritable is not None:
         raise unwritable
-
-
-def _line(received: Received) -> TextEvent | BytesEvent | TypedEvent:
-    line = EventLine(topic=received.topic.name, id=str(received.id), hops=received.hops)
-    if received.late:
-        line["late"] = True
-    if isinstance(received.value, Sent):
-        return {**line, "class": received.value.classes[0], "value": received.value.fields}
-    try:
-        return {**line, "payload": received.payload.decode()}
-    except UnicodeDecodeError:
-        return {**line, "payload_base64": base64.b64encode(received.payload).decode()}
+    return done.is_set() or came >= (count or 1)

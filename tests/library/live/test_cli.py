@@ -246,6 +246,18 @@ def test_a_full_disk_ends_a_subscriber(gateway: str) -> None:
         assert "Traceback" not in err
 
 
+def test_a_script_waits_for_events_and_is_told_when_none_came(gateway: str, tmp_path: Path) -> None:
+    """A file is one event; those of --count that did not come within --for have an exit code."""
+    assert in_process("subscribe", ".quiet", "--gateway", gateway, "--for", "100ms") == 3
+    (content := tmp_path / "event").write_bytes(b"two\nlines")
+    form = ("--format", "{topic}: {payload}")
+    with Running("subscribe", ".some", "--gateway", gateway, *form, "--count", "1") as running:
+        publish = ("publish", ".some", "--gateway", gateway, "--wait", PATIENCE_SECONDS)
+        assert in_process(*publish, "--file", content) == 0
+        assert running.line() == r".some: two\nlines"
+        assert running.end()[0] == 0
+
+
 def test_a_signal_ends_a_process_that_still_asks_or_reads(gateway: str) -> None:
     with (
         subscriber(".reads", gateway) as peer,

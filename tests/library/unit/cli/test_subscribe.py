@@ -1,10 +1,14 @@
-"""What `camcast subscribe` refuses before a process starts."""
+"""What `camcast subscribe` refuses before a process starts, and the lines that it prints."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.camcast_command import Capture, camcast
+from camcast.cli.event_lines import Format, json_of, seconds_of
+from camcast.inbox.received import Received
+from camcast.vocabulary.events import StreamId
+from camcast.vocabulary.topics import Topic
+from tests.camcast_command import Capture, camcast, refusal
 
 
 @pytest.mark.parametrize(
@@ -21,3 +25,44 @@ def test_seconds_out_of_range_are_refused_by_the_name_of_their_option(
     printed, error = capfd.readouterr()
     assert printed == ""
     assert f"Invalid value for '{option}'" in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (("--for", "30"), "such as 500ms, 30s"),
+        (("--for", "0s"), "above 0"),
+        (("--for", "-1s"), "above 0"),
+        (("--for", "inf"), "above 0"),
+        (("--format", "{nothing}"), "{nothing}"),
+        (("--format", "{topic.__class__}"), "{topic.__class__}"),
+        (("--format", "{topic!r}"), "--format takes {published}"),
+        (("--format", "{hops:>9999999999}"), "--format takes {published}"),
+        (("--format", "{"), "write {{ for a brace"),
+        (("--format", "{topic}", "--json"), "two forms"),
+    ],
+)
+def test_a_form_or_a_duration_that_is_none_is_refused_in_a_sentence(
+    arguments: tuple[str, ...], word: str, capfd: Capture
+) -> None:
+    code, error = refusal(capfd, "subscribe", ".a", *arguments)
+    assert code == 2
+    assert word in error
+
+
+def event(payload: bytes) -> Received[bytes]:
+    topic = Topic.parse(".a")
+    return Received(StreamId(b"p" * 24), 3, topic, payload, payload, 2, 1_000_000_000.0, False)
+
+
+def test_a_line_has_the_fields_that_its_format_names_and_stays_one_line() -> None:
+    form = Format.parse("{published} {topic} {hops} {{}} {payload}")
+    assert form.line(event(b"one\ntwo")) == "2001-09-09T01:46:40+00:00 .a 2 {} one\\ntwo"
+    assert Format.parse("{payload}").line(event(b"\xff")) == "/w=="
+    assert Format.parse("{id}").line(event(b"")) == json_of(event(b""))["id"]
+
+
+def test_durations_have_units() -> None:
+    assert [seconds_of(one, "--for") for one in ("500ms", "30s", "1.5min", "2h")] == [
+        *(0.5, 30.0, 90.0, 7200.0)
+    ]

@@ -1,0 +1,46 @@
+"""The events that `camcast publish` takes, and when each is due."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from camcast.cli import publish
+from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
+from tests.camcast_command import Capture, refusal
+
+
+def test_events_leave_at_the_rate_that_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a clock that only sleeping moves: the first at once, and none is made up for."""
+    now, left = 100.0, list[float]()
+
+    async def sleep(seconds: float) -> None:
+        nonlocal now
+        now += seconds
+
+    async def lines() -> AsyncIterator[bytes | None]:
+        nonlocal now
+        for pause in (0.0, 0.0, 5.0, 0.0):
+            now += pause
+            yield b"line"
+
+    async def run() -> None:
+        monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: now)
+        monkeypatch.setattr(asyncio, "sleep", sleep)
+        async for _ in publish._paced(lines(), 2.0):
+            left.append(now)
+        monkeypatch.undo()
+
+    asyncio.run(run())
+    assert left == [100.0, 100.5, 105.5, 106.0]
+
+
+def test_a_file_that_is_no_event_is_refused_in_a_sentence(tmp_path: Path, capfd: Capture) -> None:
+    (long := tmp_path / "long").write_bytes(b"x" * (PAYLOAD_BYTES_MAX + 1))
+    code, error = refusal(capfd, "publish", ".a", "--file", long)
+    assert (code, "1,048,576 bytes" in error) == (1, True)
+    code, error = refusal(capfd, "publish", ".a", "hi", "--file", long)
+    assert (code, "not both" in error) == (1, True)
