@@ -166,6 +166,28 @@ def test_what_is_in_the_way_is_kept_unless_nobody_answers_there(tmp_path: Path) 
         blocking.CommunityManager(control=tmp_path / "no" / "folder").start()
 
 
+@pytest.fixture
+def stopped(path: Path) -> Iterator[None]:
+    """A process that has its socket at the path, with as many connections waiting as it takes."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen(0)
+        waiting = [socket.socket(socket.AF_UNIX) for _ in range(4)]
+        for one in waiting:
+            one.setblocking(False)
+            one.connect_ex(str(path))
+        yield
+        for one in waiting:
+            one.close()
+
+
+@pytest.mark.usefixtures("stopped")
+def test_one_that_is_stopped_keeps_its_socket_and_is_named(path: Path) -> None:
+    with pytest.raises(BindError, match=f"another process has the control socket {path} and does"):
+        blocking.CommunityManager(control=path).start()
+    assert path.exists()
+
+
 def test_one_that_was_killed_makes_room_for_the_next(path: Path) -> None:
     with Running("gateway", "--bind", "tcp://127.0.0.1:0", "--control", path) as running:
         running.line()

@@ -74,6 +74,15 @@ def test_the_file_is_written_for_news_alone_and_not_too_often(tmp_path: Path) ->
     assert not path.exists()
 
 
+def test_a_folder_that_is_not_there_is_told_at_the_start(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    Remembered(tmp_path / "contacts", anybody).recall()
+    assert not caplog.text
+    Remembered(tmp_path / "absent" / "contacts", anybody).recall()
+    assert "there is no folder" in caplog.text
+
+
 def test_a_damaged_file_is_none(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "contacts.json"
     assert recall(path) == {}

@@ -276,6 +276,19 @@ def test_a_foreign_folder_is_refused(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["plan.json", "thesis.tex"]
 
 
+def test_a_plan_that_was_cut_short_is_written_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    PlanFolder(tmp_path, CAMCAST, CamcastPlan())
+    whole = (tmp_path / "plan.json").read_bytes()
+    (tmp_path / "cells.jsonl").touch()  # each cell names what it is of
+    for length in (0, 1, len(whole) // 2):
+        (tmp_path / "plan.json").write_bytes(whole[:length])
+        PlanFolder(tmp_path, CAMCAST, CamcastPlan())
+        assert (tmp_path / "plan.json").read_bytes() == whole
+        assert "plan.json is cut short, and is written again" in caplog.text
+
+
 @pytest.mark.parametrize(
     "package",
     [

@@ -297,6 +297,19 @@ def test_a_torn_last_line_is_discarded(place: Place) -> None:
     assert place.computed() == {0: 1, 1: 1, 2: 1 + 5}
 
 
+@pytest.mark.parametrize("lost", [0, 9, None], ids=["none", "a part of it", "all of it"])
+def test_zeros_that_a_power_cut_left_in_place_of_the_last_line_are_discarded(
+    place: Place, lost: int | None
+) -> None:
+    square, cells = place.task("square"), place.cells(3)
+    expected = sweep(square, cells, results=place.results, workers=1)
+    whole = place.results.read_bytes()
+    size = len(whole.splitlines(keepends=True)[-1]) if lost is None else lost
+    place.results.write_bytes(whole[: len(whole) - size] + bytes(size or 300))
+    assert sweep(square, cells, results=place.results, workers=1) == expected
+    assert place.results.read_bytes() == whole
+
+
 # --- refused files ---------------------------------------------------------------------
 
 
