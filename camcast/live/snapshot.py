@@ -205,6 +205,7 @@ def take_community_stats(
         else RepairStats(
             incomplete_streams=repair.incomplete_streams,
             holes=repair.holes(),
+            held_back=0 if local_group.hold_back is None else local_group.hold_back.events,
             haves_sent=repair.haves_sent,
             wants_sent=repair.wants_sent,
             missed=repair.told_missed,

@@ -120,6 +120,10 @@ class RepairStats:
     """Streams of which something is asked for at the moment."""
     holes: int = gauge("repair_holes", "Ranges of events that are missing in these")
     """Ranges of events that are missing in these."""
+    held_back: int = gauge(
+        "repair_held_back", "Events that wait for an earlier one that is missing"
+    )
+    """Events that are held back, so that they come in the order of their publication."""
     haves_sent: int = total("repair_haves_sent", "Messages that say what is known")
     wants_sent: int = total("repair_wants_sent", "Messages that ask for events")
     missed: int = total("repair_events_missed", "Events that can no longer be had")

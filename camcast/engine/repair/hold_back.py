@@ -98,7 +98,9 @@ class HoldBack:
         self._streams: dict[StreamId, HeldStream] = {}
         self._followers: dict[StreamId, StreamId] = {}
         """The stream that is held back for each that it follows."""
-        self._events = self._bytes = 0
+        self.events = 0
+        """How many events are held back."""
+        self._bytes = 0
         self._looking = False  # whether the timer is set
 
     def holds(self, stream: StreamId) -> bool:
@@ -163,7 +165,7 @@ class HoldBack:
         if held is None:
             held = self._streams[batch.stream] = HeldStream(known, now)
         insort(held.batches, HeldBatch(batch.first, now, batch))
-        self._events += batch.count
+        self.events += batch.count
         self._bytes += batch.size
         if self._is_home(batch) and (after := batch.after) is not None:
             held.follows = after.stream
@@ -218,7 +220,7 @@ class HoldBack:
         if not self._streams:
             return
         events, size = self._room()
-        while self._streams and (self._events >= events or self._bytes >= size):
+        while self._streams and (self.events >= events or self._bytes >= size):
             ready += self._release(next(iter(self._streams)), SEQUENCE_MAX, now)
 
     def _release(self, stream: StreamId, until: int, now: float) -> list[Batch]:
@@ -229,7 +231,7 @@ class HoldBack:
         ready: list[Batch] = []
         while (held := self._streams.get(stream)) is not None and held.batches[0].first <= until:
             batch = held.batches.pop(0).batch
-            self._events -= batch.count
+            self.events -= batch.count
             self._bytes -= batch.size
             if not held.batches:
                 del self._streams[stream]

@@ -69,6 +69,9 @@ async def test_what_is_held_back_counts_in_the_bounds_of_the_queues() -> None:
         assert isinstance(await anext(subscription), Received)
         arrive(community, 3, 4, 5)
         assert subscription.stats().queued_events == 0
+        (stats,) = manager.stats().communities
+        assert stats.repair is not None
+        assert stats.repair.held_back == 3
         arrive(community, 6)
         assert subscription.stats().queued_events == 4
         taken = [await anext(subscription) for _ in range(4)]
