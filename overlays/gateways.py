@@ -67,26 +67,20 @@ from camcast.vocabulary.happenings import NO_GROUP, HappeningKind
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.messages import TOPICS_MAX, Decoder, Message, Right, read_topic
-from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import MalformedError
+from overlays.register import CONTACTS_MAX, GROUPS_MAX, TELL_SECONDS, Register
 from overlays.remembered import REMEMBERED_MAX, Remembered
 
 log = Logger(__name__)
 
-LEASE_SECONDS: Final = 30.0  # chosen: a crashed process is offered as a contact no longer
 RENEW_SECONDS: Final = 10.0  # chosen: a third of the lease, so that two losses do not matter
 TIMEOUT_SECONDS: Final = 2.0  # chosen: six times the slowest round trip of the PlanetLab matrix
 CHECK_SECONDS: Final = 2 * TIMEOUT_SECONDS / 3  # chosen: leaves whoever asked time for the answer
 # chosen: a third of the timeout. At 30 % loss one seek in 8 fails, since three questions or answers
 # are lost, and not every other one: all seeks of a newcomer's first minute fail once in a million.
 AGAIN_SECONDS: Final = TIMEOUT_SECONDS / 3
-CONTACTS_MAX: Final = 64  # chosen: members remembered for a community; a newcomer gets 5
 RENEWED_BYTES: Final = 1 << 14  # chosen: 512 names of 32 bytes; longer ones are fewer
-TELL_SECONDS: Final = 60.0  # chosen: as names are looked up; members renew at all that they know
-# chosen: two losses of three messages do not matter; whoever asks finds out who died (`Check`)
-TOLD_SECONDS: Final = 2.5 * TELL_SECONDS
-GROUPS_MAX: Final = 4096  # chosen: bounds a gateway's memory at about 50 MB
 
 
 class Announce(Message, tag=1, frozen=True):
@@ -172,87 +166,6 @@ class Back(Message, tag=11, frozen=True):
     """
 
 
-@define
-class Member:
-    """A member of a community that has announced itself."""
-
-    contact: Contact
-    until: float
-    """When the lease ends."""
-    checked: float = -inf
-    """When the member last answered a check."""
-    told: bool = False
-    """Whether another gateway has told of the member, and not the member itself."""
-
-
-class Directory:
-    """The members of each group that have announced themselves here, until their lease ends."""
-
-    def __init__(self) -> None:
-        self._groups: dict[GroupId, dict[PeerId, Member]] = {}
-        self._topics: dict[GroupId, Topic] = {}
-        self._log = MinuteLog()
-
-    def remember(self, topic: Topic, contact: Contact, now: float, *, told: bool = False) -> Member:
-        """Remember a member; beyond the bounds the one announced longest ago makes room.
-
-        What another gateway has `told` does not replace an announcement. A community that makes
-        room is logged: until its members announce themselves again, a newcomer founds it a second
-        time.
-        """
-        group = topic.group
-        if group not in self._groups and len(self._groups) >= GROUPS_MAX:
-            oldest = next(iter(self._groups))
-            del self._groups[oldest], self._topics[oldest]
-            if self._log.due("full", now):
-                log.warning("the register is full with %d communities: one is left out", GROUPS_MAX)
-        members = self._groups.setdefault(group, {})
-        self._topics[group] = topic
-        before = members.get(contact.peer)
-        if told and before is not None and not before.told and before.until >= now:
-            return before
-        members.pop(contact.peer, None)
-        if len(members) >= CONTACTS_MAX:
-            del members[next(iter(members))]
-        checked = -inf if before is None else before.checked
-        until = now + (TOLD_SECONDS if told else LEASE_SECONDS)
-        remembered = members[contact.peer] = Member(contact, until, checked, told)
-        return remembered
-
-    def forget(self, group: GroupId, peer: PeerId) -> None:
-        """Forget a member that withdrew."""
-        members = self._groups.get(group, {})
-        members.pop(peer, None)
-        if not members:
-            self._groups.pop(group, None)
-            self._topics.pop(group, None)
-
-    def announced(self, now: float) -> Iterator[tuple[Topic, tuple[Contact, ...]]]:
-        """Yield each topic with the members that announced themselves here."""
-        for group, topic in self._topics.items():
-            members = self._groups[group].values()
-            contacts = tuple(one.contact for one in members if one.until >= now and not one.told)
-            if contacts:
-                yield topic, contacts
-
-    def members(self, group: GroupId, now: float) -> list[Contact]:
-        """Return the members whose lease runs."""
-        members = self._groups.get(group, {})
-        for peer, member in list(members.items()):
-            if member.until < now:
-                self.forget(group, peer)
-        return [member.contact for member in members.values()]
-
-    def unchecked(self, group: GroupId, now: float) -> dict[PeerId, Contact]:
-        """Return the members that have not answered a check within `CHECK_SECONDS`."""
-        members = self._groups.get(group, {}).items()
-        return {p: one.contact for p, one in members if one.checked < now - CHECK_SECONDS}
-
-    def get(self, group: GroupId, peer: PeerId) -> Member | None:
-        """Return a member, whether or not its lease runs."""
-        return self._groups.get(group, {}).get(peer)
-
-
 @define(eq=False)
 class _Seek:
     topic: Topic
@@ -322,7 +235,7 @@ class GatewayDiscovery(Discovery):
 
     def __init__(self, context: DiscoveryContext) -> None:
         self._context = context
-        self._directory = Directory()
+        self._register = Register()
         self._checks: dict[tuple[GroupId, PeerId], Topic] = {}
         """The members that were asked whether they are alive, and have not answered."""
         self._waiting: dict[GroupId, dict[PeerId, tuple[Contact, Ask]]] = {}
@@ -466,7 +379,7 @@ class GatewayDiscovery(Discovery):
         doubted = self._doubted(topic, silent, now)
         own = [
             contact
-            for contact in self._directory.members(topic.group, now)
+            for contact in self._register.members(topic.group, now)
             if contact.peer != self._context.me.peer and contact.peer not in doubted
         ]
         if doubted and not own:
@@ -643,7 +556,7 @@ class GatewayDiscovery(Discovery):
                 for topic in map(read_topic, names[:TOPICS_MAX]):
                     self._on_announced(topic, source, now)
             case Withdraw():
-                self._directory.forget(group, source.peer)
+                self._register.forget(group, source.peer)
                 if self._checks.pop((group, source.peer), None) is not None:
                     self._answer_waiting(group, now)
             case Ask():
@@ -655,7 +568,7 @@ class GatewayDiscovery(Discovery):
                 topic = read_topic(name)
                 told = self._keeps_register(topic) and source.address in self.gateways(topic)
                 for contact in contacts[: CONTACTS_MAX if told else 0]:
-                    self._directory.remember(topic, contact, now, told=True)
+                    self._register.remember(topic, contact, now, told=True)
             case Back():
                 self._on_back(source, now)
             case Members() | Nobody() | Unknown():
@@ -666,7 +579,7 @@ class GatewayDiscovery(Discovery):
                     self._on_answer(source, message, now)
 
     def _on_announced(self, topic: Topic, source: Contact, now: float) -> None:
-        group, member = topic.group, self._directory.remember(topic, source, now)
+        group, member = topic.group, self._register.remember(topic, source, now)
         if self._context.remember is not None and self._keeps_register(topic):
             self._remember(source, now)
             self._remembered.write(now)
@@ -702,7 +615,7 @@ class GatewayDiscovery(Discovery):
 
     def _tell(self, gateways: Collection[str], now: float) -> None:
         """Tell those of these gateways that keep registers with this one who announced itself."""
-        for topic, contacts in self._directory.announced(now):
+        for topic, contacts in self._register.announced(now):
             if self._keeps_register(topic):
                 told = tuple(a for a in self.gateways(topic) if a in gateways)
                 self._send(told, topic.group, Told(topic.name, contacts))
@@ -743,7 +656,7 @@ class GatewayDiscovery(Discovery):
 
         Those that can have no connection with the asker are only named if there are no others.
         """
-        announced = [c for c in self._directory.members(group, now) if c.peer not in doubted]
+        announced = [c for c in self._register.members(group, now) if c.peer not in doubted]
         known = {contact.peer: contact for contact in self._context.known(group, wanted)}
         met = [contact for contact in announced if contact.meets(asker)]
         for contact in self._sample(met or announced, wanted):
@@ -799,7 +712,7 @@ class GatewayDiscovery(Discovery):
 
     def _doubted(self, topic: Topic, silent: Iterable[PeerId], now: float) -> dict[PeerId, Contact]:
         """Return the announced members among silent ones; those that were not asked are asked."""
-        unchecked = self._directory.unchecked(topic.group, now)
+        unchecked = self._register.unchecked(topic.group, now - CHECK_SECONDS)
         doubted = {peer: unchecked[peer] for peer in silent if peer in unchecked}
         self._begin_checks(topic, doubted)
         return doubted
@@ -816,7 +729,7 @@ class GatewayDiscovery(Discovery):
     def _check(self, group: GroupId, peers: Iterable[PeerId]) -> None:
         """Ask those of these members that have not answered."""
         for peer in peers:
-            topic, member = self._checks.get((group, peer)), self._directory.get(group, peer)
+            topic, member = self._checks.get((group, peer)), self._register.get(group, peer)
             if topic is not None and member is not None:
                 self._context.outlet.send([member.contact], Check(topic.name), group=group)
 
@@ -824,8 +737,8 @@ class GatewayDiscovery(Discovery):
         """Forget a member that has not answered; others of its community may have died with it."""
         topic = self._checks.pop((group, peer), None)
         if topic is not None:
-            self._directory.forget(group, peer)
-            self._begin_checks(topic, self._directory.unchecked(group, now))
+            self._register.forget(group, peer)
+            self._begin_checks(topic, self._register.unchecked(group, now - CHECK_SECONDS))
             self._answer_waiting(group, now)
 
     def _answer_waiting(self, group: GroupId, now: float) -> None:

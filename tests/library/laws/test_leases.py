@@ -35,7 +35,7 @@ CALL: Final = sum(ATTEMPTS) * SECONDS_MIN
 
 WAITS: Final = {
     # Asked in vain, said so, checked at the gateway; the same for what the next answer names.
-    "overlays.gateways.LEASE_SECONDS": (2 * ASKED + 2 * CHECK_SECONDS + CALL, JOIN_SECONDS),
+    "overlays.register.LEASE_SECONDS": (2 * ASKED + 2 * CHECK_SECONDS + CALL, JOIN_SECONDS),
     # Named so many times, and then left out by the process itself.
     "overlays.lan.LEASE_SECONDS": (LOOK_SECONDS + SILENT_TIMES * ASKED, JOIN_SECONDS),
     # A node that failed twice is not asked again while a process joins.

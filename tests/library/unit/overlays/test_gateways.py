@@ -20,7 +20,7 @@ from camcast.virtual.network import address_of
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import TOPICS_MAX, Message
 from camcast.vocabulary.topics import ROOT, GroupId, Topic
-from overlays import gateways
+from overlays import gateways, register
 
 A, AX, B, NEW = (Topic.parse(name) for name in (".a", ".a.x", ".b", ".new"))
 LONG = 700.0  # longer than every timer: leases, retries, searches, renewals
@@ -263,12 +263,12 @@ def test_gateways_are_told_apart_by_whether_they_answered_last() -> None:
 def test_a_full_register_leaves_out_the_oldest_community_and_says_so(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(gateways, "GROUPS_MAX", 2)
-    register, member = gateways.Directory(), Contact(PeerId(bytes(16)), "tcp://10.0.0.1:7000")
+    monkeypatch.setattr(register, "GROUPS_MAX", 2)
+    kept, member = register.Register(), Contact(PeerId(bytes(16)), "tcp://10.0.0.1:7000")
     topics = [Topic.parse(name) for name in (".a", ".b", ".c", ".d")]
     for topic in topics:
-        register.remember(topic, member, 0.0)
-    named = [bool(register.members(topic.group, 1.0)) for topic in topics]
+        kept.remember(topic, member, 0.0)
+    named = [bool(kept.members(topic.group, 1.0)) for topic in topics]
     assert named == [False, False, True, True]
     assert caplog.messages == ["the register is full with 2 communities: one is left out"]
 
@@ -295,10 +295,10 @@ def test_a_process_renews_all_its_communities_with_one_message() -> None:
     plug.receive = receive
     for topic in topics:
         world.do(member, partial(_announce, topic))
-    world.run(3 * gateways.RENEW_SECONDS + gateways.LEASE_SECONDS / 2)
+    world.run(3 * gateways.RENEW_SECONDS + register.LEASE_SECONDS / 2)
     assert sent == [TOPICS_MAX, TOPICS_MAX // 2] * 4
     for topic in topics:
-        assert plug._directory.members(topic.group, world.now) == [member.me]
+        assert plug._register.members(topic.group, world.now) == [member.me]
     world.do(member, lambda node, now: [node.discovery.withdraw(topic, now) for topic in topics])
     world.run(gateways.RENEW_SECONDS + 1.0)
     assert len(sent) == 8
@@ -407,14 +407,14 @@ def test_gateways_of_one_name_tell_each_other_who_announced_itself() -> None:
         add(world, {ROOT: (NAME,)})
     member = add(world, {ROOT: addresses[:1]})
     join(world, member, A)
-    world.run(gateways.TELL_SECONDS)
+    world.run(register.TELL_SECONDS)
     newcomer = add(world, {ROOT: addresses[1:]})
     joining = join(world, newcomer, A)
     assert [one.address for one in joining.membership.peers()] == [member.me.address]
     world.kill(member)
-    world.run(gateways.TOLD_SECONDS + gateways.TELL_SECONDS)
+    world.run(register.TOLD_SECONDS + register.TELL_SECONDS)
     told = [
-        plug_of(node.discovery)._directory.members(A.group, world.now) for node in world.nodes[:2]
+        plug_of(node.discovery)._register.members(A.group, world.now) for node in world.nodes[:2]
     ]
     assert told == [[newcomer.me], [newcomer.me]]
 
@@ -425,7 +425,7 @@ def test_nobody_but_a_gateway_of_the_same_topic_is_believed_what_it_tells() -> N
     liar = Contact(PeerId(bytes(16)), "tcp://10.9.9.9:7000")
     plug = plug_of(gateway.discovery)
     plug.receive(liar, A.group, gateways.Told(A.name, (liar,)), world.now)
-    assert plug._directory.members(A.group, world.now) == []
+    assert plug._register.members(A.group, world.now) == []
 
 
 @pytest.mark.parametrize("seed", range(3))
