@@ -120,14 +120,14 @@ ATTACKS: dict[str, Attack] = {
 
 def state(node: Node) -> tuple[object, ...]:
     (local_group,) = node.local_groups
-    directory = node.discovery._directory  # type: ignore[attr-defined] # the gateways'
+    register = node.discovery._register  # type: ignore[attr-defined] # the gateways'
     membership: Any = local_group.membership
     return (
         sorted(map(str, local_group.membership.peers())),
         sorted(map(str, membership.neighbours())),
         sorted(str(entry.contact) for entry in node.liveness.entries.values()),
         [link.nearest() for link in local_group.links],
-        {group: sorted(members) for group, members in directory._groups.items()},
+        {group: sorted(members) for group, members in register._groups.items()},
         len(membership._cold),
         list(local_group.streams.known),
     )
@@ -178,8 +178,8 @@ def test_of_several_topics_those_remain_in_which_the_sender_has_a_right() -> Non
     me = EVE.public.peer_id
     frame = wire.FRAME_HEADER + introduced(EVE) + renewed(played, me)
     played.victim.receive(frame, world.now, me)
-    directory = played.victim.discovery._directory  # type: ignore[attr-defined] # the gateways'
-    assert {group: list(members) for group, members in directory._groups.items()} == {
+    register = played.victim.discovery._register  # type: ignore[attr-defined] # the gateways'
+    assert {group: list(members) for group, members in register._groups.items()} == {
         CHESS.group: [me]
     }
 
