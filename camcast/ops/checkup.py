@@ -129,7 +129,9 @@ def of_processes(answers: Mapping[str, Mapping[str, Any] | str]) -> list[Finding
         for one in map(_of_condition, snapshot["conditions"]):
             if one.over is not None:
                 continue
-            if one.check in ("deaf", "isolated", "paused"):
+            if one.check in ("deaf", "isolated") and snapshot["liveness"]["watched"] <= len(silent):
+                one = evolve(one, because="no_answer")  # they may be all its peers
+            elif one.check in ("deaf", "isolated", "paused"):
                 cut_off[snapshot["address"]] = one.check
             key = one.check, one.about, "" if one.check in _OF_SEVERAL else name
             where.setdefault(key, []).append(name)

@@ -74,7 +74,8 @@ def test_a_system_has_one_verdict_and_who_is_cut_off_explains_what_others_say(
     healthy: dict[str, Any],
 ) -> None:
     def process(address: str, *conditions: dict[str, object]) -> dict[str, Any]:
-        return {**healthy, "address": address, "conditions": conditions}
+        liveness = {"watched": 3}
+        return {**healthy, "address": address, "conditions": conditions, "liveness": liveness}
 
     lost = condition("peer_lost", ok=None, about="tcp://c")
     answers = {
@@ -90,6 +91,9 @@ def test_a_system_has_one_verdict_and_who_is_cut_off_explains_what_others_say(
     silent, dead = of_processes({**answers, "c": "it is stopped"})
     assert (silent.check, silent.about, silent.says) == ("no_answer", "c", "it is stopped")
     assert (silent.ok, dead.because) == (False, "no_answer")
+    only = {**process("tcp://a", condition("isolated")), "liveness": {"watched": 1}}
+    silent, isolated = of_processes({"a": only, "c": "it is stopped"})
+    assert (silent.check, isolated.because) == ("no_answer", "no_answer")
     (well,) = of_processes({"a": process("tcp://a"), "b": process("tcp://b")})
     assert (well.ok, well.says) == (True, "2 processes, and nothing is wrong with any")
 
