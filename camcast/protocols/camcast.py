@@ -6,7 +6,9 @@ upward (`Upward`), and spreads it inside its community, as the parameter `spread
 
 *Gossip* is infect and die (000, 3.5; 4.2): the process sends the event once to ceil(ln N + c)
 random processes of its table of the group, and then never again. Events of one batch go to the same
-processes. A membership may pin some peers, which are always among the chosen.
+processes. A membership may pin some peers, which are the first among the chosen. Where more than
+half of a community are processes that nobody can dial, and this one can be, it sends to more: it
+shares with the few others what all of these should get.
 
 *Upward messages* take an event into the communities of super-topics (000, Figure 7). With
 probability p_sel = min(1, g/N_t) a process that has an event is a link: it sends the event to each
@@ -23,7 +25,7 @@ p_sel is 0 stays in its community.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from math import inf
+from math import ceil, inf
 from typing import Any, ClassVar, Final
 
 from attrs import frozen
@@ -151,7 +153,10 @@ class Gossip(Dissemination):
         if size != self._size or settings is not self._settings:
             self._size, self._settings = size, settings
             self._fan_out = settings.fan_out(size)
-        return self._fan_out
+        if not (attached := self._table.attached):
+            return self._fan_out
+        others = max(1.0, size - attached)  # which alone send to those that nobody can dial
+        return ceil(self._fan_out * max(1.0, attached / others))
 
 
 def make_spread(context: DisseminationContext) -> Dissemination:

@@ -16,12 +16,14 @@ class PeerTable:
     the dissemination. The same calls give the same order, whatever the hash seed.
     """
 
-    __slots__ = ("_contacts", "_index", "_pinned", "_watch")
+    __slots__ = ("_contacts", "_index", "_pinned", "_watch", "attached")
 
     def __init__(self, watch: Callable[[bool, Contact], None] | None = None) -> None:
         self._contacts: list[Contact] = []
         self._index: dict[PeerId, int] = {}
         self._pinned = 0  # the pinned ones come first in _contacts
+        self.attached = 0
+        """How many of the peers nobody can dial."""
         self._watch = watch
 
     def __len__(self) -> int:
@@ -50,7 +52,9 @@ class PeerTable:
     def add(self, contact: Contact) -> bool:
         """Add a contact; if the table has its peer already, renew the address and return False."""
         index = self._index.get(contact.peer)
+        self.attached += not contact.is_dialable
         if index is not None:
+            self.attached -= not self._contacts[index].is_dialable
             self._contacts[index] = contact
             return False
         self._index[contact.peer] = len(self._contacts)
@@ -66,6 +70,7 @@ class PeerTable:
         self.pin(peer, pinned=False)
         self._swap(self._index[peer], len(self._contacts) - 1)
         contact = self._contacts.pop()
+        self.attached -= not contact.is_dialable
         del self._index[peer]
         if self._watch:
             self._watch(False, contact)

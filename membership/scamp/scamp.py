@@ -396,16 +396,24 @@ class Scamp(Membership):
         self._spread(subscriber, copies, now)
 
     def _spread(self, subscriber: Contact, copies: int, now: float) -> None:
-        """Send a copy to every member of the view, and the rest to random members."""
-        members = self._view.sample(len(self._view), self._rng, without=subscriber.peer)
+        """Send a copy to every member of the view, and the rest to random members.
+
+        For a process that nobody can dial, only members that can be dialled count: with few of
+        these, fewer copies, or all would go to and fro between them.
+        """
+        drawn = self._view.sample(len(self._view), self._rng, without=subscriber.peer)
+        members = [one for one in drawn if one.meets(subscriber)]
         if not members:
             self._keep(subscriber, now)  # the founder has no view to send copies to
             return
+        able = len(self._view) - len(drawn) + len(members)
+        if len(members) < len(drawn):
+            copies = min(copies, (self._options.c + 1) * (able + 1))
         self._rng.shuffle(members)
         receivers = members[:copies]
         for _ in range(copies - len(receivers)):
             receivers.append(members[int(self._rng.random() * len(members))])
-        ttl = min(WALK_TTL, WALK_PATIENCE * (1 + len(self._view)))
+        ttl = min(WALK_TTL, WALK_PATIENCE * (1 + able))
         for receiver in receivers:
             self._outlet.send([receiver], Copy(ttl, self._name_walk()), reply_to=subscriber)
 
@@ -413,11 +421,18 @@ class Scamp(Membership):
         welcome = ttl <= 0 or self._rng.random() < 1 / (1 + len(self._view))
         if welcome and self._keep(subscriber, now):
             return
-        onward = self._view.choose(self._rng, without=subscriber.peer) if ttl > 0 else None
+        onward = self._onward(subscriber) if ttl > 0 else None
         if onward is not None:
             self._outlet.send([onward], Copy(ttl - 1, walk), reply_to=subscriber)
         else:
             self.lost_copies += 1
+
+    def _onward(self, subscriber: Contact) -> Contact | None:
+        """Draw the member that a copy goes on to, which must be able to hold the subscriber."""
+        if subscriber.is_dialable:
+            return self._view.choose(self._rng, without=subscriber.peer)
+        able = [one for one in self._view if one.is_dialable]
+        return self._rng.choice(able) if able else None
 
     def _keep(self, subscriber: Contact, now: float) -> bool:
         """Hold an arc to the subscriber and tell it; False if it is held or the view is full."""
@@ -428,7 +443,9 @@ class Scamp(Membership):
         return True
 
     def _hold(self, contact: Contact, now: float) -> bool:
-        full, known = len(self._view) >= self._cap(), self._known(contact.peer)
+        # Those that nobody can dial have a bound of their own, `can_hold`: few can hold them.
+        full = contact.is_dialable and len(self._view) - self._view.attached >= self._cap()
+        known = self._known(contact.peer)
         elsewhere = known is not None and known.address != contact.address
         if full or elsewhere or contact.peer in (self._me.peer, b""):
             return False

@@ -10,13 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.identity import Contact, PeerId, placeholder
 from camcast.vocabulary.peers import PeerTable
 from tests.python_process import output_of
 
 
 def contact(number: int, port: int = 1) -> Contact:
-    return Contact(PeerId(number.to_bytes(16, "big")), f"tcp://127.0.0.1:{port}")
+    """Return a contact; nobody can dial it at port 3."""
+    peer = PeerId(number.to_bytes(16, "big"))
+    return placeholder(peer) if port == 3 else Contact(peer, f"tcp://127.0.0.1:{port}")
 
 
 CHANGE = st.sampled_from(["add", "add", "discard", "pin", "release"])
@@ -52,6 +54,7 @@ def test_it_holds_what_two_plain_dictionaries_would_hold(
         assert len(table) == len(twin)
         assert {c.peer: c for c in table} == twin
         assert table.pinned == len(pinned)
+        assert table.attached == sum(not one.is_dialable for one in twin.values())
         for other in (contact(n).peer for n in range(7)):
             assert (other in table) == (other in twin)
             assert table.get(other) == twin.get(other)

@@ -6,6 +6,7 @@ from math import inf
 
 import pytest
 
+from camcast.engine.liveness import ATTACHED_MAX
 from camcast.testing.lone_process import contact, number_of
 from camcast.vocabulary.identity import Contact, PeerId, placeholder
 from camcast.vocabulary.messages import Message
@@ -339,3 +340,33 @@ def test_a_subscription_is_not_taken_where_neither_process_can_be_dialled() -> N
     bench.hold(2)
     bench.membership.receive(placeholder(PeerId(b"u" * 16)), Subscribe(0, 7), 0.0)
     assert bench.said() == [(2, Subscribe(0, 7))]
+
+
+HIDDEN = [placeholder(PeerId(number.to_bytes(16))) for number in range(100, 101 + ATTACHED_MAX)]
+"""Processes that nobody can dial."""
+
+
+def test_those_that_nobody_can_dial_have_a_bound_of_their_own_and_no_copies_of_others() -> None:
+    """The view has a cap of 38, where the community is small."""
+    bench = Bench()
+    bench.hold(2)
+    for hidden in HIDDEN:
+        bench.membership.receive(hidden, Welcome(b""), 0.0)
+    assert bench.membership.peers().attached == ATTACHED_MAX
+    bench.hold(3)
+    bench.membership.receive(placeholder(PeerId(b"u" * 16)), Renew(60, 7), 0.0)
+    copies = [(to, message) for to, message in bench.said() if isinstance(message, Copy)]
+    assert {to for to, _ in copies} == {2, 3}
+    assert len(copies) == (2 + 1) * (2 + 1)
+
+
+def test_a_copy_for_who_cannot_be_dialled_goes_on_to_those_that_can_or_ends() -> None:
+    bench = Bench()
+    for hidden in HIDDEN:
+        bench.membership.receive(hidden, Welcome(b""), 0.0)
+    bench.said()
+    bench.membership.receive(HIDDEN[0], Copy(20, 7), 0.0)
+    assert bench.said_to() == []
+    bench.hold(2)
+    bench.membership.receive(HIDDEN[0], Copy(20, 8), 0.0)
+    assert bench.said() == [(2, Copy(19, 8))]
