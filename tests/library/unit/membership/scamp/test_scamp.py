@@ -347,7 +347,11 @@ HIDDEN = [placeholder(PeerId(number.to_bytes(16))) for number in range(100, 101 
 
 
 def test_those_that_nobody_can_dial_have_a_bound_of_their_own_and_no_copies_of_others() -> None:
-    """The view has a cap of 38, where the community is small."""
+    """Neither in a view that is full of others nor in one without any."""
+    bench = Bench()
+    bench.hold(*range(2, 2 + 2 * bench.membership._cap()))
+    bench.membership.receive(HIDDEN[0], Welcome(b""), 0.0)
+    assert bench.membership.peers().attached == 1
     bench = Bench()
     bench.hold(2)
     for hidden in HIDDEN:
