@@ -196,7 +196,7 @@ def _deaf(stats: Stats, past: Past) -> Iterator[Sight]:
         do = "check this machine's network and firewall, and see whether the others live"
         yield Sight("", says, do)
     else:
-        says = f"no frame has ever reached {stats.address}, while {peers} are watched"
+        says = f"no frame has ever reached {stats.address}, of {peers} or others"
         do = "let others connect to that address: see --advertise, the firewall and NAT"
         yield Sight("", says, do)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from datetime import UTC, datetime
 
+from camcast.observe.conditions import counted
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.happenings import PROCESS_KINDS, Happening
 from camcast.vocabulary.identity import Contact
@@ -60,6 +61,7 @@ class HappeningLog:
             "address": None if contact is None else contact.address,
             "gateways": happening.addresses,
             "count": happening.count,
+            "peers": counted(happening.count, "peer"),
             "seconds": happening.seconds,
             "silent": happening.silent,
             "silently": ", silent" if happening.silent else "",

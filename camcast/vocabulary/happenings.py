@@ -157,16 +157,16 @@ PROCESS_KINDS: Final[Mapping[HappeningKind, Row]] = {
         _info("{topic} cannot be joined yet: {gateways} could not tell who is there", "gateways")
     ),
     # This process stands in the community with peers in its topic table.
-    "member": Row(_info("a member of {topic}, with {count} peers in its table"), change="member"),
+    "member": Row(_info("a member of {topic}, with {peers} in its table"), change="member"),
     # This process knows no other member of the community.
     "alone": Row(_info("alone in {topic}: no other member is known"), change="alone"),
     # This process hears nothing of its peers in the community.
     "degraded": Row(
-        _info("cut off in {topic}: nothing is heard of its {count} peers"), change="degraded"
+        _info("cut off in {topic}: nothing is heard of its {peers}"), change="degraded"
     ),
     # No frame reaches this process, of whatever process.
     "deaf": Row(
-        _info("deaf in {topic}: no frame arrives, of its {count} peers or others"), change="deaf"
+        _info("deaf in {topic}: no frame arrives, of its {peers} or others"), change="deaf"
     ),
     # A process came into the topic table.
     "peer_seen": Row(
