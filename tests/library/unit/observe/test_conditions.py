@@ -226,7 +226,9 @@ def test_where_nobody_above_ever_was_no_link_is_missed(well: Stats) -> None:
 
 def test_a_count_that_stands_still_fades_into_history_and_history_ends(well: Stats) -> None:
     life, ill = Life(well), changed(well, "counters.missed", 7)
+    life.look(changed(well, "counters.missed", 4))
     (found,) = life.look(ill)
+    assert "7 events" in found.says  # since it began to grow
     assert life.lasting(ill, FADES_SECONDS) == ["events_dropped"]
     (over,) = life.look(ill)
     assert (over.name, over.stage, over.since) == ("events_dropped", "over", found.since)
