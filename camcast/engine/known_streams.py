@@ -81,6 +81,10 @@ class KnownRanges:
         start = max(self.floor, self.low)
         return start < number and not self.knows(start, number - start)
 
+    def lift_floor(self) -> None:
+        """Ask once more for what is missing below `floor`; subscribers are not told of it again."""
+        self.before, self.floor = max(self.before, self.floor), 1
+
     def told(self) -> tuple[int, ...]:
         """Return what is known for others: `low, start, stop, start, stop, ...`."""
         return (self.low, *self.bounds)

@@ -383,7 +383,7 @@ class GivingUp:
         waited, below = now - missing.since, 0
         if waited > self._context.retention:
             below = 1 if known is None else known.stop
-        if waited > GIVE_UP_SECONDS:
+        if waited > GIVE_UP_SECONDS and not self._history.asked(now):  # else more may be offered
             below = max(below, missing.out_of_reach(neighbours))
         return below
 

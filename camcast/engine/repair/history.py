@@ -3,7 +3,7 @@
 *History.* `subscribe(since=30.0)` asks for it: what neighbours still keep goes to the asking
 subscription only, is marked as known, is never announced and never climbs (`History`). If those who
 answer keep less, since their retention or their memory ends earlier and not their membership, that
-is reported (`history_short`).
+is reported (`history_short`). Where only newcomers have answered, or nobody has, others are asked.
 
 *Referring.* A newcomer takes nothing from before its time. Where only newcomers are between two
 older members, neither is told what the other alone has. A newcomer *refers* such neighbours to each
@@ -73,6 +73,9 @@ class History:
         self._kept = self._young = 0.0
         """The most that answers name as kept: of members that had more, and of those that had not.
         """
+        self._peers: dict[PeerId, None] = {}
+        """The neighbours that were asked."""
+        self._timer = 0  # the number of the timer for a look at the answers; those before are void
 
     def asked(self, now: float) -> float:
         """Return for how many seconds before the membership history is asked for now, or 0."""
@@ -121,19 +124,37 @@ class History:
         elif now < self._until:
             self._young = max(self._young, kept)
 
-    def wake(self, now: float) -> None:
-        """Report if the neighbours that have answered keep less than was asked for."""
-        if self._young < self._kept < self._asked - REORDER_SECONDS:
+    def wake(self, number: int, now: float) -> None:
+        """Report if the neighbours keep less than was asked for; ask others if it was newcomers."""
+        needed = self._asked - REORDER_SECONDS
+        if number != self._timer or max(self._kept, self._young) >= needed:
+            return
+        if self._young < self._kept:
             self._context.outlet.report("history_short", count=round(self._kept))
+        elif now < self._until:
+            self._ask_neighbours(now)
 
     def _ask(self, now: float) -> None:
-        """Ask two neighbours."""
+        """Ask for it from now on, as if nothing had been asked for before."""
         context = self._context
+        for known in context.streams.known.values():
+            known.lift_floor()  # it lies at the first event that came, or where answers ended
         self._until = now + HISTORY_SECONDS
         self._kept = self._young = 0.0
-        self._asked = seconds = self._seconds + now - context.member_since
-        context.outlet.wake(ANSWERED_SECONDS, "history")
-        for contact in context.sample(context.community.membership.neighbours(), TOLD_AT_ONCE):
+        self._asked = self._seconds + now - context.member_since
+        self._peers.clear()
+        self._ask_neighbours(now)
+
+    def _ask_neighbours(self, now: float) -> None:
+        """Ask two neighbours that were not asked yet."""
+        context = self._context
+        self._timer += 1
+        context.outlet.wake(ANSWERED_SECONDS, "history", self._timer)
+        neighbours = context.community.membership.neighbours()
+        neighbours = [one for one in neighbours if one.peer not in self._peers]
+        seconds = self._seconds + now - context.member_since
+        for contact in context.sample(neighbours, TOLD_AT_ONCE):
+            self._peers[contact.peer] = None
             self._haves.send(contact, (), now, history=seconds)
 
 

@@ -302,8 +302,8 @@ class Repair(Repairs):
                 self._asking.wake(now)
             case ("refer",):
                 self._referring.wake(now)
-            case ("history",):
-                self._history.wake(now)
+            case ("history", int(number)):
+                self._history.wake(number, now)
             case ("confirm",):
                 self.confirming.wake()
 

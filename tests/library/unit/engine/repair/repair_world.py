@@ -27,8 +27,8 @@ RETENTION = 120.0
 class RepairWorld(World):
     """A world whose nodes repair; it keeps every repair message, and what was told as missed."""
 
-    def __init__(self, *, seed: int = 1) -> None:
-        super().__init__(seed=seed, topics=(ROOT, A))
+    def __init__(self, *, seed: int = 1, membership: str = "scamp") -> None:
+        super().__init__(seed=seed, membership=membership, topics=(ROOT, A))
         self.parts = Parts(store=Store())
         self.said: list[tuple[str, str, Message]] = []
         self.bodies: list[tuple[str, str, int, int]] = []

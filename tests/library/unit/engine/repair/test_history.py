@@ -5,13 +5,18 @@ Newcomers refer older members to each other, who compare what the newcomers are 
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import partial
+
+import attrs
 import pytest
 
 from camcast.engine.node import Node
 from camcast.engine.repair.history import REFERRALS_A_SECOND
 from camcast.engine.repair.messages import Compare, Have, Referral
 from camcast.engine.repair.told import HAVE_BYTES_A_SECOND, HAVE_BYTES_MAX
-from camcast.vocabulary.batches import make_batch
+from camcast.engine.settings import Order
+from camcast.vocabulary.batches import Batch, make_batch
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import encode
@@ -35,6 +40,11 @@ def test_who_asks_for_history_again_and_again_gets_no_more_than_the_second_allow
     assert 200_000 < drawn <= said + 72_000  # the last answer is told whole
 
 
+def _history(seconds: float, node: Node, now: float) -> list[Batch]:
+    (local_group,) = node.local_groups
+    return node.history(local_group, seconds, now)
+
+
 @pytest.mark.parametrize(
     ("age", "seconds", "told"),
     [(200.0, 300.0, [120]), (200.0, 100.0, []), (10.0, 300.0, [])],
@@ -47,11 +57,73 @@ def test_who_asks_for_more_than_others_keep_is_told_how_much_they_do(
         world.run(age)
     asking = world.join(A)
     asking.outbox.happenings = []
-    (local_group,) = asking.local_groups
-    world.do(asking, lambda node, now: node.history(local_group, seconds, now))
+    world.do(asking, partial(_history, seconds))
     world.run(5.0)
     reported = [one.count for one in asking.outbox.happenings if one.kind == "history_short"]
     assert reported == told
+
+
+@pytest.mark.parametrize(
+    ("backend", "order", "times"),
+    [
+        ("scamp", "fifo", [600.0]),
+        ("dht", "arrival", [600.0]),
+        ("hybrid", "fifo", [20.0, 600.0]),
+        ("scamp", "arrival", [20.0, 600.0]),
+    ],
+)
+def test_a_question_for_more_history_brings_all_that_is_kept_whatever_was_seen_or_asked_before(
+    backend: str, order: Order, times: list[float]
+) -> None:
+    """Each event comes once, of a publisher that goes on and of one that is quiet."""
+    world = RepairWorld(membership=backend)
+    world.settings = attrs.evolve(world.settings, order=order)
+    busy, quiet, *_ = members(world, A, A, A, A)
+    sent = {b"%s%d" % (name, n) for name in (b"busy", b"quiet") for n in range(10)}
+    for payload in sorted(sent):
+        world.publish(busy if payload.startswith(b"busy") else quiet, A, payload, seconds=1.0)
+    newcomer = world.join(A, gap=2.0)
+    for seconds in times:
+        live = b"live%d" % seconds
+        world.publish(busy, A, live, seconds=15.0)  # by then it is known what came before it
+        kept = world.do(newcomer, partial(_history, seconds))
+        assert live in [payload for batch in kept for payload in batch.payloads()]
+        world.run(10.0)
+    assert Counter(world.payloads(newcomer)) >= Counter(sent)
+    assert max(Counter(world.payloads(newcomer)).values()) == 1
+    assert not [missed for node, missed in world.told if node is newcomer]
+
+
+def test_history_that_newcomers_lack_is_asked_for_from_older_neighbours(
+    world: RepairWorld,
+) -> None:
+    old, *_ = members(world, A, A)
+    world.publish(old, A, b"old", seconds=5.0)
+    newcomers = list(members(world, *[A] * 8))
+    asking = world.join(A, gap=2.0)
+    world.sever(*((asking, newcomer) for newcomer in newcomers[:4]))  # these do not answer
+    (local_group,) = asking.local_groups
+    assert local_group.membership is not None
+    assert len(local_group.membership.neighbours()) > 4
+    world.do(asking, partial(_history, 600.0))
+    world.run(10.0)
+    assert world.payloads(asking) == [b"old"]
+
+
+def test_history_is_not_given_up_for_what_neighbours_said_before_it_was_asked_for(
+    world: RepairWorld,
+) -> None:
+    """A hole that nobody can fill lets a newcomer ask all, who offer nothing that is older."""
+    publisher, *_ = members(world, *[A] * 8)
+    for number in range(1, 6):
+        event = world.publish(publisher, A, b"old%d" % number, seconds=1.0)
+    newcomer = world.join(A, gap=2.0)
+    world.publish(publisher, A, b"new", seconds=1.0)
+    world.hand(newcomer, make_batch(event.stream, 8, [b"alone"], A))
+    world.run(30.0)
+    world.do(newcomer, partial(_history, 600.0))
+    world.run(10.0)
+    assert {b"old%d" % number for number in range(1, 6)} <= set(world.payloads(newcomer))
 
 
 # -- newcomers refer older members to each other ---------------------------------------------------
