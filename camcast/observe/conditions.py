@@ -124,6 +124,8 @@ class Row:
     """A row of the table of conditions."""
 
     name: str
+    meaning: str
+    """The condition in a few words, for the documentation and for alerts."""
     test: Test
     level: int | None = None
     """The level of its lines in the log; None: the fault is logged where it happens."""
@@ -370,11 +372,15 @@ _NOT_LET_IN: Final = ("no_gateway", "gateway_silent", "unjoined")
 _WARNING: Final = logging.WARNING
 
 TABLE: Final = (
-    # The process itself did not run, or its machine slept.
-    Row("paused", _paused, explains=("deaf", "isolated", *_CUT_OFF)),
-    # The wall clock of the machine was set.
+    Row(
+        "paused",
+        "The process itself did not run, or its machine slept",
+        _paused,
+        explains=("deaf", "isolated", *_CUT_OFF),
+    ),
     Row(
         "clock_set",
+        "The wall clock of the machine was set",
         _growing(
             lambda stats: stats.counters.clock_sets,
             "the clock of this machine was set {}",
@@ -384,9 +390,9 @@ TABLE: Final = (
         ok=None,
         explains=("unjoined",),
     ),
-    # Two processes use one key.
     Row(
         "key_twice",
+        "Two processes use one key",
         _growing(
             lambda stats: stats.counters.key_conflicts,
             "two processes were found to use one key ({})",
@@ -394,29 +400,33 @@ TABLE: Final = (
             noun="time",
         ),
     ),
-    # All certificates of the process have ended.
     Row(
         "no_certificate",
+        "All certificates of the process have ended",
         _no_certificate,
         _WARNING,
         unready=True,
         explains=("certificate_ended", "not_admitted", "deaf", "isolated", *_CUT_OFF),
     ),
-    # A certificate of the process has ended.
-    Row("certificate_ended", _certificate_ended, _WARNING),
-    # A fifth of a certificate's time is left.
-    Row("certificate_ends", _certificate_ends, _WARNING),
-    # The next list of revocations of an issuer has not come.
-    Row("list_overdue", _list_overdue, _WARNING),
-    # Peers or gateways ask for other keys than this process has.
+    Row(
+        "certificate_ended", "A certificate of the process has ended", _certificate_ended, _WARNING
+    ),
+    Row("certificate_ends", "A fifth of a certificate's time is left", _certificate_ends, _WARNING),
+    Row(
+        "list_overdue",
+        "The next list of revocations of an issuer has not come",
+        _list_overdue,
+        _WARNING,
+    ),
     Row(
         "not_admitted",
+        "Peers or gateways ask for other keys than this process has",
         _not_admitted,
         explains=_NOT_LET_IN,
     ),
-    # Processes without the keys that are asked for tried to connect.
     Row(
         "strangers",
+        "Processes without the keys that are asked for tried to connect",
         _growing(
             lambda stats: stats.counters.input.strangers_refused,
             "{} of processes without this one's passphrase, or without a key that it trusts",
@@ -425,9 +435,9 @@ TABLE: Final = (
         ),
         ok=None,
     ),
-    # Peers speak another version of the wire format.
     Row(
         "other_release",
+        "Peers speak another version of the wire format",
         _growing(
             lambda stats: (
                 stats.counters.outputs.versions_refused
@@ -440,11 +450,16 @@ TABLE: Final = (
         ),
         explains=_NOT_LET_IN,
     ),
-    # Processes of another system, membership or protocol were met.
-    Row("misfit", _misfits, ok=None, explains=_NOT_LET_IN),
-    # There was no room for connections.
+    Row(
+        "misfit",
+        "Processes of another system, membership or protocol were met",
+        _misfits,
+        ok=None,
+        explains=_NOT_LET_IN,
+    ),
     Row(
         "too_few_files",
+        "There was no room for connections",
         _growing(
             lambda stats: (
                 stats.counters.outputs.pipes_refused + stats.counters.input.connections_refused
@@ -455,64 +470,95 @@ TABLE: Final = (
         ),
         explains=("deaf", "isolated"),
     ),
-    # No frame of anybody arrives.
-    Row("deaf", _deaf, _WARNING, unready=True, explains=("isolated", *_CUT_OFF)),
-    # Nothing is heard of any peer.
-    Row("isolated", _isolated, _WARNING, unready=True, explains=_CUT_OFF),
-    # None of the gateways answers.
-    Row("no_gateway", _no_gateway, _WARNING, explains=("unjoined",)),
-    # A gateway does not answer, while others do.
-    Row("gateway_silent", _gateway_silent),
-    # A community is not joined yet.
-    Row("unjoined", _unjoined, _WARNING, after_seconds=SETTLED_SECONDS, unready=True),
-    # The other members of a community were found dead.
-    Row("alone", _alone, _WARNING),
-    # No super-process is known any longer.
-    Row("no_link", _no_link, _WARNING, after_seconds=SETTLED_SECONDS),
-    # A peer was found dead or cut off.
-    Row("peer_lost", _peer_lost, ok=None),
-    # Events wait for a subscriber.
-    Row("slow_subscriber", _slow_subscriber, _WARNING, explains=("events_dropped",)),
-    # Records wait for a peer.
+    Row(
+        "deaf",
+        "No frame of anybody arrives",
+        _deaf,
+        _WARNING,
+        unready=True,
+        explains=("isolated", *_CUT_OFF),
+    ),
+    Row(
+        "isolated",
+        "Nothing is heard of any peer",
+        _isolated,
+        _WARNING,
+        unready=True,
+        explains=_CUT_OFF,
+    ),
+    Row(
+        "no_gateway", "None of the gateways answers", _no_gateway, _WARNING, explains=("unjoined",)
+    ),
+    Row("gateway_silent", "A gateway does not answer, while others do", _gateway_silent),
+    Row(
+        "unjoined",
+        "A community is not joined yet",
+        _unjoined,
+        _WARNING,
+        after_seconds=SETTLED_SECONDS,
+        unready=True,
+    ),
+    Row("alone", "The other members of a community were found dead", _alone, _WARNING),
+    Row(
+        "no_link",
+        "No super-process is known any longer",
+        _no_link,
+        _WARNING,
+        after_seconds=SETTLED_SECONDS,
+    ),
+    Row("peer_lost", "A peer was found dead or cut off", _peer_lost, ok=None),
+    Row(
+        "slow_subscriber",
+        "Events wait for a subscriber",
+        _slow_subscriber,
+        _WARNING,
+        explains=("events_dropped",),
+    ),
     Row(
         "slow_peer",
+        "Records wait for a peer",
         _slow_peer,
         _WARNING,
         after_seconds=LOOK_SECONDS,
         explains=("not_accepted",),
     ),
-    # The room for events kept for others is half full.
-    Row("store_filling", _store_filling, _WARNING, explains=("let_go_early",)),
-    # Full queues of subscriptions dropped events.
+    Row(
+        "store_filling",
+        "The room for events kept for others is half full",
+        _store_filling,
+        _WARNING,
+        explains=("let_go_early",),
+    ),
     Row(
         "events_dropped",
+        "Full queues of subscriptions dropped events",
         _growing(
             lambda stats: stats.counters.missed,
             "subscribers were too slow for {}",
             "take them by the batch, give them longer queues, or filter with where=",
         ),
     ),
-    # Events can no longer be had.
     Row(
         "events_gone",
+        "Events can no longer be had",
         _growing(
             lambda stats: stats.counters.told_missed,
             "{} can no longer be had",
             "let events be kept for longer (--retention), and find out who was cut off",
         ),
     ),
-    # Published events were not accepted.
     Row(
         "not_accepted",
+        "Published events were not accepted",
         _growing(
             lambda stats: stats.counters.unpublished,
             "{} not accepted, since peers take them too slowly",
             "publish more slowly, or with wait=True",
         ),
     ),
-    # Events kept for others were let go early.
     Row(
         "let_go_early",
+        "Events kept for others were let go early",
         _growing(
             lambda stats: 0 if stats.store is None else stats.store.let_go_early,
             "{} let go before their time, since the room for them was full",
@@ -522,9 +568,9 @@ TABLE: Final = (
         ),
         _WARNING,
     ),
-    # Callbacks of subscriptions raised.
     Row(
         "callback_fails",
+        "Callbacks of subscriptions raised",
         _growing(
             lambda stats: sum(one.callback_errors for one in stats.communities),
             "callbacks have raised {}",
@@ -532,9 +578,9 @@ TABLE: Final = (
             noun="time",
         ),
     ),
-    # Plugs raised, or answered wrongly.
     Row(
         "plug_fails",
+        "Plugs raised, or answered wrongly",
         _growing(
             lambda stats: stats.counters.plug_errors,
             "plugs have raised, or answered wrongly, {}",
@@ -542,9 +588,9 @@ TABLE: Final = (
             noun="time",
         ),
     ),
-    # The process itself failed at something.
     Row(
         "fails",
+        "The process itself failed at something",
         _growing(
             lambda stats: stats.counters.failures,
             "timers, datagrams or deliveries raised an error {}",
@@ -552,9 +598,9 @@ TABLE: Final = (
             noun="time",
         ),
     ),
-    # The trace cannot be written.
     Row(
         "trace_fails",
+        "The trace cannot be written",
         _growing(
             lambda stats: stats.counters.trace_failures,
             "the trace could not be written {}",
