@@ -68,7 +68,9 @@ def write_lasting(
         _put(target, content, mode, owner)
         if target.read_bytes() != content:
             raise OSError(errno.EIO, "it does not read back as it was written", str(path))
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, OSError):  # of the temporary file or the folder: the user named this
+            error.filename, error.filename2 = str(path), None
         if not replace:
             with suppress(OSError):
                 target.unlink()

@@ -82,7 +82,7 @@ class Mallory:
 
     def ask(self, target: int, method: str, *arguments: Any) -> int:
         """Send a call to a host, and return how many bytes that took."""
-        said = b"\x00" + self.rng.randbytes(20) + pack([method, arguments])
+        said = b"\x00" + self.rng.randbytes(19) + b"\x00" + pack([method, arguments])
         return self.say(said, target)
 
     def say(self, data: bytes, target: int) -> int:

@@ -156,3 +156,20 @@ def test_without_locks_the_log_says_what_must_not_be_done(
     with locked(tmp_path / "a"):
         write_lasting(tmp_path / "a", b"so", 0o600)
     assert "let no two processes write there at once" in caplog.text
+
+
+def test_an_error_names_the_file_that_was_to_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And neither the temporary file nor its folder."""
+    monkeypatch.chdir(tmp_path)
+    given = Path("none/p.toml")
+    with pytest.raises(OSError, match=r"No such file or directory: 'none/p\.toml'"):
+        write_lasting(given, b"content", 0o600)
+    monkeypatch.setattr(os, "fsync", _full)
+    with pytest.raises(OSError, match=r"No space left on device: 'p\.toml'"):
+        write_lasting(Path("p.toml"), b"content", 0o600)
+
+
+def _full(_descriptor: int) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
