@@ -301,7 +301,7 @@ class Spread:
     order: Order = _setting(
         "fifo",
         "fifo: subscribers get what one process publishes on a topic in the order of its"
-        " publication; arrival: as it arrives.",
+        " publication, if repair is on; arrival: as it arrives.",
         _order,
         metavar="fifo|arrival",
     )
