@@ -382,7 +382,7 @@ class Community(Generic[E]):
             raise
         self._lifetime.note_callback(feed)
         if since:
-            feed.wants_history = True
+            feed.history_from = feed.loop.time() - since
             for batch in runner.history(local_group, since):
                 self._deliveries.hand_to([feed], batch)
         self._deliveries.begin(feed)

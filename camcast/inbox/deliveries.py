@@ -203,10 +203,11 @@ class Deliveries(Generic[E]):
             subscription.tell(missed)
 
     def deliver(self, batch: Batch, *, history: bool) -> None:
-        """Hand a batch to all subscriptions; with `history`, to those that asked for the past."""
+        """Hand a batch to all subscriptions; with `history`, to those that asked for its time."""
         subscriptions = list(self.subscriptions)
         if history:
-            subscriptions = [one for one in subscriptions if one.wants_history]
+            published = batch.since - batch.age
+            subscriptions = [one for one in subscriptions if one.history_from <= published]
         if subscriptions:
             self.delivered += batch.count
             if self.latencies is not None and not history:

@@ -10,6 +10,7 @@ it missed.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from math import inf
 from time import monotonic
 from typing import Any, ClassVar, Final, Generic
 
@@ -70,8 +71,9 @@ class EventFeed(Feed[DeliveryQueue[E]], Generic[E]):
                     raise ValueError(
                         f"{name} goes with a callback: who iterates gets gaps as items"
                     )
-        self.wants_history = False
-        """Whether it gets what was published before this process became a member."""
+        self.history_from = inf
+        """It gets what was published from then on, by the loop's clock, though before this process
+        became a member."""
         self.where = where
         """The interest that events have to match; None: all match."""
         self.own = own

@@ -50,7 +50,9 @@ def test_two_founders_of_the_dht_meet_in_any_weather() -> None:
     assert apart == []
 
 
-@pytest.mark.parametrize(("loss", "median_seconds"), [(0.0, 0.51), (0.05, 0.63)])
+@pytest.mark.parametrize(
+    ("loss", "median_seconds"), [pytest.param(0.0, 0.51, marks=pytest.mark.slow), (0.05, 0.63)]
+)
 def test_the_census_beside_the_dht(loss: float, median_seconds: float) -> None:
     """What a simulation with the census leaves out, measured: 32 processes and a bootstrap node,
     half of them members of what all of them seek, five times each (160 seeks), 5 wanted, with

@@ -119,9 +119,8 @@ def test_who_leaves_politely_is_forgotten_at_once() -> None:
     assert all(leaver.me.address not in entries for entries in tables.values())
 
 
-@pytest.mark.parametrize(
-    "share", [*(pytest.param(one, marks=pytest.mark.slow) for one in (0.3, 0.5)), 0.8]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.8])
 def test_crashes_are_noticed_and_tables_filled_again(share: float) -> None:
     """The dead are gone when helpers have confirmed their silence, and tables full again."""
     world = DhtWorld(5)

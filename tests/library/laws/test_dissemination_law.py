@@ -99,11 +99,13 @@ def test_the_chain_is_a_distribution_and_meets_what_is_known() -> None:
     assert at_ten[1000] == pytest.approx(0.956, abs=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fan_out", "c", "events"),
     [
         (5, -0.5, 150),
-        *(pytest.param(*one, marks=pytest.mark.slow) for one in ((3, -2.5, 150), (7, 1.5, 150))),
+        (3, -2.5, 150),
+        (7, 1.5, 150),
     ],
 )
 def test_reception_is_the_chains(fan_out: int, c: float, events: int) -> None:

@@ -21,17 +21,20 @@ async def test_a_newcomer_gets_what_its_neighbours_keep_if_it_asks() -> None:
         await asyncio.sleep(2 * REORDER_SECONDS)  # what is younger counts as said in their time
 
         late, plain = asking.community(".a"), other.community(".a")
-        history, news, nothing_old = Inbox(), Inbox(), Inbox()
+        history, shorter, news, nothing_old = Inbox(), Inbox(), Inbox(), Inbox()
         late.subscribe(history, since=60.0)
+        late.subscribe(shorter, since=REORDER_SECONDS)  # which had asked for less
         late.subscribe(news)  # the same process, but this subscription has not asked
         plain.subscribe(nothing_old)
         await late.join()
         await plain.join()
         await eventually(lambda: sorted(history.payloads) == sorted(OLD))
         await near.publish(b"new")
-        await eventually(lambda: all(b"new" in x.payloads for x in (history, news, nothing_old)))
+        await eventually(
+            lambda: all(b"new" in x.payloads for x in (history, shorter, news, nothing_old))
+        )
         assert sorted(history.payloads) == sorted([*OLD, b"new"])
-        assert news.payloads == nothing_old.payloads == [b"new"]
+        assert shorter.payloads == news.payloads == nothing_old.payloads == [b"new"]
 
 
 @live

@@ -412,7 +412,7 @@ def test_percolation_by_chance_is_the_simulators(gamma: float, mean: float) -> N
         assert alike(one, two)
 
 
-@pytest.mark.parametrize("gamma", [0.0, 1.0])
+@pytest.mark.parametrize("gamma", [0.0, pytest.param(1.0, marks=pytest.mark.slow)])
 def test_percolation_on_scamp_is_the_simulators_on_the_overlay_of_its_tables(
     gamma: float,
 ) -> None:

@@ -100,7 +100,7 @@ def member() -> tuple[World, Node]:
 
 
 @given(FRAMES)
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_what_is_delivered_and_counted_is_what_the_twin_says(
     frames: list[list[tuple[Batch, Topic, PeerId, str]]],
 ) -> None:

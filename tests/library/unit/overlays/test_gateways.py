@@ -96,7 +96,7 @@ def test_a_register_is_kept_for_a_topic_and_not_for_others() -> None:
     assert joining.unanswered.ignorant == (address,)
 
 
-@pytest.mark.parametrize("file", [True, False])
+@pytest.mark.parametrize("file", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_all_gateways_dead_a_restart_rejoins_through_the_file(file: bool, tmp_path: Path) -> None:
     """With the file the process is a member again; without it nobody can say who is there."""
     path = tmp_path / "contacts" if file else None

@@ -96,6 +96,7 @@ def test_the_model_has_the_preset_too(capfd: Capture) -> None:
     assert found["communities"][1]["reception"] == pytest.approx(PRINTED_ROOT, abs=0.001)
 
 
+@pytest.mark.slow
 def test_a_scenario_with_the_preset_paper_has_nothing_that_was_added(
     tmp_path: Path, capfd: Capture
 ) -> None:

@@ -51,6 +51,7 @@ def folder(made: tuple[Path, Found]) -> Path:
     return made[0]
 
 
+@pytest.mark.slow
 class TestFolder(FolderContract):
     PAPER, PLAN, FIGURES = PERCOLATION, PLAN, FIGURES
 

@@ -141,6 +141,7 @@ def test_protocols_that_share_groups_count_by_community_as_well(protocol: str) -
     assert [(c.topic, c.processes, c.reception) for c in again] == found
 
 
+@pytest.mark.slow
 def test_reception_above_is_what_the_model_predicts() -> None:
     """By default an event may go no further than its community: the root gets it with the
     predicted probability, at 99.9 % (200 events). The SCAMP tables deviate by less than that."""
@@ -262,6 +263,7 @@ def published_by(**changes: Any) -> dict[str, list[str]]:
     return by
 
 
+@pytest.mark.slow
 def test_a_named_publisher_is_the_same_process_as_long_as_it_lives() -> None:
     by = published_by()
     assert [len(set(nodes)) for nodes in by.values()] == [1, 1]

@@ -130,6 +130,7 @@ def test_no_other_choice_is_much_cheaper(
     assert planned.messages <= cheapest * 1.01  # measured: the cheapest but for the last, 1.0034
 
 
+@pytest.mark.slow
 def test_a_plan_is_the_same_every_time() -> None:
     setting, target = CASES["stillborn"]
     assert plan(setting, target) == plan(setting, target)
