@@ -163,6 +163,10 @@ class PipeCounters:
         "connections_refused", "Connections refused: there were too many"
     )
     """At `connections_max`."""
+    handshakes_refused: int = _in(
+        "handshakes_refused", "Connections refused: their host made too many"
+    )
+    """Beyond `camcast.live.wire.zmtp.zmtp_input.HANDSHAKES_A_SECOND`, for ten seconds."""
     connections_replaced: int = _in(
         "connections_replaced", "Connections ended, as others needed the place"
     )

@@ -30,6 +30,7 @@ later read all recorded datagrams of the process, and could have written to it i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import blake2b
 from struct import Struct
 from typing import Final
@@ -134,12 +135,15 @@ class DatagramBoxes:
             self._box(one, 0, b"", data, nonces[1], now),
         ]
 
-    def open(self, datagram: bytes, now: float) -> tuple[bytes, bytes]:
+    def open(
+        self, datagram: bytes, now: float, strangers_heard: Callable[[], bool] = lambda: True
+    ) -> tuple[bytes, bytes]:
         """Return the key of a datagram's sender, and the data.
 
         The data is empty if the datagram only introduces its sender. Raises `DatagramError` unless
         a certified process sealed the datagram for this one, its time is within five minutes of
-        `now`, and it was not taken before.
+        `now`, and it was not taken before. `strangers_heard` is asked, once a datagram, before a
+        sender that is not known to be certified costs any arithmetic.
         """
         sender = datagram[:KEY_BYTES]
         one = self._correspondents.get(sender)
@@ -151,6 +155,8 @@ class DatagramBoxes:
                 "it says that this process has sent it: it was sent back, or another process has"
                 " the same key"
             )
+        if not certified and not strangers_heard():
+            raise DatagramError("its host sends too much of processes that are not known")
         try:
             one = one or self._meet(sender)
             if certified:

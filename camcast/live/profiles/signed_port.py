@@ -22,6 +22,7 @@ from camcast.live.profiles.signed_links import SignedLinks
 from camcast.live.wire.udp import UdpPort
 from camcast.security.taken_once import NONCE_BYTES, DatagramError, UnknownSenderError
 from camcast.vocabulary.addresses import is_loopback
+from camcast.vocabulary.host_rates import HostRates
 from camcast.vocabulary.identity import PUBLIC_KEY_BYTES
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
@@ -34,6 +35,9 @@ WHO: Final = b"camcast-who".ljust(48, b"\0")
 SAID: Final = b"camcast-key"
 """The beginning of the answer; the key follows."""
 WAITING_MAX: Final = 64  # chosen: endpoints asked for their keys at a time; as many are remembered
+# chosen: 1.2 % of a core with a common secret and a signature, 120 µs, each; a newcomer sends one
+# or two, until it is known
+STRANGERS_A_SECOND: Final = 100
 PINNED_MAX: Final = 1024  # chosen: as many first nodes as a run may meet on one machine
 
 Receive = Callable[[int, Endpoint, bytes, bytes], None]
@@ -63,6 +67,7 @@ class SignedPort(DatagramPort):
         self._pinned: dict[Endpoint, bytes] = {}
         self._waiting: dict[Endpoint, tuple[int, bytes]] = {}
         """The port to send from, and the datagram to send, once an endpoint's key is known."""
+        self._strangers = HostRates(STRANGERS_A_SECOND)
         self._log = MinuteLog()
 
     @override
@@ -94,13 +99,15 @@ class SignedPort(DatagramPort):
         if datagram.startswith(SAID) and len(datagram) == len(SAID) + PUBLIC_KEY_BYTES:
             self._pin(source, datagram[len(SAID) :])
             return
+        now, host = self._links.now(), source[0]
         try:
-            sender, data = self._boxes.open(datagram, self._links.wall())
+            sender, data = self._boxes.open(
+                datagram, self._links.wall(), lambda: self._strangers.allow(host, now)
+            )
         except DatagramError as error:
             self.refused += 1
-            now = self._links.now()
-            if not isinstance(error, UnknownSenderError) and self._log.due(source[0], now):
-                _log.warning("refused a datagram of %s: %s (said once a minute)", source[0], error)
+            if not isinstance(error, UnknownSenderError) and self._log.due(host, now):
+                _log.warning("refused a datagram of %s: %s (said once a minute)", host, error)
             return
         if data:
             self._receive(port, source, data, sender)

@@ -4,7 +4,8 @@ Theory of operation
 -------------------
 A connection beyond `Accepted.most` takes the place of an idle one, or is closed when it is accepted
 (`Accepted.place_for`), and a process has `OF_A_PROCESS` connections to an input, the latest: nobody
-keeps others out with connections that say nothing. Each readable connection is read
+keeps others out with connections that say nothing. A remote host that makes more than
+`HANDSHAKES_A_SECOND` for long has the others closed unread. Each readable connection is read
 once a turn of the loop, `turn_bytes_max` at most, so that all get their turn. Whole frames are
 handed over at once, `turn_frames_max` at most; the other frames of the same read wait for the next
 turn, and nothing more is read before. Of an unfinished frame only the bytes that came are kept, and
@@ -22,10 +23,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from ipaddress import ip_address
 from typing import Any, Final
 
-from attrs import define, field
+from attrs import Factory, define, field
 from typing_extensions import override
 
 from camcast.live.wire.counting_input import CountingInput
@@ -47,6 +47,7 @@ from camcast.live.wire.zmtp.readers import Readers
 from camcast.live.wire.zmtp.unix_sockets import is_of_this_user
 from camcast.vocabulary.addresses import check_address
 from camcast.vocabulary.extensions import BOTH_WAYS
+from camcast.vocabulary.host_rates import HostRates, network_of
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.logger import Logger
 
@@ -57,6 +58,9 @@ HANDSHAKE_SECONDS_MAX: Final = 5.0  # chosen: as `zmq_pipes`; a stranger who is 
 IDLE_SECONDS: Final = 5.0
 HOST_SHARE: Final = 8  # chosen: of all places, that a host keeps when others need one: NAT has many
 OF_A_PROCESS: Final = 2  # chosen: one, and one that broke unnoticed
+# chosen: 0.4 % of a core with a key exchange and two checks of signatures, some 200 µs, each; an
+# honest process dials a peer once, and again when the connection broke
+HANDSHAKES_A_SECOND: Final = 20
 FRAME_SECONDS_MAX: Final = 30.0  # chosen: 1 MiB at 280 kbit/s; slower links lose their largest
 _ACCEPT_PAUSE_SECONDS: Final = 1.0  # chosen: without a descriptor left accept() fails at once
 _ACCEPTS_A_TURN: Final = 64  # chosen: a flood of connections must not keep all others waiting
@@ -101,6 +105,8 @@ class Connection:
     """The process whose key the other end has proved, where the profile tells processes apart."""
     both_ways: PeerId | None = None
     """The process that takes messages on the connection, if one does."""
+    network: str = field(init=False, default=Factory(lambda it: network_of(it.host), True))
+    """The network of `host`, which the host's share is counted by."""
     lost: Callable[[], None] | None = None
     """Called when the connection is lost, by the output that sends on it."""
 
@@ -116,7 +122,8 @@ class Accepted:
         first."""
         self._connections: dict[Connection, None] = {}
         self._remote: Counter[str] = Counter()
-        """How many of them each host has that is not the loopback."""
+        """How many of them each network has that is not the loopback."""
+        self.handshakes = HostRates(HANDSHAKES_A_SECOND)
         self._idle: list[Connection] = []
         """Those that were idle when that was looked at, the one idle for longest last: a flood of
         connections does not have all of them looked through for each."""
@@ -134,8 +141,8 @@ class Accepted:
     def add(self, connection: Connection) -> None:
         """Take a connection in, which begins with its handshake."""
         self._connections[connection] = self.unfinished[connection] = None
-        if not ip_address(connection.host).is_loopback:
-            self._remote[connection.host] += 1
+        if connection.network:
+            self._remote[connection.network] += 1
 
     def place_for(self, host: str, now: float) -> Connection | None:
         """Return the connection that has to end so that a host gets another one, if any has to.
@@ -144,10 +151,11 @@ class Accepted:
         connections, if these are more than its share (`HOST_SHARE`), or else of all that have been
         idle for `IDLE_SECONDS`. The loopback has no share, for many honest processes are there.
         """
-        others = ((count, each) for each, count in self._remote.items() if each != host)
+        network = network_of(host)
+        others = ((count, each) for each, count in self._remote.items() if each != network)
         count, largest = max(others, default=(0, ""))
         if count > self.most // HOST_SHARE:
-            its = (one for one in self._connections if one.host == largest)
+            its = (one for one in self._connections if one.network == largest)
             return min(its, key=lambda one: one.heard)
         while self._idle:
             longest = self._idle.pop()
@@ -174,10 +182,10 @@ class Accepted:
         """Forget a connection, and what it held."""
         if connection in self._connections:
             del self._connections[connection]
-            if connection.host in self._remote:
-                self._remote[connection.host] -= 1
-                if not self._remote[connection.host]:
-                    del self._remote[connection.host]
+            if connection.network:
+                self._remote[connection.network] -= 1
+                if not self._remote[connection.network]:
+                    del self._remote[connection.network]
             if connection.link is not None:
                 its = self._of_process[connection.owner, connection.link]
                 its.remove(connection)
@@ -299,7 +307,11 @@ class ZmtpInput(CountingInput):
                 self._again = self._loop.call_later(_ACCEPT_PAUSE_SECONDS, self._accept_from_now)
                 return
             host = source[0] if source else _THIS_MACHINE
-            if not self._has_place(host):
+            if not self._accepted.handshakes.allow(host, self._loop.time()):
+                made.close()
+                self.counters.handshakes_refused += 1
+                self._say("refused", host, "its host connects too often")
+            elif not self._has_place(host):
                 made.close()
                 self._refused()
             elif source or is_of_this_user(made):

@@ -64,6 +64,14 @@ def test_a_remote_host_makes_room_for_other_hosts_down_to_its_share(other: str) 
     assert accepted.place_for(other, NOW) is None
 
 
+def test_an_ipv6_network_is_one_host_and_the_mapped_loopback_none() -> None:
+    """Whoever has one address of a network of 64 bits can take as many as a process has places."""
+    busy = [connection(f"2001:db8::{number}", NOW - number / MOST) for number in range(MOST)]
+    assert full(*busy).place_for(FAR, NOW) is busy[-1]
+    assert full(*busy).place_for("2001:db8::ffff", NOW) is None
+    assert full(*(connection(f"::ffff:{HERE}", NOW) for _ in busy)).place_for(FAR, NOW) is None
+
+
 def test_a_process_has_two_connections_to_an_input_the_latest() -> None:
     ada, eve = PeerId(b"a" * 16), PeerId(b"e" * 16)
     accepted = Accepted(MOST)
