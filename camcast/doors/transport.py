@@ -83,7 +83,8 @@ class PipeLimits:
     # not make the process grow by more than 32 MB.
     held_bytes_max: int = field(default=2**24, validator=_positive)
     """The bytes that all inputs of one event loop may hold of what was read but not handed over,
-    such as frames of which the rest has not come. libzmq cannot be told to keep to it."""
+    such as frames of which the rest has not come. Beyond it connections wait, but for the rest of
+    the oldest frame and 4 KiB of each further one. libzmq cannot be told to keep to it."""
 
     control_reserve: float = field(default=0.25, validator=_not_negative)  # chosen: 4,096 records
     """The share of the queue's bounds and of `waiting_bytes_max` that control records, and only

@@ -329,6 +329,11 @@ class Decoder:
         return len(self._rest)
 
     @property
+    def missing(self) -> int:
+        """The bytes that have yet to come of a frame of which some are held, or of its head."""
+        return self._need - len(self._rest) if self._rest else 0
+
+    @property
     def suspicion(self) -> str:
         """The likely reason if the peer silently ends the connection now, or nothing."""
         if not self._greeted:

@@ -9,10 +9,13 @@ keeps others out with connections that say nothing. A remote host that makes mor
 once a turn of the loop, `turn_bytes_max` at most, so that all get their turn. Whole frames are
 handed over at once, `turn_frames_max` at most; the other frames of the same read wait for the next
 turn, and nothing more is read before. Of an unfinished frame only the bytes that came are kept, and
-all that is kept together is bounded (`held_bytes_max`): beyond it, the connection that has been
-sending its frame for longest is cut off. So is a connection that has not ended a frame after
-`FRAME_SECONDS_MAX`, or the handshake after `HANDSHAKE_SECONDS_MAX`, that sends what the codec does
-not allow, lacks the keys that are asked for, or sends forged records.
+all that is kept together is bounded (`held_bytes_max`). Beyond it, connections wait: the rest of
+their frames stays in the kernel until others have ended theirs (`Accepted.has_to_wait`), and the
+oldest frame is always read on, so that one ends. While connections wait, a connection is cut off
+whose frame has stood still for `QUIET_LOOKS` seconds, whether it is read or waits. So is at any
+time a connection that has not ended a frame after `FRAME_SECONDS_MAX` of being read, or the
+handshake after `HANDSHAKE_SECONDS_MAX`, that sends what the codec does not allow, lacks the keys
+that are asked for, or sends forged records.
 """
 
 from __future__ import annotations
@@ -28,6 +31,7 @@ from typing import Any, Final
 from attrs import Factory, define, field
 from typing_extensions import override
 
+from camcast.doors.transport import PipeLimits
 from camcast.live.wire.counting_input import CountingInput
 from camcast.live.wire.forks import close_in_forks
 from camcast.live.wire.pipes import QueuedPipes
@@ -66,6 +70,12 @@ _ACCEPT_PAUSE_SECONDS: Final = 1.0  # chosen: without a descriptor left accept()
 _ACCEPTS_A_TURN: Final = 64  # chosen: a flood of connections must not keep all others waiting
 _THIS_MACHINE: Final = "127.0.0.1"  # shown for a peer on a Unix socket, which has no host
 _LOOK_SECONDS: Final = 1.0  # chosen: how exactly the two times above are kept
+QUIET_LOOKS: Final = 3  # chosen: so many looks without progress; TCP sends lost bytes again sooner
+# chosen: half of what the slowest link that `FRAME_SECONDS_MAX` allows brings between two looks, so
+# that single bytes do not keep the room
+PROGRESS_BYTES: Final = 2**14
+LONG_FRAMES_SHARE: Final = 0.75  # chosen: of the room; batches of small events have the rest
+_PIECE_BYTES: Final = 2**12  # chosen: a record of control whole; 1,000 waiting frames take 4 MiB
 
 # chosen: the kernel asks a silent peer after 10 s, then every 5 s, and gives up after 30 s; it also
 # gives up bytes that nobody acknowledged for so long (ms). There is no hurry: the membership finds
@@ -99,6 +109,10 @@ class Connection:
     """When something came on it last."""
     held: int = 0
     """The bytes that are kept of its unfinished frame."""
+    came: int = 0
+    """The bytes that came on it since the last look, but for messages that came alone."""
+    quiet_looks: int = 0
+    """How many times in a row its unfinished frame was looked at and had hardly grown."""
     rest: Iterator[tuple[bytes, bytes]] | None = None
     """Its received frames that are left for the next turn."""
     link: PeerId | None = None
@@ -114,9 +128,15 @@ class Connection:
 class Accepted:
     """The connections that others have to all inputs of one event loop, and what they hold."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, limits: PipeLimits) -> None:
         self.most = most
         self.held = 0
+        self.long_frames_room: Final = int(LONG_FRAMES_SHARE * limits.held_bytes_max)
+        """How much may be held before frames above `frame_bytes_max` wait (bytes)."""
+        self._limits = limits
+        self.waiting: dict[Connection, float] = {}
+        """The connections that are not read until there is room for their unfinished frames, and
+        since when (seconds of the loop's clock); the one that has waited for longest is first."""
         self.unfinished: dict[Connection, None] = {}
         """The connections amid a handshake or a frame; the one that has been so for longest is
         first."""
@@ -192,6 +212,7 @@ class Accepted:
                 if not its:
                     del self._of_process[connection.owner, connection.link]
         self.unfinished.pop(connection, None)
+        self.waiting.pop(connection, None)
         if connection.both_ways is not None:
             made = self._both_ways[connection.both_ways]
             made.pop(connection, None)
@@ -200,6 +221,8 @@ class Accepted:
             connection.both_ways = None
         self.held -= connection.held
         connection.held = 0
+        if self.waiting:
+            self._read_on()
 
     def goes_both_ways(self, connection: Connection, peer: PeerId) -> None:
         """Note that a process takes messages on the connection that it has made."""
@@ -218,6 +241,7 @@ class Accepted:
 
     def has_read(self, connection: Connection, held: int, now: float, *, frame_ended: bool) -> None:
         """Take note of what a connection holds after something of it was read."""
+        shrinks = held < connection.held
         self.held += held - connection.held
         begins = held and (frame_ended or not connection.held)
         connection.held = held
@@ -227,7 +251,49 @@ class Accepted:
             self.unfinished.pop(connection, None)
         if begins:
             connection.since = now
+            connection.quiet_looks = 0
             self.unfinished[connection] = None
+        if self.has_to_wait(connection):
+            self.waiting[connection] = now
+            connection.owner.pause(connection)
+        if self.waiting and (shrinks or frame_ended):  # there is room, or another oldest frame
+            self._read_on()
+
+    def piece_of(self, connection: Connection) -> int:
+        """Return how many bytes are read of a connection where long frames have no room left.
+
+        These are the rest of a frame that need not wait, or as many as hold a small frame whole.
+        """
+        missing = 0 if self.has_to_wait(connection) else connection.decoder.missing
+        return max(_PIECE_BYTES, missing)
+
+    def has_to_wait(self, connection: Connection) -> bool:
+        """Say whether there is no room for more of a connection's unfinished frame.
+
+        The oldest unfinished frame never waits: some frame ends, whatever the room.
+        """
+        if not connection.held or connection.rest is not None:
+            return False
+        size = connection.held + connection.decoder.missing
+        is_long = size > self._limits.frame_bytes_max
+        room = self.long_frames_room if is_long else self._limits.held_bytes_max
+        return self.held > room and connection is not self._oldest()
+
+    def _oldest(self) -> Connection | None:
+        begun = (one for one in self.unfinished if one.held and one.decoder.metadata is not None)
+        return next(begun, None)
+
+    def _read_on(self) -> None:
+        """Read on of those that wait: the oldest frame, and what there is room for whole."""
+        oldest, room = self._oldest(), self.long_frames_room - self.held
+        for connection in list(self.waiting):
+            missing = connection.decoder.missing
+            if connection is oldest or missing <= room:
+                room -= missing
+                waited = connection.owner.now() - self.waiting.pop(connection)
+                connection.since += waited  # the time in which it is not read is not its own
+                connection.quiet_looks = 0
+                connection.owner.read_on(connection)
 
 
 class ZmtpInput(CountingInput):
@@ -343,7 +409,7 @@ class ZmtpInput(CountingInput):
         self._sockets.add(made)
         try:
             prepare(made)
-            self._readers.add(made, partial(self._read, connection))
+            self.read_on(connection)
             # An empty kernel buffer takes some hundred bytes.
             says = self.peer, mechanism, self._shown(), self._system, self._extensions
             made.send(handshake(b"PULL", *says))
@@ -351,6 +417,18 @@ class ZmtpInput(CountingInput):
             self.lose(connection)
         else:
             self._watch_time()
+
+    def now(self) -> float:
+        """Return the time by the clock of the event loop (seconds)."""
+        return self._loop.time()
+
+    def pause(self, connection: Connection) -> None:
+        """Leave what comes on a connection in the kernel, which has its sender wait."""
+        self._readers.remove(connection.socket)
+
+    def read_on(self, connection: Connection) -> None:
+        """Read a connection, each turn in which something has come."""
+        self._readers.add(connection.socket, partial(self._read, connection))
 
     def lose(self, connection: Connection) -> None:
         """End a connection, by whichever side."""
@@ -364,8 +442,11 @@ class ZmtpInput(CountingInput):
             lost()
 
     def _read(self, connection: Connection) -> None:
+        accepted, most = self._accepted, len(self._buffer)
+        if accepted.held > accepted.long_frames_room:
+            most = min(most, accepted.piece_of(connection))
         try:
-            size = connection.socket.recv_into(self._buffer)
+            size = connection.socket.recv_into(self._buffer, most)
         except BlockingIOError:
             return
         except OSError:
@@ -379,6 +460,7 @@ class ZmtpInput(CountingInput):
         received = self._buffer[:size]
         message = connection.decoder.lone_message(received)
         if message is None:
+            connection.came += size
             self._take(connection, connection.decoder.feed(received), size)
             return
         self._begin_turn()
@@ -388,7 +470,7 @@ class ZmtpInput(CountingInput):
         """Take what is left from the last turn, and read on when that is used up."""
         frames, connection.rest = connection.rest, None
         if frames is not None:  # not lost in the meantime
-            self._readers.add(connection.socket, partial(self._read, connection))
+            self.read_on(connection)
             self._take(connection, frames, connection.held)
 
     def _take(
@@ -415,7 +497,7 @@ class ZmtpInput(CountingInput):
                     self._note_both_ways(connection)
                 if count == self._limits.turn_frames_max:
                     connection.rest = frames
-                    self._readers.remove(connection.socket)
+                    self.pause(connection)
                     self._loop.call_soon(self._go_on, connection)
                     break
         except WireVersionError as error:
@@ -442,8 +524,6 @@ class ZmtpInput(CountingInput):
         held = connection.decoder.held if connection.rest is None else size
         if held or connection.held or connection in accepted.unfinished:
             accepted.has_read(connection, held, self._loop.time(), frame_ended=count > 0)
-            if accepted.held > self._limits.held_bytes_max:
-                self._make_room()
             if accepted.unfinished:
                 self._watch_time()
 
@@ -484,30 +564,37 @@ class ZmtpInput(CountingInput):
         with suppress(OSError):
             connection.socket.send(command)
 
-    def _make_room(self) -> None:
-        for connection in list(self._accepted.unfinished):
-            if self._accepted.held <= self._limits.held_bytes_max:
-                return
-            if connection.held:
-                reason = "others need the room for frames that it does not end"
-                connection.owner._cut_off(connection, reason)
-
     def _watch_time(self) -> None:
         if self._timer is None:
             self._timer = reading_time().call_later(_LOOK_SECONDS, self._look_at_time)
 
     def _look_at_time(self) -> None:
         self._timer = None
-        now, more = self._loop.time(), False
-        for connection in [one for one in self._accepted.unfinished if one.owner is self]:
+        now, more, accepted = self._loop.time(), False, self._accepted
+        for connection in [one for one in accepted.unfinished if one.owner is self]:
             begun = connection.decoder.metadata is not None
             most = FRAME_SECONDS_MAX if begun else HANDSHAKE_SECONDS_MAX
-            if now - connection.since >= most:
+            connection.quiet_looks += 1
+            if self._has_progress(connection):
+                connection.quiet_looks = 0
+            if now - connection.since >= most and connection not in accepted.waiting:
                 self._cut_off(connection, "it did not end what it began")
+            elif begun and accepted.waiting and connection.quiet_looks >= QUIET_LOOKS:
+                self._cut_off(connection, "others need the room of its frame, which stands still")
             else:
                 more = True
         if more:
             self._watch_time()
+
+    def _has_progress(self, connection: Connection) -> bool:
+        """Say whether enough came of a frame since the last look, or waits in the kernel."""
+        came, connection.came = connection.came, 0
+        if connection not in self._accepted.waiting:
+            return came >= PROGRESS_BYTES
+        try:
+            return bool(connection.socket.recv(1, socket.MSG_PEEK))
+        except OSError:  # nothing has come, or the connection is broken
+            return False
 
     def _cut_off(self, connection: Connection, reason: str) -> None:
         if not self._warned:

@@ -161,7 +161,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             from camcast.live.wire.zmtp.curve import CurveKeys  # and PyNaCl with it
 
             self._keys = CurveKeys(profile.link_secret)
-        self._accepted = Accepted(self.connections_max)
+        self._accepted = Accepted(self.connections_max, self.limits)
         self._accepted.on_both_ways = self._attached
         self._hearer: ZmtpInput | None = None
         """The input that takes messages on the connections of outputs, too."""

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from camcast.doors.transport import PipeLimits
 from camcast.live.wire.zmtp.zmtp_input import (
     HOST_SHARE,
     IDLE_SECONDS,
@@ -29,7 +30,7 @@ def connection(host: str, heard: float, owner: ZmtpInput = ONE) -> Connection:
 
 
 def full(*connections: Connection) -> Accepted:
-    accepted = Accepted(MOST)
+    accepted = Accepted(MOST, PipeLimits())
     for one in connections:
         accepted.add(one)
     return accepted
@@ -74,7 +75,7 @@ def test_an_ipv6_network_is_one_host_and_the_mapped_loopback_none() -> None:
 
 def test_a_process_has_two_connections_to_an_input_the_latest() -> None:
     ada, eve = PeerId(b"a" * 16), PeerId(b"e" * 16)
-    accepted = Accepted(MOST)
+    accepted = Accepted(MOST, PipeLimits())
 
     def prove(heard: float, link: PeerId, owner: ZmtpInput = ONE) -> Connection | None:
         made.append(connection(FAR, heard, owner))
