@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from camcast.cli import options
-from camcast.cli.failure import clear_failures
+from camcast.cli.failure import CommandError, clear_failures
 from camcast.cli.output import print_json
 from camcast.cli.printed import TopicRow
 from camcast.cli.readiness import ask_ready
@@ -29,13 +29,29 @@ Socket = Annotated[
 ]
 
 
-def status(socket: Socket, json: options.Json = False) -> None:
+def status(
+    socket: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SOCKET|FOLDER",
+            envvar="CAMCAST_CONTROL",
+            show_envvar=True,
+            help="What the process was given as --control, or a folder with the sockets of many.",
+        ),
+    ],
+    json: options.Json = False,
+) -> None:
     """Ask a running process how it is: its communities, peers, pipes and losses.
 
     The process has to run with --control PATH, or CommunityManager(control=PATH). With --json it is
-    the whole snapshot, with the fields of docs/operating.md. Exit code 1: nobody answers there.
+    the whole snapshot, with the fields of docs/operating.md. With a FOLDER there is a line, or with
+    --json a snapshot, of each process that has its socket in it. Exit code 1: somebody does not
+    answer.
     """
     with clear_failures():
+        if socket.is_dir():
+            _status_of_folder(socket, json=json)
+            return
         answer = ask(socket, "status")
     if json:
         print_json(answer, "status/1")
@@ -80,6 +96,59 @@ def status(socket: Socket, json: options.Json = False) -> None:
             )
             for one in answer["communities"]
         ),
+    )
+
+
+def ask_folder(folder: Path) -> dict[str, dict[str, Any] | str]:
+    """Return the snapshots of the processes with sockets in a folder, by the names of these.
+
+    Of a process that does not answer it is the reason. Raises `CommandError` if there is no socket.
+    """
+    from camcast.ops.dashboard.gathering import sockets_of, status_of_all  # threads: for many alone
+
+    answers = status_of_all(sockets_of([folder]))
+    if not answers:
+        raise CommandError(
+            f"{folder} has no control sockets; processes make them with --control {folder}/NAME"
+        )
+    return {socket.name: one for socket, one in answers.items()}
+
+
+def _status_of_folder(folder: Path, *, json: bool) -> None:
+    """Print what the processes in a folder say; raises `CommandError` if one says nothing."""
+    answers = ask_folder(folder)
+    silent = {name: one for name, one in answers.items() if isinstance(one, str)}
+    well = {name: one for name, one in answers.items() if not isinstance(one, str)}
+    if json:
+        print_json(list(well.values()), "status/1")
+    else:
+        print_table(
+            ("process", "communities", "wrong", "up", "peers", "received", "waiting", "lost"),
+            (row_of(name, one) for name, one in well.items()),
+            texts=3,
+        )
+    if silent:
+        raise CommandError("; ".join(f"{name}: {why}" for name, why in silent.items()))
+
+
+def row_of(name: str, stats: dict[str, Any]) -> tuple[object, ...]:
+    """Return the row of a process: of its conditions those that last and that nothing explains."""
+    communities, counters = stats["communities"], stats["counters"]
+    wrong = [
+        one["name"]
+        for one in stats["conditions"]
+        if one["stage"] == "lasting" and one["because"] is None
+    ]
+    return (
+        name,
+        ", ".join(
+            one["topic"] if one["state"] == "member" else f"{one['topic']} ({one['state']})"
+            for one in communities
+        ),
+        ", ".join(dict.fromkeys(wrong)),
+        *(duration(stats["up_seconds"]), stats["liveness"]["watched"], counters["events"]),
+        sum(queue["queued_events"] for one in communities for queue in one["subscriptions"]),
+        counters["missed"] + counters["told_missed"],
     )
 
 

@@ -13,9 +13,9 @@ from camcast.app.community_errors import InsecureError
 from camcast.app.manager import CommunityManager, make_manager
 from camcast.app.settings import Contacts, Listening, ProcessSettings, Security
 from camcast.cli import options
-from camcast.cli.ask import duration, print_lines
+from camcast.cli.ask import ask_folder, duration, print_lines
 from camcast.cli.configured import configured
-from camcast.cli.failure import EXIT_FAILED, CommandError, clear_failures
+from camcast.cli.failure import EXIT_FAILED, clear_failures
 from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json
 from camcast.doors.plugs import find_backend
@@ -23,7 +23,6 @@ from camcast.doors.transport import BindError
 from camcast.live.control_socket import ControlError, ask
 from camcast.observe.conditions import utc
 from camcast.ops.checkup import Finding, of_network, of_process, of_processes, of_system
-from camcast.ops.dashboard.gathering import sockets_of, status_of_all
 
 _CONTACTS: Final = Contacts()
 _LISTENING: Final = Listening()
@@ -81,12 +80,7 @@ def doctor(
 def _examined(place: Path) -> list[Finding]:
     """Ask the process at a socket, or all those with sockets in a folder."""
     if place.is_dir():
-        answers = status_of_all(sockets_of([place]))
-        if not answers:
-            raise CommandError(
-                f"{place} has no control sockets; processes make them with --control {place}/NAME"
-            )
-        return of_processes({socket.name: one for socket, one in answers.items()})
+        return of_processes(ask_folder(place))
     try:
         stats = ask(place, "status")
     except ControlError as error:

@@ -13,6 +13,7 @@ import pytest
 
 from camcast import BindError, CommunityManager
 from camcast.app import blocking
+from camcast.cli.ask import row_of
 from camcast.live import control_socket
 from camcast.live.control_socket import (
     CONNECTIONS_MAX,
@@ -277,3 +278,55 @@ async def test_whoever_cancels_start_or_close_leaves_nothing_behind(path: Path) 
         assert await reader.read() == b""
         writer.close()
         await writer.wait_closed()
+
+
+def test_the_status_of_a_folder_has_each_process_and_names_those_that_are_silent(
+    tmp_path: Path, capfd: Capture
+) -> None:
+    with (
+        blocking.CommunityManager(options=OPTIONS, control=tmp_path / "first") as first,
+        blocking.CommunityManager(
+            options=OPTIONS, gateways=[first.address], control=tmp_path / "second"
+        ) as second,
+    ):
+        for community in [one.join(".a") for one in (first, second)]:
+            community.ready(timeout=PATIENCE_SECONDS)
+        processes = [one["peer"] for one in answer(capfd, "status", tmp_path)]
+        assert processes == [one.stats().peer for one in (first, second)]
+        with socket.socket(socket.AF_UNIX) as left:  # as a process that was killed leaves it
+            left.bind(str(tmp_path / "third"))
+        assert camcast("status", tmp_path) == 1
+        printed, error = capfd.readouterr()
+        assert [line.split()[:2] for line in printed.splitlines()] == [
+            ["process", "communities"],
+            ["first", ".a"],
+            ["second", ".a"],
+        ]
+        assert error.startswith("camcast: third: ")
+        assert "no process listens there" in " ".join(error.split())
+
+
+def test_a_folder_without_sockets_has_no_status(tmp_path: Path, capfd: Capture) -> None:
+    code, said = refusal(capfd, "status", tmp_path)
+    assert (code, "has no control sockets" in said) == (1, True)
+
+
+def test_a_row_of_the_status_has_causes_and_what_is_lost() -> None:
+    condition = {"name": "deaf", "stage": "lasting", "because": None}
+    stats = {
+        "conditions": [
+            condition,
+            condition,  # of something else
+            {"name": "alone", "stage": "lasting", "because": "deaf"},
+            {"name": "unjoined", "stage": "beginning", "because": None},
+            {"name": "paused", "stage": "over", "because": None},
+        ],
+        "communities": [
+            {"topic": ".a", "state": "deaf", "subscriptions": [{"queued_events": 3}]},
+            {"topic": ".b", "state": "member", "subscriptions": [{"queued_events": 4}]},
+        ],
+        "counters": {"events": 9, "missed": 1, "told_missed": 2},
+        "liveness": {"watched": 5},
+        "up_seconds": 60.0,
+    }
+    assert row_of("one", stats) == ("one", ".a (deaf), .b", "deaf", "60 s", 5, 9, 7, 3)
