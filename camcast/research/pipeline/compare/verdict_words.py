@@ -179,7 +179,9 @@ def _untold(verdict: Verdict) -> tuple[list[Duel], float | None]:
     """Return the comparisons among the best, and the most that these may differ by, if known."""
     untold = [d for d in verdict.duels if {d.better, d.worse} <= set(verdict.best)]
     ends = [abs(end) for d in untold for end in (d.least, d.most) if end is not None]
-    return untold, max(ends, default=None)
+    bound = max(ends, default=None)
+    says_nothing = bound is not None and verdict.measure.is_share and bound >= 1
+    return untold, None if says_nothing else bound
 
 
 def _ahead(duel: Duel, measure: Measure) -> str:

@@ -61,7 +61,9 @@ def apart(difference: float, measure: Measure) -> str:
     """Return a difference; of shares in percentage points."""
     if measure.is_share:
         points = 100 * difference
-        return f"{points:.2g} points" if points >= _POINTS_MIN else "less than 0.01 points"
+        if points < _POINTS_MIN:
+            return "less than 0.01 points"
+        return f"{points:.0f} points" if points >= 10 else f"{points:.2g} points"
     return with_unit(float(f"{difference:.3g}"), measure)
 
 

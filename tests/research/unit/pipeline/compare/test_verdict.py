@@ -122,6 +122,14 @@ def test_two_may_be_best_together() -> None:
     assert "above scamp" in told
 
 
+def test_a_bound_that_every_share_keeps_is_not_said() -> None:
+    """Two shares differ by 100 points at most; two wild runs of each allow more."""
+    wild = verdict_of("reception", {"dht": [0.1, 0.9], "scamp": [0.2, 0.95]})
+    assert wild.winner is None
+    assert "are not told apart" in sentence(wild)
+    assert "points" not in sentence(wild).partition("To tell")[0]
+
+
 def test_equal_runs_are_no_certainty() -> None:
     same = verdict_of("reception", {"dht": [1.0] * 3, "scamp": [1.0] * 3})
     assert (same.equal, same.winner) == (True, None)
