@@ -105,15 +105,15 @@ class Inbox:
         What is held back counts in the bounds of the queues. The one with most room decides: a
         slow subscriber, whose queue is full, costs the others no order.
         """
-        queues = [
-            subscription.queue
+        rooms = [
+            subscription.queue.room
             for topic in topics
             if (deliveries := self.communities.get(topic.group)) is not None
             for subscription in deliveries.subscriptions
         ]
         return (
-            max((one.events_max - one.events for one in queues), default=0),
-            max((one.bytes_max - one.bytes for one in queues), default=0),
+            max((events for events, _ in rooms), default=0),
+            max((size for _, size in rooms), default=0),
         )
 
     def deliver(self, delivered: Deliver) -> None:

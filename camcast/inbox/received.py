@@ -311,6 +311,12 @@ class DeliveryQueue(Generic[E]):
         # A copy, which is one step for Python's threads: one may take events meanwhile.
         return self._bytes + sum(len(event.payload) for event in self.opened.copy())
 
+    @property
+    def room(self) -> tuple[int, int]:
+        """How many more events, and bytes of their payloads, surely fit in, without a count."""
+        opened = self._opened_bytes if self.opened else 0
+        return self.events_max - self.events, self.bytes_max - self._bytes - opened
+
     def put(self, delivery: Received[E] | ReceivedBatch[E]) -> None:
         """Add an event or a batch; if that is too much, drop events by the policy."""
         self._unopened.append(delivery)
