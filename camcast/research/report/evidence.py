@@ -128,11 +128,17 @@ def value(
         elif beyond + EDGE * deviation <= EQUIVALENT * max(1.0, abs(published)):
             verdict = "agrees"
         else:
+            off = _rounded(beyond + EDGE * deviation, 2)
             found += (
-                f" Not told apart, but ours may be {beyond + EDGE * deviation:.2g} off, which is"
-                f" more than {EQUIVALENT:.0%}: too few runs."
+                f" Not told apart, but ours may be {off} off, which is more than {EQUIVALENT:.0%}:"
+                " too few runs."
             )
     return _numeric(paper, item, quote, published, ours, z, verdict, found, cause)
+
+
+def _rounded(value: float, digits: int) -> str:
+    """Return a number with so many digits, or with all of those before the point: no exponent."""
+    return f"{value:,.0f}" if value >= 10**digits - 0.5 else f"{value:.{digits}g}"
 
 
 def jointly(
@@ -188,7 +194,9 @@ def bounded(
         verdict = "consistent" if held else "differs"
     if ours.mean is not None:
         where = "above" if ours.mean > published else "below"
-        found += f" {abs(ours.mean - published):.4g} {where} what is said to be the {side}."
+        found += (
+            f" {_rounded(abs(ours.mean - published), 4)} {where} what is said to be the {side}."
+        )
     return _numeric(paper, item, quote, published, ours, None, verdict, found, cause)
 
 

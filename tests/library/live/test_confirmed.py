@@ -37,4 +37,4 @@ async def test_what_cannot_be_confirmed_is_refused() -> None:
         with pytest.raises(ValueError, match="0 or more, not -1"):
             await community.publish(b"", confirmed_by=-1)
         with pytest.raises(TypeError, match="confirmed_by"):
-            await community.publish(b"", confirmed_by=1.5)  # type: ignore[arg-type]
+            await community.publish(b"", confirmed_by=1.5)  # type: ignore[arg-type] # which is the test

@@ -17,7 +17,8 @@ def amount(value: float, measure: Measure) -> str:
     if measure.is_share:
         return _percent(value)
     if abs(value) >= _MILLION:
-        return f"{value / _MILLION:.4g} M"
+        millions = value / _MILLION
+        return f"{millions:,.0f} M" if abs(millions) >= 1000 else f"{millions:.4g} M"
     if abs(value) >= 1000 or value == 0:
         return f"{value:,.0f}"
     return f"{value:.4g}" if abs(value) >= 1 else f"{value:.3g}"

@@ -216,6 +216,11 @@ def queue_and_twin(
             put += len(step)
         left = [item for item in twin.items if isinstance(item, Item)]
         assert (queue.events, queue.bytes) == (len(left), sum(item.size for item in left))
+        events, size = queue.room
+        assert events == events_max - queue.events
+        assert (
+            size == bytes_max - queue.bytes if not queue.opened else size <= bytes_max - queue.bytes
+        )
     while queue or twin.items:
         take(EVENT)
     return gave, twin_gave, queue.missed

@@ -78,6 +78,16 @@ def test_a_bound_is_judged_as_a_bound(
     assert (ours.mean or 0.0) != 0.1 or row.found.startswith("Found. 0.9 below what is said")
 
 
+@pytest.mark.parametrize(
+    ("ours", "far"), [(12_345.0, "12,344"), (99_999.6, "99,999"), (2.5, "1.5")]
+)
+def test_how_far_a_number_is_from_a_bound_is_said_without_an_exponent(
+    ours: float, far: str
+) -> None:
+    row = bounded("000", "Table 2", "at least", 1.0, exact(ours), "Found.", side="least")
+    assert f" {far} above what is said" in row.found
+
+
 def test_numbers_that_are_each_within_chance_may_differ_together() -> None:
     rows = [judged(1.015, Interval(1.0, 0.98, 1.02)) for _ in range(9)]
     assert {row.verdict for row in rows} == {"agrees"}

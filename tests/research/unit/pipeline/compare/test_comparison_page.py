@@ -43,6 +43,7 @@ FAST, SLOW = [10.0, 10.2, 9.8], [20.0, 20.2, 19.8]
         ("reception", 0.0, "0%"),
         ("duplicates", 50307.0, "50,307"),
         ("control_bytes", 34309570.0, "34.31 M"),
+        ("control_bytes", 2.5e10, "25,000 M"),
         ("hops_mean", 2.33333, "2.333"),
         ("live.fast.cpu_seconds_per_1000_deliveries", 0.000123456, "0.000123"),
         ("parasites", 0.0, "0"),
