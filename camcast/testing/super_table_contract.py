@@ -80,24 +80,24 @@ class TwoLevels:
     """A community and one below it, of processes that find others by their own discovery."""
 
     def __init__(self, contract: SuperTableContract, seed: int, *, repair: bool) -> None:
-        self._contract = contract
+        self.contract = contract
         self.climbed = _Climbed()
         self.world = World(seed, self.climbed, repair=repair)
         self.rng = Random(seed)
-        self._gateways: tuple[str, ...] = ()
-        self._gateways = (self._start().me.address,)
+        self.gateways: tuple[str, ...] = ()
+        self.gateways = (self.start().me.address,)
         self.world.run(3.0)
         self.above: list[Node] = []
         self.below: list[Node] = []
 
-    def _start(self) -> Node:
-        contract = self._contract
-        options = dict(contract.options)
-        return self.world.add(self._gateways, options, backend=contract.membership)
+    def start(self) -> Node:
+        """Start a process that joins nothing yet; the first one is the gateway of the others."""
+        options = dict(self.contract.options)
+        return self.world.add(self.gateways, options, backend=self.contract.membership)
 
     def join(self, topic: Topic) -> None:
         """Let a new process join one of the two communities."""
-        node = self._start()
+        node = self.start()
         (self.above if topic is ABOVE else self.below).append(node)
         self.world.do(node, lambda node, now: node.join(topic, now))
 
@@ -189,10 +189,12 @@ class SuperTableContract:
     """How processes join; each way is judged by itself."""
     settle_seconds: ClassVar[float] = SETTLE_SECONDS
     """The time that tables have to settle after the last has joined."""
+    levels: ClassVar[type[TwoLevels]] = TwoLevels
+    """The system of two communities that is judged."""
 
     def grown(self, seed: int, way: str, *, repair: bool = False) -> TwoLevels:
         """Return two levels that have joined and settled."""
-        levels = TwoLevels(self, seed, repair=repair)
+        levels = self.levels(self, seed, repair=repair)
         WAYS[way](levels, *self.sizes)
         levels.world.run(self.settle_seconds)
         return levels

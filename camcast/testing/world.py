@@ -193,10 +193,12 @@ class World:
         parameters: Parameters | None = None,
         backend: str = "scamp",
         dialable: bool = True,
+        peer: PeerId | None = None,
+        parts: Parts | None = None,
     ) -> Node:
         """Start a node of CAMCAST that joins nothing yet and knows gateways for every topic.
 
-        It is of the world's system.
+        It is of the world's system. Without `parts` it has those of the world.
         """
         plug = find_backend(backend)
         settings = Settings(
@@ -208,7 +210,7 @@ class World:
             protocol=CamcastProtocol(),
             system=self.settings.system,
         )
-        return self.start(settings, dialable=dialable)
+        return self.start(settings, peer=peer, parts=parts, dialable=dialable)
 
     def start(
         self,

@@ -5,8 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
+from camcast.engine.node import Node
+from camcast.security.certificates import Rights
+from camcast.security.known_peers import KnownPeers
 from camcast.testing import SuperTableContract
+from camcast.testing.super_table_contract import TwoLevels
+from tests.authority import MEMBER
+from tests.signed_world import certificate, key, with_own
 
 EXAMPLE = Path(__file__).parents[3] / "examples/full_view"
 MEMBERSHIPS = ("scamp", "dht", "cyclon", "hyparview")
@@ -34,6 +41,33 @@ class TestLaws(SuperTableContract):
     def _plug(self, request: pytest.FixtureRequest) -> None:
         self.membership = request.param
         self.uniform = request.param == "dht"
+
+
+class SignedLevels(TwoLevels):
+    """Two levels of profile signed, whose processes know each other by introductions."""
+
+    def start(self) -> Node:
+        secret = key(1 + len(self.world.nodes))
+        rights = MEMBER | Rights.SERVE
+        signatures = with_own(secret, certificate(secret, ".", rights))
+        admission = KnownPeers(signatures, 1)
+        parts = evolve(self.world.parts, signatures=signatures, admission=admission)
+        backend, peer = self.contract.membership, secret.public.peer_id
+        return self.world.add(self.gateways, backend=backend, peer=peer, parts=parts)
+
+
+class Signed(SuperTableContract):
+    """Processes that sign; those that find each other by a DHT are judged live."""
+
+    membership = "scamp"
+    sizes = (14, 40)
+    ways = ("together",)
+    levels = SignedLevels
+
+
+@pytest.mark.slow
+def test_tables_of_signed_processes_are_draws() -> None:
+    Signed().test_super_topic_tables_are_draws()
 
 
 @pytest.mark.slow

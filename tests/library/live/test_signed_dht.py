@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,13 +14,19 @@ import pytest
 from camcast import CommunityManager, GatewayTimeout, NotAllowedError, NotReady
 from camcast.live.profiles.signed_port import SignedPort
 from camcast.security.keys import PublicKey
+from camcast.testing.super_table_contract import EXCESS, InDegrees
+from camcast.vocabulary.identity import PeerId
 from overlays.remembered import recall
 from tests.library.live.communities import CERTAIN, Inbox
-from tests.library.live.identities import known_as
+from tests.library.live.identities import enrol, known_as
 from tests.library.live.test_signed_links import files, known_to
 from tests.patience import eventually, live
+from tests.signed_world import key
 
 __all__ = ["files"]
+
+SETTLE_SECONDS = 20.0
+"""Until tables that came by hearsay have been replaced by draws from the overlay."""
 
 
 def refused(manager: CommunityManager) -> int:
@@ -97,3 +105,35 @@ async def test_who_starts_again_finds_the_others_by_what_it_remembers(files: Pat
         await soccer.ready()
         await soccer.publish(b"back")
         await eventually(lambda: inbox.payloads == [b"back"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("membership", ["dht", "hybrid"])
+@live
+async def test_super_topic_tables_are_draws(membership: str, files: Path) -> None:
+    """000, 5.2.3, with processes that all join at once, judged as `SuperTableContract` does."""
+    above, below = 14, 40
+    async with AsyncExitStack() as stack:
+
+        async def member(number: int, gateway: str) -> CommunityManager:
+            enrol(files, f"n{number}", key(500 + number), ".soccer")
+            manager = manager_of(files, membership, f"n{number}", gateway=gateway)
+            return await stack.enter_async_context(manager)
+
+        gate = await stack.enter_async_context(manager_of(files, membership, "gate"))
+        members = [await member(number, gate.gateway) for number in range(above + below)]
+        topics = [".soccer"] * above + [".soccer.italy"] * below
+        joining = map(CommunityManager.join, members, topics)
+        communities = await asyncio.gather(*joining)
+
+        def held() -> Counter[PeerId]:
+            links = (community.links for community in communities[above:])
+            return Counter(one.peer for link in links for _, table in link for one in table)
+
+        await eventually(lambda: held().total() >= 3 * below)
+        await asyncio.sleep(SETTLE_SECONDS)
+        tables = held()
+        peers = [manager.contact.peer for manager in members[:above]]
+        degrees = InDegrees(tuple(tables[peer] for peer in peers), ())
+    assert degrees.entries == tables.total() == 3 * below
+    assert degrees.variance <= EXCESS * degrees.expected_variance(uniform=True), degrees
