@@ -123,8 +123,8 @@ async def test_super_topic_tables_are_draws(membership: str, files: Path) -> Non
         gate = await stack.enter_async_context(manager_of(files, membership, "gate"))
         members = [await member(number, gate.gateway) for number in range(above + below)]
         topics = [".soccer"] * above + [".soccer.italy"] * below
-        joining = map(CommunityManager.join, members, topics)
-        communities = await asyncio.gather(*joining)
+        joins = (one.join(topic) for one, topic in zip(members, topics, strict=True))
+        communities = await asyncio.gather(*joins)
 
         def held() -> Counter[PeerId]:
             links = (community.links for community in communities[above:])
