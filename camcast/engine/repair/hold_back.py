@@ -38,7 +38,7 @@ from attrs import define, field
 from msgspec.structs import replace
 
 from camcast.engine.known_streams import KnownRanges
-from camcast.engine.repair.told import JOINING_SECONDS, REORDER_SECONDS, RepairContext
+from camcast.engine.repair.told import JOINING_SECONDS, RepairContext
 from camcast.engine.store import published_at
 from camcast.vocabulary.batches import AFTER, After, Batch
 from camcast.vocabulary.events import SEQUENCE_MAX, StreamId
@@ -249,11 +249,12 @@ class HoldBack:
     def _pass(self, after: After, published: float, now: float) -> None:
         """Go on beyond an event of another stream: if it comes, or one before it, that is late.
 
-        It may come as long as it is not history (`Repair.is_history`).
+        It may come even if it seems to be history here (`Repair.is_history`): ages leave out the
+        time on the way, so it may seem younger when it comes itself.
         """
         context, stop = self._context, after.sequence + 1
         other = context.streams.known.get(after.stream)
-        if other is None and published >= context.member_since - REORDER_SECONDS:
+        if other is None:
             other = context.streams.introduce(after.stream, context.community.me.peer, now)
             if other is not None:  # as `Repair.add_batch` does with an event that has come
                 other.before = stop if published < context.member_since + JOINING_SECONDS else 1

@@ -62,6 +62,7 @@ def test_everybody_gets_everything_once_and_nothing_else(membership: str, first:
         pytest.param(
             "scamp", 134, id="who joined a super-community told it of nothing from before"
         ),
+        pytest.param("hybrid", 2381, id="a newcomer took what came late for what was in order"),
     ],
 )
 def test_what_went_wrong_once(membership: str, seed: int) -> None:
