@@ -18,6 +18,7 @@ from camcast.vocabulary import wire
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.introductions import Introduction
 from camcast.vocabulary.messages import Message, encode
+from camcast.vocabulary.penalties import Penalties
 from camcast.vocabulary.topics import ROOT as TOP
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind
@@ -45,7 +46,7 @@ class AdmittedWorld(SignedWorld):
         if self.signed:
             signatures = with_own(secret, own or certificate(secret))
             known = KnownPeers(signatures, 1)
-            parts = evolve(parts, signatures=signatures, admission=known)
+            parts = evolve(parts, signatures=signatures, admission=known, penalties=Penalties())
         node = self.start(self.settings, peer=secret.public.peer_id, parts=parts)
         if known is not None:
             self.known[node] = known

@@ -17,6 +17,7 @@ from camcast.vocabulary.batches import Batch, make_batch
 from camcast.vocabulary.events import StreamId
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.messages import Message, encode
+from camcast.vocabulary.penalties import Penalties
 from camcast.vocabulary.topics import GroupId, Topic
 from tests.authority import EVE, MEMBER, ROOT, grant
 
@@ -72,7 +73,7 @@ class SignedWorld(World):
 
     def member(self, secret: SecretKey, *topics: Topic, own: bytes | None = None) -> Node:
         signatures = with_own(secret, own or certificate(secret))
-        parts = evolve(self.parts, signatures=signatures)
+        parts = evolve(self.parts, signatures=signatures, penalties=Penalties())
         node = self.start(self.settings, peer=signatures.peer_id, parts=parts)
         for topic in topics:
             self.do(node, partial(join, topic))

@@ -354,7 +354,8 @@ class CommunityManager:
         gateways, keys = without_keys(settings.gateways)
         listed = [one for several in gateways.values() for one in several]
         advertise = await self._find_address(listed)
-        pipes, admission, loop = self._given_pipes, None, asyncio.get_running_loop()
+        pipes, loop = self._given_pipes, asyncio.get_running_loop()
+        admission = penalties = None
         clock = start_clock(loop.time)
         if self._identity is not None:
             from camcast.live.profiles.signed_links import SignedLinks
@@ -362,7 +363,7 @@ class CommunityManager:
             profile = SignedLinks.of(
                 self._identity.signatures, keys, clock, loop.time, self._parts.reserve_numbers
             )
-            admission = profile.known
+            admission, penalties = profile.known, profile.penalties
             pipes = transports.open_with(self._transport, profile, self._system)
         elif pipes is None:
             if self._passphrase is not None:  # which takes a while, but only once a process
@@ -377,7 +378,7 @@ class CommunityManager:
                 check_descriptors(pipes)
             runner = Runner(
                 attrs.evolve(settings, gateways=gateways, keys=keys, system=pipes.system),
-                attrs.evolve(self._parts, store=store, admission=admission),
+                attrs.evolve(self._parts, store=store, admission=admission, penalties=penalties),
                 pipes,
                 clock=clock,
                 bind=self._bind,

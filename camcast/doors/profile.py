@@ -86,13 +86,6 @@ class Profile(ABC):
         """
         return None
 
-    def has_forged(self, peer: PeerId, count: int) -> bool:
-        """Count forged records that came over a process's link; say whether to cut the link.
-
-        A process whose link was cut is admitted again only after a while.
-        """
-        return False
-
     @property
     def said_key(self) -> bytes:
         """The key that this process sends on the loopback before a handshake, if asked for it.

@@ -17,16 +17,6 @@ from camcast.vocabulary.topics import Topic
 UNKNOWN: Final = "unknown"
 """The refusal of a batch whose certificate this process does not know; it may ask for it."""
 
-FORGED: Final = ("forged", "wider")
-"""The refusals of a signature, whatever was signed, that a release with another grammar shares."""
-
-FORGERIES: Final = (*FORGED, "malformed", "no_right", "unsigned")
-"""The refusals that follow from the bytes alone, so that no honest process passes such bytes on.
-
-With any other refusal an honest process may have believed the bytes: it may trust other roots, know
-other revocations, or have another clock.
-"""
-
 
 class NotAllowedError(CamcastError, PermissionError):
     """A process has no certificate to publish in a topic; the message says in which."""

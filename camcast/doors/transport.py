@@ -40,12 +40,11 @@ class AddressInUse(BindError):
     """Another socket listens at that address already."""
 
 
-class ForgeryError(CamcastError, ValueError):
-    """A frame has records that no verifying process could have forwarded."""
+class BarredError(CamcastError, PermissionError):
+    """The sender of a frame has committed too many faults (`camcast.vocabulary.penalties`)."""
 
-    def __init__(self, count: int) -> None:
-        super().__init__(f"a frame has {count} forged records")
-        self.count = count
+    def __init__(self) -> None:
+        super().__init__("what it sends is forged")
 
 
 @frozen
@@ -241,8 +240,8 @@ class OutputPipes(ABC):
         the process at the other end of the link, which has proved its key.
 
         `peer` is the process that listens. Where the transport can, it says so to whoever
-        connects. Where `on_frame` raises `ForgeryError`, the transport cuts off the connection
-        after some of these, if it knows which one a frame came by. What else `on_frame` raises is
+        connects. Where `on_frame` raises `BarredError`, the transport cuts off the connection,
+        if it knows which one a frame came by. What else `on_frame` raises is
         logged and counted.
 
         Raises `AddressError`, `AddressInUse` or another `BindError`.

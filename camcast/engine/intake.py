@@ -36,10 +36,12 @@ from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.messages import Arrival
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import Deliver
+from camcast.vocabulary.penalties import MALFORMED
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import (
     FRAME_HEADER,
     MalformedError,
+    OtherGrammarError,
     UnknownRecordError,
     WrongLengthError,
 )
@@ -97,7 +99,7 @@ class Intake:
         With a `link`, only events of the process at its other end count.
         """
         if not frame.startswith(FRAME_HEADER):
-            self._refuse_frame(frame, now)
+            self._refuse_frame(frame, link, now)
             return
         start, size = _FIRST_RECORD, len(frame)
         while start < size:
@@ -176,12 +178,14 @@ class Intake:
                 start = end
             return size
         except WrongLengthError:
-            self._counters.malformed += 1
+            self._count_malformed(link, now)
             return size
         except UnknownRecordError:
             self._counters.records_unknown += 1
-        except MalformedError:
+        except OtherGrammarError:
             self._counters.malformed += 1
+        except MalformedError:
+            self._count_malformed(link, now)
         finally:
             self._counters.duplicates += duplicates
             if self._together_in is not None:
@@ -434,11 +438,15 @@ class Intake:
                 if self._recorder.on_batch is not None:
                     self._recorder.on_batch(now, "deliver", part, topic.name, ())
 
-    def _refuse_frame(self, frame: bytes, now: float) -> None:
+    def _count_malformed(self, link: PeerId | None, now: float) -> None:
+        self._counters.malformed += 1
+        self._guard.penalise(link, MALFORMED, now)
+
+    def _refuse_frame(self, frame: bytes, link: PeerId | None, now: float) -> None:
         """Count a frame of another version of the wire format, and log the peer that sent it."""
         version = wire.version_of(frame)
         if version is None:
-            self._counters.malformed += 1
+            self._count_malformed(link, now)
             return
         self._counters.other_versions += 1
         sender = wire.version_1_sender(frame) if version == 1 else None
@@ -508,7 +516,7 @@ def _read_control(
     try:
         source = known_contact(sender, address)
     except AddressError as error:
-        raise MalformedError(str(error)) from error
+        raise OtherGrammarError(str(error)) from error
     return Arrival(link, source, kind, group, mandate, now, frame[start + wire.CHOICE]), body
 
 

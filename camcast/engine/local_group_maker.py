@@ -125,6 +125,7 @@ def make_local_group(
             process.clock,
             around.lateness,
             process.guard.admission is not None,
+            process.guard.penalise,
         )
         if settings.order == "fifo" and not group.transit:
             hold_back = HoldBack(repairing, lambda: around.room(interest.topics))

@@ -147,6 +147,7 @@ class Node:
             self.guard = guard = AccessControl(
                 parts.admission, outbox, me, recorder.counters, clock, self.hierarchy
             )
+        guard.penalties = parts.penalties
         outbox.vouch = guard.vouch
         self._plug_failed = parts.plug_failed
         self._wake_failed = False  # whether a plug has raised in the timer that came last
@@ -457,20 +458,17 @@ class Node:
 
     # -- inputs ----------------------------------------------------------------------------
 
-    def receive(self, frame: bytes, now: float, link: PeerId | None = None) -> int:
+    def receive(self, frame: bytes, now: float, link: PeerId | None = None) -> None:
         """Take one frame; every fault in it is counted, and nothing is raised.
 
-        `link` is the process that has proved its key at the other end of the link, if any has.
-        Returns the number of records that no process which verifies what it passes on can have
-        sent.
+        `link` is the process that has proved its key at the other end of the link, if any has;
+        `Guard.is_barred` says afterwards whether it is to be cut off.
         """
         self.outbox.now = self.liveness.frame_at = now
-        forgeries = self.guard.forgeries
         if self.guard.admits is None:
             link = None  # without certificates no link proves whose it is
         self._intake.receive(frame, now, link)
         self._joining.settle_if_due(now)
-        return self.guard.forgeries - forgeries
 
     def wake(self, token: Token, now: float) -> None:
         """Take a timer that the outbox asked for.

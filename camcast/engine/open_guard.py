@@ -10,6 +10,7 @@ from camcast.engine.security_messages import Introductions, KeyInUse, WhoAre
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Arrival, MessageT
 from camcast.vocabulary.outbox import Vouch
+from camcast.vocabulary.penalties import Fault, Penalties
 from camcast.vocabulary.refusal import TAKEN, Refusal
 from camcast.vocabulary.size_estimate import Certified
 from camcast.vocabulary.topics import Topic
@@ -30,11 +31,22 @@ class Guard:
     It is on the way of every event: one bound method, or None where everybody is let in."""
     admission: Admission | None = None
 
+    penalties: Penalties | None = None
+    """The scores of processes; None where links do not prove who is at their other end."""
+
     def __init__(self) -> None:
         self.refused: Counter[str] = Counter()
         """Frames, messages and introductions, by why they were not taken."""
-        self.forgeries = 0
-        """Refused records that no process which verifies what it passes on can have sent."""
+
+    def penalise(self, peer: PeerId | None, fault: Fault | None, now: float) -> None:
+        """Count a fault of the process at the other end of a link, if there is one."""
+        if fault is not None and peer is not None and self.penalties is not None:
+            self.penalties.add(peer, fault, now)
+
+    def is_barred(self, peer: PeerId | None, now: float) -> bool:
+        """Say whether the process at the other end of a link has committed too many faults."""
+        penalties = self.penalties
+        return penalties is not None and peer is not None and penalties.barred(peer, now)
 
     def lets_in(self, arrival: Arrival, body: bytes) -> bool:
         """Return whether a control record may be looked at; learn the introductions in it."""

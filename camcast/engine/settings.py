@@ -20,6 +20,7 @@ from camcast.engine.repair.hold_back import RoomForTopics, default_room
 from camcast.engine.store import Store
 from camcast.vocabulary.extensions import EXTENSIONS, Extension, Speaks, speaks_none
 from camcast.vocabulary.parameters import CommunitySettings, settings_of
+from camcast.vocabulary.penalties import Penalties
 from camcast.vocabulary.topics import Topic
 
 Order = Literal["fifo", "arrival"]
@@ -73,6 +74,9 @@ class Parts:
     process."""
     admission: Admission | None = None
     """Knows the other processes and their rights; None: everybody may do everything."""
+    penalties: Penalties | None = None
+    """The scores of the processes at the other ends of links; None where links do not prove who
+    that is."""
     discovery_rng: Random | None = None
     """The random stream of the discovery; None: that of the protocols. Live, it is the operating
     system's: an attacker who sees the ids of an overlay's calls must not be able to predict

@@ -24,7 +24,7 @@ from attrs import evolve
 from camcast.doors.contained import PlugError
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.profile import Profile
-from camcast.doors.transport import AddressInUse, BindError, ForgeryError, InputPipe, OutputPipes
+from camcast.doors.transport import AddressInUse, BarredError, BindError, InputPipe, OutputPipes
 from camcast.engine.local_group import LocalGroup
 from camcast.engine.node import Node
 from camcast.engine.questions import PROOF_PAUSES
@@ -402,12 +402,13 @@ class Runner:
         self._drain()
 
     def _receive(self, frame: bytes, link: PeerId | None = None) -> None:
+        now = self._loop.time()
         try:
-            forgeries = self.node.receive(frame, self._loop.time(), link)
+            self.node.receive(frame, now, link)
         finally:
             self._drain()
-        if forgeries:
-            raise ForgeryError(forgeries)
+        if self.node.guard.is_barred(link, now):
+            raise BarredError
 
     def _wake(self, tokens: Sequence[Token]) -> None:
         if not self._closed:

@@ -26,7 +26,7 @@ from camcast.vocabulary import wire
 from camcast.vocabulary.events import SEQUENCE_MAX, Event, EventId, StreamId, stream_id
 from camcast.vocabulary.identity import PEER_ID_BYTES, PeerId
 from camcast.vocabulary.topics import Topic, TopicError, decode_topic
-from camcast.vocabulary.wire import MalformedError
+from camcast.vocabulary.wire import MalformedError, OtherGrammarError
 
 EVENTS_MAX: Final = 256  # chosen: events of a batch; two frames of events of 256 bytes
 _SIGNATURE_BYTES: Final = 64
@@ -280,7 +280,7 @@ def decode_body(
     try:
         topic = decode_topic(frame[topic_start:topic_end])
     except (TopicError, UnicodeDecodeError) as error:
-        raise MalformedError(f"an event's topic is wrong: {error}") from error
+        raise OtherGrammarError(f"an event's topic is wrong: {error}") from error
     return Batch(
         stream,
         first,

@@ -16,7 +16,12 @@ import msgspec
 
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import GroupId, Topic, TopicError
-from camcast.vocabulary.wire import Kind, MalformedError, UnknownRecordError
+from camcast.vocabulary.wire import (
+    Kind,
+    MalformedError,
+    OtherGrammarError,
+    UnknownRecordError,
+)
 
 MessageT = TypeVar("MessageT", bound="Message")
 
@@ -125,11 +130,11 @@ def _tag_in(body: bytes) -> int | str | None:
 
 
 def read_topic(name: str) -> Topic:
-    """Read a topic that a peer sent; `MalformedError` if it does not follow the grammar."""
+    """Read a topic that a peer sent; `OtherGrammarError` if it does not follow the grammar."""
     try:
         return Topic.parse(name)
     except TopicError as error:
-        raise MalformedError(str(error)) from error
+        raise OtherGrammarError(str(error)) from error
 
 
 def named_in(value: Any) -> Iterator[Contact]:

@@ -126,6 +126,10 @@ class WrongLengthError(MalformedError):
     """A record's length does not fit its frame: where the next record begins is not known."""
 
 
+class OtherGrammarError(MalformedError):
+    """A topic or an address is none by the grammar of this release; a later one may take it."""
+
+
 class UnknownRecordError(MalformedError):
     """A record of a kind, with a flag in its head or with a tag that a later release may know."""
 

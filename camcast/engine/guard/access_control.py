@@ -14,11 +14,11 @@ rules hold for what that process sends:
   community needs the right to join it; a question about it, or what climbs into it, needs the right
   to link to it, which the right to join or publish in it or below it includes.
 
-What breaks a rule is dropped and counted; a signature that does not verify also counts as forged
-by the process at the end of the link, whoever's it is said to be, since an honest process verifies
-what it passes on. For the third rule, a process sends the introductions of
-the processes that a message names before that message (`Guard.vouch`), and its own again whenever
-it has signed a new one.
+What breaks a rule is dropped and counted; a signature that does not verify is also a fault of the
+process at the end of the link (`camcast.vocabulary.penalties`), whoever's it is said to be, since
+an honest process verifies what it passes on. For the third rule, a process sends the introductions
+of the processes that a message names before that message (`Guard.vouch`), and its own again
+whenever it has signed a new one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from attrs import define, field
 from typing_extensions import override
 
 from camcast.doors.admission import Admission
-from camcast.doors.signatures import FORGED
 from camcast.engine.asked_lately import AskedLately
 from camcast.engine.guard.granted_mandates import Mandates
 from camcast.engine.link_messages import (
@@ -68,6 +67,7 @@ from camcast.vocabulary.messages import (
 )
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import ControlOutlet, Outbox
+from camcast.vocabulary.penalties import fault_in
 from camcast.vocabulary.refusal import TAKEN, Refusal
 from camcast.vocabulary.size_estimate import SAMPLE, number_of
 from camcast.vocabulary.topics import GroupId, Topic
@@ -201,7 +201,9 @@ class AccessControl(Guard):
 
     def _admits(self, link: PeerId | None, now: float) -> bool:
         """Return whether the process at the end of a link may talk to this one at all."""
-        return link is not None and self.admission.admits(link, self._clock.wall(now))
+        if link is None or self.is_barred(link, now):
+            return False
+        return self.admission.admits(link, self._clock.wall(now))
 
     def _learn(self, link: PeerId, message: Introductions, now: float) -> None:
         """Learn introductions; from a process that is not admitted yet, only its own."""
@@ -213,7 +215,7 @@ class AccessControl(Guard):
             elif reason := self.admission.take(introduction, wall):
                 owner = self.admission.owner(introduction)
                 self.refuse(f"introduction_{reason}", now, reason, f" of {owner.hex()}")
-                self.forgeries += reason in FORGED
+                self.penalise(link, fault_in(reason), now)
                 if reason.is_of_time:
                     self._untimely.pop(owner, None)
                     if len(self._untimely) >= UNTIMELY_MAX:
@@ -272,7 +274,7 @@ class AccessControl(Guard):
             kind, group, mandate = arrival.kind, arrival.group, arrival.mandate
             if why := self._mandates.refusal(source.peer, kind, group, message, mandate, wall):
                 self.refuse(f"mandate_{why}", now, why, f" of {source}")
-                self.forgeries += why in FORGED
+                self.penalise(link, fault_in(why), now)
                 return None
         if not _names_processes(type(message)):
             return message

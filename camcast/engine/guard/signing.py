@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from camcast.doors.signatures import FORGERIES, UNKNOWN, NotAllowedError, Signatures
+from camcast.doors.signatures import UNKNOWN, NotAllowedError, Signatures
 from camcast.engine.asked_lately import AskedLately
 from camcast.engine.guard.held_batches import HeldBatch, HeldBatches
 from camcast.engine.guard.revocation_spread import RevocationSpread
@@ -41,6 +41,7 @@ from camcast.vocabulary.happenings import NO_GROUP
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
+from camcast.vocabulary.penalties import fault_in
 from camcast.vocabulary.refusal import Refusal
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import Kind
@@ -155,7 +156,7 @@ class Signing:
         match message:
             case Certificates():
                 if reason := self._signatures.learn(message.chain, self._clock.wall(now)):
-                    self._count_refused("chain_", reason)
+                    self._count_refused("chain_", reason, source.peer, now)
                     self._log_time("a chain of certificates", reason, now)
                 else:
                     return self._release()
@@ -164,7 +165,7 @@ class Signing:
             case RevocationNews():
                 before = self._signatures.revocations_hash()
                 if reason := self._spread.take(source, message, self._clock.wall(now), now):
-                    self._count_refused("list_", reason)
+                    self._count_refused("list_", reason, source.peer, now)
                     self._log_time("a list of revocations", reason, now)
                 elif self._signatures.revocations_hash() != before:
                     self._note_put_out(now)
@@ -189,7 +190,7 @@ class Signing:
     def _refuse(self, held: HeldBatch, reason: Refusal, now: float) -> None:
         """Count a batch that is not believed, and say so once a minute."""
         local_group, batch, source, _ = held
-        self._count_refused("", reason, batch.count)
+        self._count_refused("", reason, source, now, batch.count)
         self._recorder.counters.unverified += batch.count
         if local_group.repair is not None:
             local_group.repair.add_refused(batch, source)
@@ -210,9 +211,12 @@ class Signing:
         if reason.is_of_time and self._log.due((what, reason), now):
             _log.warning("%s was refused: %s (logged once a minute)", what, reason.says)
 
-    def _count_refused(self, what: str, reason: str, count: int = 1) -> None:
+    def _count_refused(
+        self, what: str, reason: str, source: PeerId, now: float, count: int = 1
+    ) -> None:
+        """Count what is refused against who sent it, which may be long before it is judged."""
         self.refused[what + reason] += count
-        self._guard.forgeries += reason in FORGERIES
+        self._guard.penalise(source, fault_in(reason), now)
 
     def _hold(self, held: HeldBatch, address: str, now: float) -> None:
         """Let a batch wait for its certificate, and ask for that."""

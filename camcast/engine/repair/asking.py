@@ -51,6 +51,7 @@ from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import SEQUENCE_MAX, STREAM_ID_BYTES, Missed, StreamId
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.vocabulary.messages import read_topic
+from camcast.vocabulary.penalties import BROKEN_PROMISE
 from camcast.vocabulary.share import Places
 
 ASK_SECONDS: Final = REORDER_SECONDS
@@ -591,6 +592,7 @@ class Asking:
             if len(missing.holders) > 1 or (late and not one.below):
                 missing.break_promise(one)
                 self._context.outlet.report("promise_broken", count=1)
+                self._context.penalise(one.contact.peer, BROKEN_PROMISE, now)
 
     def _is_invented(self, missing: MissingRanges, now: float, asked_for: float) -> bool:
         """Say whether a stream of which nothing ever came is to be taken for a lie."""

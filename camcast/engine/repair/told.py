@@ -53,6 +53,7 @@ from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import StreamId
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.outbox import ControlOutlet
+from camcast.vocabulary.penalties import Fault
 from camcast.vocabulary.topics import Topic
 
 # Of tallies.
@@ -382,6 +383,8 @@ class RepairContext:
     """How late events arrive; that of the whole process."""
     names_are_proved: bool
     """Whether nobody can speak in another process's name (the profile ``signed``)."""
+    penalise: Callable[[PeerId, Fault, float], None]
+    """Counts a fault of a process, at a time."""
     changes: Changes = field(init=False)
     member_since: float = inf
     """When this process became a member."""

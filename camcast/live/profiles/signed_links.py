@@ -17,7 +17,6 @@ from typing_extensions import override
 
 from camcast.doors.profile import SIGNED, Profile
 from camcast.engine.publisher import ReserveNumbers, by_clock
-from camcast.live.profiles.forgers import Forgers
 from camcast.security.datagram_boxes import DatagramBoxes
 from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import InvalidKeyError, PublicKey
@@ -27,6 +26,7 @@ from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
+from camcast.vocabulary.penalties import Penalties
 
 _log = Logger(__name__)
 
@@ -57,7 +57,8 @@ class SignedLinks(Profile):
         self._monotonic = monotonic
         self._owners: dict[bytes, PeerId] = {}
         """The process that has proved each key of a link; the key of the latest link comes last."""
-        self._forgers = Forgers()
+        self.penalties = Penalties()
+        """The scores of processes, by the time of `now`: a barred one is let in nowhere."""
         self._log = MinuteLog()
         self.boxes = DatagramBoxes(signatures, known)
         """Seals and opens the datagrams of this process."""
@@ -156,7 +157,7 @@ class SignedLinks(Profile):
             if shown and self._log.due(error.reason, now):
                 _log.warning("a link was refused: %s (said once a minute)", error)
             return False
-        if not self.known.admits(owner, wall) or self._forgers.barred(owner, now):
+        if not self.known.admits(owner, wall) or self.penalties.barred(owner, now):
             return False
         self._owners.pop(key, None)
         if len(self._owners) >= LINKS_MAX:
@@ -168,7 +169,7 @@ class SignedLinks(Profile):
     def may_connect(self, key: bytes) -> bool:
         """See `Profile`; True unless the owner is barred, since certificates are shown later."""
         owner = self._owners.get(key)
-        return owner is None or not self._forgers.barred(owner, self.now())
+        return owner is None or not self.penalties.barred(owner, self.now())
 
     @override
     def may_answer(self, contact: Contact, key: bytes, shown: bytes) -> bool:
@@ -180,8 +181,4 @@ class SignedLinks(Profile):
         owner = self._owners.get(key)
         if owner is None or not self.known.admits(owner, self.wall()):
             return None
-        return None if self._forgers.barred(owner, self.now()) else owner
-
-    @override
-    def has_forged(self, peer: PeerId, count: int) -> bool:
-        return self._forgers.has_forged(peer, count, self.now())
+        return None if self.penalties.barred(owner, self.now()) else owner

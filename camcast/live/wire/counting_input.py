@@ -7,7 +7,7 @@ import errno
 from collections.abc import Callable
 from typing import Any, Final
 
-from camcast.doors.transport import AddressInUse, BindError, ForgeryError, InputPipe
+from camcast.doors.transport import AddressInUse, BarredError, BindError, InputPipe
 from camcast.live.wire.pipes import QueuedPipes
 from camcast.observe.counters import PipeCounters
 from camcast.observe.failure_log import FailureLog
@@ -37,15 +37,15 @@ class CountingInput(InputPipe):
         self._log = MinuteLog()
         self._failures = FailureLog()
 
-    def _hand_over(self, frame: bytes, link: PeerId | None = None) -> int:
-        """Hand a frame over; return how many of its records are forged."""
+    def _hand_over(self, frame: bytes, link: PeerId | None = None) -> bool:
+        """Hand a frame over; return whether its sender is barred from now on."""
         size = len(frame)
         if size > self._limits.frame_bytes_max:
             start = self._header_bytes
             end = start + _LENGTH_BYTES + int.from_bytes(frame[start : start + _LENGTH_BYTES])
             if end != size:
                 self.counters.frames_refused += 1
-                return 0
+                return False
         self.counters.frames_received += 1
         self.counters.bytes_received += size
         try:
@@ -53,13 +53,13 @@ class CountingInput(InputPipe):
                 self._on_frame(frame)
             else:
                 self._on_frame(frame, link)
-        except ForgeryError as error:
-            return error.count
+        except BarredError:
+            return True
         except Exception as error:
             self.counters.frames_failed += 1
             said = f"a frame's receiver at {self.address} raised"
             self._failures.take(said, error, self._loop.time())
-        return 0
+        return False
 
     def _refused_stranger(self, where: str, why: str) -> None:
         """Count a process that lacks the keys that are asked for, and log it."""

@@ -406,8 +406,7 @@ class ZmqInput(CountingInput):
             self._connections.cut_off(descriptor)
             return
         self._connections.has_proved(descriptor)
-        forged = self._hand_over(message.bytes, link)
-        if forged and not self._closed and profile.has_forged(link, forged):
+        if self._hand_over(message.bytes, link) and not self._closed:
             self._forger(self.address)
             self._connections.cut_off(descriptor)
 

@@ -10,10 +10,10 @@ import pytest
 
 from camcast import CommunityManager
 from camcast.doors.transport import OutputPipes
+from camcast.engine.link_messages import Ping
 from camcast.engine.node import Node
 from camcast.engine.security_messages import Certificates
 from camcast.live.profiles.certificate_file import certificate_text
-from camcast.live.profiles.forgers import FORGERIES_MAX
 from camcast.live.profiles.key_file import write_key_pair
 from camcast.live.profiles.signed_links import SignedLinks
 from camcast.live.transports import TRANSPORTS, find_transport
@@ -23,14 +23,17 @@ from camcast.vocabulary import wire
 from camcast.vocabulary.batches import Batch, make_batch
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import stream_id
-from camcast.vocabulary.identity import UNKNOWN_PEER, Contact
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
+from camcast.vocabulary.penalties import BARRED_ABOVE, MALFORMED
 from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.wire import FRAME_HEADER
+from camcast.vocabulary.wire import FRAME_HEADER, Kind
+from tests.admitted_world import AdmittedWorld, record
 from tests.authority import ADA, CLUB, EVE, MEMBER, ROOT, grant, revocations
 from tests.patience import eventually, live
 from tests.signed_world import (
     ITALY,
     SOCCER,
+    STRANGER,
     SignedWorld,
     certificate,
     control,
@@ -42,6 +45,7 @@ from tests.signed_world import (
 CHESS = Topic.parse(".chess")
 FAR = 2**32 - 1
 FORGER = key(9)
+FORGED_MAX = int(BARRED_ABOVE) + 1
 
 
 def event(by: SecretKey, own: bytes, topic: Topic = SOCCER, at: float = 5.0) -> Batch:
@@ -78,6 +82,13 @@ FORGED: dict[str, bytes] = {
 }  # fmt: skip
 
 
+def score(node: Node, peer: PeerId) -> float:
+    """Return what the faults of a process add up to, without the decay since the latest one."""
+    assert node.guard.penalties is not None
+    known = node.guard.penalties._scores.get(peer)
+    return 0.0 if known is None else known.points
+
+
 def knowing(node: Node, *certificates: bytes) -> Node:
     for each in certificates:
         node.receive(FRAME_HEADER + control(Certificates((each,))), 5.0)
@@ -87,7 +98,8 @@ def knowing(node: Node, *certificates: bytes) -> Node:
 @pytest.mark.parametrize("name", FORGED)
 def test_what_is_forged_counts_against_who_sent_it(name: str) -> None:
     node = knowing(SignedWorld().member(key(1), SOCCER), OWN)
-    assert node.receive(FORGED[name], 5.0) == 1
+    node.receive(FORGED[name], 5.0)
+    assert score(node, STRANGER) == 1
     assert node.outbox.deliveries == []
 
 
@@ -133,12 +145,48 @@ HONEST: dict[str, Callable[[Node], bytes]] = {
 def test_what_an_honest_process_may_have_believed_does_not(name: str) -> None:
     node = knowing(SignedWorld().member(key(1), SOCCER, CHESS, own=certificate(key(1), ".")), OWN)
     now = 800.0 if name == "a fast clock" else 5.0
-    assert node.receive(HONEST[name](node), now) == 0
+    node.receive(HONEST[name](node), now)
+    assert score(node, STRANGER) == 0
     assert node.outbox.deliveries == []
     if "other letters" in name:
         assert node.signing is not None
         refused = node.signing.refused["chain_topic"]
         assert (refused, node.counters.malformed) in [(1, 0), (0, 1)]
+
+
+def test_malformed_records_raise_the_score_of_who_sent_them_and_other_grammars_do_not() -> None:
+    world = AdmittedWorld()
+    victim, member = world.member(key(1), SOCCER), world.member(key(2), SOCCER).me
+    good = record(Kind.LINKS, Ping(SOCCER.name), member.peer, member.address)
+    other = good.replace(member.address.encode(), b"x" * len(member.address))
+    body = record(Kind.LINKS, Ping(""), member.peer, member.address)[:-1] + b"\xc1"
+    for said, points in ((good, 0), (other, 0), (body, MALFORMED.points)):
+        before = victim.counters.malformed
+        victim.receive(FRAME_HEADER + said, world.now, member.peer)
+        assert score(victim, member.peer) == points
+        assert victim.counters.malformed == before + (said is not good)
+
+
+def test_what_waited_for_a_certificate_counts_against_who_sent_it_and_not_who_brought_that() -> (
+    None
+):
+    """An insider had an honest member barred: that one answered the question for the chain."""
+    world = AdmittedWorld()
+    victim, honest = world.member(key(1), SOCCER), world.member(key(2), SOCCER)
+    liar = key(3).public.peer_id
+    bodies = [altered(event(ADA, OWN, at=world.now + count)) for count in range(8)]
+    for body in bodies:
+        said = body[len(FRAME_HEADER) :].replace(STRANGER, liar)
+        world.send(victim, key(3), said)
+    world.run(0.1)
+    assert victim.counters.held == len(bodies)
+    me = honest.me
+    chain = record(Kind.SECURITY, Certificates((OWN,)), me.peer, me.address)
+    victim.receive(FRAME_HEADER + chain, world.now, me.peer)
+    assert victim.counters.unverified == len(bodies)
+    assert (score(victim, me.peer), score(victim, liar)) == (0, pytest.approx(8))
+    assert victim.guard.is_barred(liar, world.now)
+    assert not victim.guard.is_barred(me.peer, world.now)
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
@@ -185,17 +233,17 @@ def test_who_brings_forged_events_is_cut_off_and_barred_and_nobody_else(
             honest.send(there, forged(1, CLUB))
             # Whose link shows the certificate without which nothing can be said of the events.
             await eventually(lambda: ada.counters.unverified == 1)
-            for number in range(1, FORGERIES_MAX):
+            for number in range(1, FORGED_MAX):
                 forger[number % 2].send(there, forged(number))
-            await eventually(lambda: ada.counters.unverified == FORGERIES_MAX)
+            await eventually(lambda: ada.counters.unverified == FORGED_MAX)
             assert ada.counters.input.forgers_refused == 0
             assert len(ada.pipes.connections) == 3
-            forger[0].send(there, forged(FORGERIES_MAX))
+            forger[0].send(there, forged(FORGED_MAX))
             await eventually(lambda: ada.counters.input.forgers_refused == 1)
-            forger[2].send(there, forged(FORGERIES_MAX + 1))
+            forger[2].send(there, forged(FORGED_MAX + 1))
             await eventually(lambda: ada.counters.input.strangers_refused > 0)
             honest.send(there, forged(2, CLUB))
-            await eventually(lambda: ada.counters.unverified == FORGERIES_MAX + 2)
+            await eventually(lambda: ada.counters.unverified == FORGED_MAX + 2)
             for one in (honest, *forger):
                 one.close(0)
 

@@ -75,9 +75,13 @@ def test_forged_introductions_and_mandates_count_against_who_sent_them() -> None
     victim, eve = world.member(key(20), SOCCER), EVE.public.peer_id
     for who in (EVE, CAROL):
         said = record(Kind.SECURITY, introduction(who, THERE, certificate(who)), eve)
-        assert victim.receive(FRAME_HEADER + said, world.now, eve) == 0
-    for forged in forged_by(EVE):
-        assert victim.receive(FRAME_HEADER + forged, world.now, eve) == 1
+        victim.receive(FRAME_HEADER + said, world.now, eve)
+    assert victim.guard.penalties is not None
+    scores = victim.guard.penalties._scores
+    assert eve not in scores
+    for count, forged in enumerate(forged_by(EVE), 1):
+        victim.receive(FRAME_HEADER + forged, world.now, eve)
+        assert scores[eve].points == count
 
 
 def test_an_introduction_with_chains_of_others_costs_one_signature(

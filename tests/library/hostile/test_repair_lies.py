@@ -12,6 +12,7 @@ from random import Random
 import pytest
 
 from camcast.engine.node import Node
+from camcast.engine.repair.asking import GIVE_UP_SECONDS
 from camcast.engine.repair.messages import Have, Held
 from camcast.engine.security_messages import Certificates
 from camcast.security.certificates import Rights
@@ -19,6 +20,7 @@ from camcast.security.keys import SecretKey
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import make_batch
 from camcast.vocabulary.events import STREAM_ID_BYTES, StreamId, stream_id
+from camcast.vocabulary.penalties import BROKEN_PROMISE
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import FRAME_HEADER, Kind
 from tests.admitted_world import THERE, AdmittedWorld, introduction, record
@@ -44,12 +46,12 @@ def have(*held: Held, below: str = BELOW.name) -> bytes:
     return record(Kind.REPAIR, message, LIAR.public.peer_id, group=SOCCER.group)
 
 
-def invented() -> Iterator[bytes]:
+def invented(below: str = BELOW.name) -> Iterator[bytes]:
     """Yield 146 kB that tell of 4,100 streams which never were."""
     rng = Random(1)
     for _ in range(5):
         streams = [rng.randbytes(STREAM_ID_BYTES) for _ in range(820)]
-        yield have(*((stream, 1, 0, (1 << 20,)) for stream in streams))
+        yield have(*((stream, 1, 0, (1 << 20,)) for stream in streams), below=below)
 
 
 @pytest.mark.parametrize("signed", [True, False])
@@ -71,6 +73,18 @@ def test_invented_streams_do_not_keep_what_a_cut_held_back_from_being_repaired(
     world.heal()
     world.run(8.0)
     assert [world.got(payload).count(victim) for payload in payloads] == [1] * len(payloads)
+
+
+def test_promises_that_are_not_kept_lower_what_a_process_may_forge_and_bar_nobody() -> None:
+    world = AdmittedWorld()
+    victim = world.member(key(20), SOCCER)
+    world.run(5.0)
+    tell(world, victim, next(invented(below="")), topic=SOCCER)
+    world.run(GIVE_UP_SECONDS + 5.0)
+    assert victim.counters.promises_broken == 820
+    assert victim.guard.penalties is not None
+    assert victim.guard.penalties._scores[LIAR.public.peer_id].points == BROKEN_PROMISE.most
+    assert not victim.guard.is_barred(LIAR.public.peer_id, world.now)
 
 
 @pytest.mark.parametrize("signed", [True, False])

@@ -348,12 +348,12 @@ class ZmtpInput(CountingInput):
             self.lose(connection)
         self._inputs.pop(self.address, None)
 
-    def take(self, frame: bytes, link: PeerId | None = None) -> int:
+    def take(self, frame: bytes, link: PeerId | None = None) -> bool:
         """Hand over a frame of the same event loop, or one that came on a connection of an output.
 
-        Returns how many of its records are forged.
+        Returns whether its sender is barred from now on.
         """
-        return 0 if self.closed else self._hand_over(frame, link)
+        return not self.closed and self._hand_over(frame, link)
 
     def _accept_from_now(self) -> None:
         for listening in self._listening:
@@ -483,10 +483,11 @@ class ZmtpInput(CountingInput):
             for name, body in frames:
                 count += 1
                 if not name:
-                    forged = self._hand_over(body, connection.link)
+                    barred = self._hand_over(body, connection.link)
                     if self.closed:
                         return
-                    if forged and self._is_forger(connection, forged):
+                    if barred:
+                        self._part_from(connection)
                         return
                 elif name == b"PING" and connection.lost is None:  # else amid a frame, maybe
                     self._answer(connection, connection.decoder.mechanism.command(b"PONG", body))
@@ -527,16 +528,13 @@ class ZmtpInput(CountingInput):
             if accepted.unfinished:
                 self._watch_time()
 
-    def _is_forger(self, connection: Connection, forged: int) -> bool:
-        """Count forged records, and part from a process that has sent too many of them."""
+    def _part_from(self, connection: Connection) -> None:
+        """Close all connections of the process at the other end of one, which is barred."""
         link = connection.link
-        if self._profile is None or link is None or not self._profile.has_forged(link, forged):
-            return False
         self._forger(connection.host)
         for one in self._accepted.of(self):
             if one.link == link:
                 self.lose(one)
-        return True
 
     def _note_both_ways(self, connection: Connection) -> None:
         """Note a connection on which a process takes messages, too, once it is known by name."""

@@ -418,8 +418,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             link = pipe.named
         pipe.moved = self._loop.time()
         self.begin_turn()
-        forged = hearer.take(frame, link)
-        if forged and profile is not None and link is not None and profile.has_forged(link, forged):
+        if hearer.take(frame, link):
             raise StrangerError("what it sends is forged")
 
     def _named(self, pipe: _ZmtpOutput, decoder: Decoder) -> PeerId:

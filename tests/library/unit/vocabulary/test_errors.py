@@ -12,7 +12,7 @@ import camcast
 import membership
 import overlays
 from camcast import AddressInUse, GatewayTimeout, InterestError, Topic
-from camcast.doors.transport import ForgeryError
+from camcast.doors.transport import BarredError
 from camcast.ops.output_place import OutputError
 from camcast.vocabulary.errors import CamcastError
 
@@ -47,7 +47,7 @@ def test_every_error_of_ours_has_the_one_base() -> None:
     "error",
     [
         GatewayTimeout(Topic.parse(".a"), ["tcp://127.0.0.1:7000"]),
-        ForgeryError(2),
+        BarredError(),
         OutputError("--output x: it is a folder"),
         InterestError("mag >", 6, "expected a number"),
         AddressInUse(98, "cannot listen"),
