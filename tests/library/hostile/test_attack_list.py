@@ -84,10 +84,10 @@ class Scene:
         scene = cls(world, victim, ada, above)
         receive = victim.receive
 
-        def capture(frame: bytes, now: float, link: PeerId | None = None) -> int:
+        def capture(frame: bytes, now: float, link: PeerId | None = None) -> None:
             records = records_of(frame[len(FRAME_HEADER) :])
             scene.seen += [FRAME_HEADER + one for one in records if one[4] == Kind.EVENT]
-            return receive(frame, now, link)
+            receive(frame, now, link)
 
         victim.receive = capture  # type: ignore[method-assign]  # to see what arrives
         world.publish(ada, SOCCER, b"before")

@@ -44,9 +44,9 @@ class Scene:
         genuine: dict[bytes, None] = {}
         receive = self.victim.receive
 
-        def capture(frame: bytes, now: float, link: object = None) -> int:
+        def capture(frame: bytes, now: float, link: object = None) -> None:
             genuine.update(dict.fromkeys(records_of(frame[len(wire.FRAME_HEADER) :])))
-            return receive(frame, now, link)  # type: ignore[arg-type]  # as it came
+            receive(frame, now, link)  # type: ignore[arg-type]  # as it came
 
         self.victim.receive = capture  # type: ignore[method-assign]  # to see what arrives
         members = [

@@ -106,8 +106,8 @@ class Sleeper:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._node, name)
 
-    def receive(self, frame: bytes, now: float, link: PeerId | None = None) -> int:
-        return self._node.receive(frame, now - self.slept, link)
+    def receive(self, frame: bytes, now: float, link: PeerId | None = None) -> None:
+        self._node.receive(frame, now - self.slept, link)
 
     def wake(self, token: Token, now: float) -> None:
         self._node.wake(token, now - self.slept)
