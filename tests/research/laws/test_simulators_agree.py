@@ -481,7 +481,7 @@ def paper(crash: float, weak: bool) -> Setting:
 )
 def test_they_agree_in_the_paper_s_setting(simulator: Simulator, crash: float, weak: bool) -> None:
     """The population simulator meets itself with another seed."""
-    spread = simulator.simulate(paper(crash, weak), simulator.runs, 8, 0)
+    spread = simulator.simulate(paper(crash, weak), simulator.runs // 2, 8, 0)
     deviation, where = worst(spread, reference(crash, weak))
     assert deviation < DEVIATIONS, where
     for at in range(3):
