@@ -392,6 +392,15 @@ def test_a_jvm_that_ends_by_itself_is_named_with_its_last_words(
     assert "out of luck" in result.stdout
 
 
+def said_by(process: subprocess.Popen[bytes], pipe: int) -> str:
+    """Return what comes out of a pipe; fail with the process's last words if it ends before."""
+    end = os.pidfd_open(process.pid)
+    ready, _, _ = select.select([pipe, end], [], [])
+    os.close(end)
+    assert pipe in ready, process.communicate()[1].decode()
+    return os.read(pipe, 1024).decode()
+
+
 @pytest.mark.parametrize(
     "how",
     [
@@ -419,6 +428,7 @@ def test_nothing_is_left_when_a_job_is_broken_off(how: signal.Signals, tmp_path:
     """
     os.mkfifo(tmp_path / "pids")
     os.mkfifo(tmp_path / "never")
+    pids = os.open(tmp_path / "pids", os.O_RDWR)
     file = tmp_path / "script.py"
     file.write_text(dedent(script).replace("\\\\", "\\"))
     process = subprocess.Popen(
@@ -427,8 +437,8 @@ def test_nothing_is_left_when_a_job_is_broken_off(how: signal.Signals, tmp_path:
         env=os.environ | {"TMPDIR": str(tmp_path)},
         stderr=subprocess.PIPE,
     )
-    jvm = int((tmp_path / "pids").read_text())
-    others = [jvm, *map(int, (tmp_path / "pids").read_text().split())]
+    others = [int(said_by(process, pids)), *map(int, said_by(process, pids).split())]
+    os.close(pids)
     ends = [os.pidfd_open(pid) for pid in others]
     process.send_signal(how)
     _, said = process.communicate(timeout=SECONDS)
