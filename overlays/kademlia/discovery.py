@@ -32,7 +32,6 @@ process's communities is told of some members unasked.
 from __future__ import annotations
 
 import errno
-from collections import deque
 from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import ClassVar, Final
@@ -47,16 +46,15 @@ from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.topics import GroupId, Topic
 from overlays.kademlia.naming import KeyNames
-from overlays.kademlia.overlay import Found, KademliaOverlay, Then
+from overlays.kademlia.overlay import Found, KademliaOverlay
 from overlays.kademlia.table import usable
+from overlays.kademlia.turns import Then, Turns
 from overlays.remembered import Remembered
 
 log = Logger(__name__)
 
 REUNION_WANTED: Final = 5  # chosen: five members of two halves are of one with 1 in 16
 NAMES_SECONDS: Final = 2.0  # chosen: as a gateway has to answer; a seek has nine seconds
-# chosen: each has three calls under way, and a socket's buffer holds some hundred answers (Linux)
-AT_ONCE: Final = 32
 # chosen: look-ups that find no member while calls fail, until the community counts as empty. The
 # second look-up no longer asks the dead nodes.
 LOOKS_MAX: Final = 3
@@ -74,36 +72,6 @@ class _Seek:
     """How many members the look-up under way is for."""
     announcement: tuple[Topic, int] | None = None
     """The announcement of this process that the look-up under way waited for."""
-
-
-class Turns:
-    """Begins up to `AT_ONCE` of what is to be done; the rest waits, in order, until some ends."""
-
-    def __init__(self) -> None:
-        self._waiting = deque[Then]()
-        self._under_way = 0
-        self._beginning = False
-
-    def add(self, begin: Then, now: float) -> None:
-        """Call `begin` when its turn comes; `end` is to be called once it is over."""
-        self._waiting.append(begin)
-        self._begin(now)
-
-    def end(self, now: float) -> None:
-        """Note that something is over, perhaps at once as it began."""
-        self._under_way -= 1
-        self._begin(now)
-
-    def _begin(self, now: float) -> None:
-        if self._beginning:  # the loop below goes on
-            return
-        self._beginning = True
-        try:
-            while self._waiting and self._under_way < AT_ONCE:
-                self._under_way += 1
-                self._waiting.popleft()(now)
-        finally:
-            self._beginning = False
 
 
 class KademliaDiscovery(Discovery):

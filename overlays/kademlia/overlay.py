@@ -28,7 +28,7 @@ identifier of the process: what upkeep costs is bounded.
 Every `PROBE_SECONDS` a process asks one endpoint that is *out of sight* for the nodes nearest to
 one of the process's identifiers: a bootstrap node that is no good neighbour, or a neighbour that
 was evicted. When the answer names an unknown node that would be one of its own nearest, the process
-has met an island: it crawls to each of its identifiers at once, by which the nodes nearest to them
+has met an island: it crawls to each of its identifiers in turn, by which the nodes nearest to them
 learn of the process, and calls `reunited`. It does the same when the DHT answers again after a
 silence. If no endpoint is out of sight, the process asks a bootstrap node. Most unknown nodes that
 this one names are newcomers, and the process crawls to the one identifier only.
@@ -63,6 +63,7 @@ from overlays.kademlia.crawl import Crawl, Survey, is_member, points, points_for
 from overlays.kademlia.naming import DrawnNames, Naming, form_of
 from overlays.kademlia.protocol import PADDING, Call, Done, OverlayContext, Protocol
 from overlays.kademlia.table import NEIGHBOURS, NODE_ID_BYTES, Limits, Neighbour, Table, usable
+from overlays.kademlia.turns import Then, Turns
 from overlays.remembered import Remembered
 
 log = Logger(__name__)
@@ -85,8 +86,6 @@ CRAWL_TABLES: Final = 8  # chosen: as many as a process in some topics has; each
 GLANCES_MAX: Final = 3  # chosen: neighbours asked in turn for a contact; each is silent for 0.35 s
 
 State = Literal["alone", "connected", "degraded"]
-Then = Callable[[float], None]
-"""Is called with the time when something is over."""
 
 
 @frozen
@@ -210,6 +209,9 @@ class KademliaOverlay:
         self._tell_reunited = reunited
         self._tell_silent = silent
         self._reunited_at = -PROBE_SECONDS
+        self._reunion = Turns()
+        self._reuniting = 0
+        """How many identifiers are still to be crawled to after a partition."""
         self._datagrams: DatagramPort | None = None
         """The process's UDP; None until the overlay is opened."""
         self._bootstrap: tuple[Endpoint, ...] = ()
@@ -357,6 +359,7 @@ class KademliaOverlay:
         for search in self._searches.values():
             search.over = True
         self._searches.clear()
+        self._reunion, self._tell_reunited = Turns(), None
         for identity in self._identities.values():
             identity.waiting.clear()
         for group in list(self._identities):
@@ -698,21 +701,29 @@ class KademliaOverlay:
             )
 
     def _reunite(self, news: Sequence[Neighbour], now: float) -> None:
-        """Crawl to each identifier from known and new nodes; then call `reunited`."""
-        if now - self._reunited_at < PROBE_SECONDS / 2:
+        """Crawl to each identifier in turn, from known and new nodes; then call `reunited`.
+
+        Not while that goes on already: with thousands of identifiers it takes longer than a probe.
+        """
+        if self._reuniting or now - self._reunited_at < PROBE_SECONDS / 2:
             return
-        self._reunited_at = now
-        crawls: list[Crawl] = []
+        self._reunited_at, self._reuniting = now, len(self._identities)
 
         def over(now: float) -> None:
-            if self._tell_reunited is not None and all(crawl.over for crawl in crawls):
+            self._reuniting -= 1
+            self._reunion.end(now)
+            if not self._reuniting and self._tell_reunited is not None:
                 self._tell_reunited(now)
 
-        for identity in self._identities.values():
+        def begin(identity: _Identity, now: float) -> None:
+            if not self._has(identity):
+                over(now)
+                return
             node_id = identity.protocol.node_id
-            crawls.append(self._crawl(identity, node_id, [*self._starts(node_id), *news], over))
-        for crawl in crawls:
-            crawl.start(now)
+            self._crawl(identity, node_id, [*self._starts(node_id), *news], over).start(now)
+
+        for identity in list(self._identities.values()):
+            self._reunion.add(partial(begin, identity), now)
 
     def _on_lost(self, node: Neighbour) -> None:
         self._lost.pop(node.address, None)

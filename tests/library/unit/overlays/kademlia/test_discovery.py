@@ -10,10 +10,10 @@ import pytest
 
 from camcast.testing.town import Town
 from camcast.vocabulary.topics import Topic
-from overlays.kademlia.discovery import AT_ONCE, Turns
 from overlays.kademlia.overlay import UPKEEP_SHARE_SECONDS
 from overlays.kademlia.own_nodes import OwnNodes
 from overlays.kademlia.table import NODE_ID_BYTES, Neighbour
+from overlays.kademlia.turns import AT_ONCE, Turns
 from tests.steps import counted_steps, exponent
 
 EXPONENT_MAX = 1.2

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 from ipaddress import IPv4Address
+from itertools import pairwise
 from math import sqrt
 from pathlib import Path
 from random import Random
@@ -28,6 +29,7 @@ from camcast.vocabulary.topics import Topic
 from overlays.kademlia.crawl import POINTS_MAX, SUBTREE, Survey, points, points_for, survey
 from overlays.kademlia.overlay import FIND_SECONDS_MAX, SILENCE_CALLS, Found
 from overlays.kademlia.table import NEIGHBOURS, Neighbour, usable
+from overlays.kademlia.turns import AT_ONCE
 from overlays.remembered import Remembered, recall
 from tests.library.unit.overlays.kademlia.kademlia_world import BOOTSTRAP, PORT, Overlays
 
@@ -250,6 +252,30 @@ def test_a_silent_dht_is_degraded_and_recovers(world: Overlays) -> None:
     assert world.state(1) == "connected"
     assert len(world.find(1, A).contacts) == 5
     assert contact(1) in world.find(2, A, wanted=10).contacts
+
+
+def test_after_a_silence_all_identifiers_are_crawled_to_a_few_at_once(world: Overlays) -> None:
+    """The answers to all crawls at once would be lost in the buffers of the process's own sockets.
+
+    What was lost would be a silence again, so that a process in thousands of communities would
+    begin the next reunion before it has ended one.
+    """
+    world.populate([A] * 3)
+    reunited: list[float] = []
+    topics = [Topic.parse(f".t{number}") for number in range(5 * AT_ONCE // 2)]
+    world.enter(9, topics, reunited=reunited.append)
+    cut = Cut(one_side=[9], other_side=range(4))
+    world.weather.cuts.append(cut)
+    assert world.run(60, until=lambda: world.state(9) == "degraded")
+    world.weather.cuts.remove(cut)
+    overlay, under_way = world.overlays[9], list[int]()
+
+    def over() -> bool:
+        under_way.append(sum(len(one.crawls) for one in overlay._identities.values()))
+        return bool(reunited)
+
+    assert world.run(60, until=over)
+    assert max(after - before for before, after in pairwise(under_way)) == AT_ONCE
 
 
 @pytest.mark.slow  # 8 s; a silent DHT that recovers is looked at in every run
