@@ -51,7 +51,7 @@ member that knows no other process, or know members from below.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from math import inf
 from typing import ClassVar, Final
 
@@ -255,6 +255,8 @@ class GatewayDiscovery(Discovery):
         """The seeks under way, by the numbers of their open questions."""
         self._questions: dict[int, str] = {}
         """The gateways that still have time to answer, by the numbers of the questions to them."""
+        self._open: dict[str, dict[int, None]] = {}
+        """The numbers of these questions, by gateway."""
         self._first_contacts: dict[str, FirstContact] = {}
         """The gateways that were asked, by address, and whether each has answered."""
         self._has_answered = False
@@ -262,6 +264,9 @@ class GatewayDiscovery(Discovery):
         self._names = NamedContacts(context, self._on_looked_up)
         self._unasked: list[tuple[Topic, int]] = []
         """The seeks that wait for the first look-up of a gateway's name."""
+        named = context.gateways.items()
+        self._with_gateways = {topic.levels: topic for topic, several in named if several}
+        """The topics that the configuration has gateways for, by their levels."""
         self._gateways: dict[Topic, tuple[str, ...]] = {}
         """The gateways of the configuration by topic, without this process, by their addresses."""
         self._registers: dict[Topic, None] = {}
@@ -332,8 +337,10 @@ class GatewayDiscovery(Discovery):
 
     def _configured(self, topic: Topic) -> Topic | None:
         """Return the nearest topic above or at `topic` that the configuration has gateways for."""
-        above = (topic, *topic.ancestors())
-        return next((one for one in above if self._context.gateways.get(one)), None)
+        levels = topic.levels  # many questions need it: no topic is made for each level
+        while (configured := self._with_gateways.get(levels)) is None and levels:
+            levels = levels[:-1]
+        return configured
 
     @override
     def announce(self, topic: Topic, now: float) -> None:
@@ -400,7 +407,7 @@ class GatewayDiscovery(Discovery):
             unknown,
             asked if self._keeps_register(topic) else gateways,
         )
-        self._questions |= seek.silent
+        self._note_asked(seek.silent)
         for address in (*gateways, *unknown):
             self._first_contacts.setdefault(address, FirstContact(address))
         for name in unknown:
@@ -467,7 +474,7 @@ class GatewayDiscovery(Discovery):
         }
         for number, gateway in self._number(of_topics).items():
             topic = of_topics[gateway]
-            self._questions[number] = gateway
+            self._note_asked({number: gateway})
             self._send((gateway,), topic.group, Ask(number, 1, topic.name))
             self._context.outlet.wake(TIMEOUT_SECONDS, "seek", number)
 
@@ -478,6 +485,22 @@ class GatewayDiscovery(Discovery):
         the number alone shows that the answer is a gateway's.
         """
         return {self._context.rng.getrandbits(63): address for address in addresses}
+
+    def _note_asked(self, gateways: Mapping[int, str]) -> None:
+        """Note the questions of these numbers to gateways, which have time to answer from now."""
+        self._questions |= gateways
+        for number, gateway in gateways.items():
+            self._open.setdefault(gateway, {})[number] = None
+
+    def _take_question(self, number: int) -> str:
+        """Return the gateway that was asked with this number, "" if its question is not open."""
+        gateway = self._questions.pop(number, "")
+        if gateway:
+            numbers = self._open[gateway]
+            del numbers[number]
+            if not numbers:
+                del self._open[gateway]
+        return gateway
 
     @override
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
@@ -506,8 +529,7 @@ class GatewayDiscovery(Discovery):
                 self.seek(Topic.parse(topic_name), wanted, now)
             case ("seek", *numbers):
                 for number in numbers:
-                    if isinstance(number, int) and number in self._questions:
-                        gateway = self._questions.pop(number)
+                    if isinstance(number, int) and (gateway := self._take_question(number)):
                         self._note(gateway, answers=False, now=now)
                         self._names.look_up(self._names.names(gateway), now)
                 late = [self._seeks[number] for number in numbers if number in self._seeks]
@@ -538,7 +560,7 @@ class GatewayDiscovery(Discovery):
             ]
             if there:
                 self._announce(there, now, only=new)
-            waiting = [topic for topic, _ in self._unasked]
+            waiting = dict.fromkeys(topic for topic, _ in self._unasked)
             for topic in there:
                 if topic not in waiting:
                     self._seek(topic, CONTACTS_WANTED, now)
@@ -572,7 +594,7 @@ class GatewayDiscovery(Discovery):
             case Back():
                 self._on_back(source, now)
             case Members() | Nobody() | Unknown():
-                if (gateway := self._questions.pop(message.seek, None)) is not None:
+                if gateway := self._take_question(message.seek):
                     self._note(gateway, answers=True, now=now)
                     self._excuse_twins(gateway)
                 if message.seek in self._seeks:
@@ -755,9 +777,9 @@ class GatewayDiscovery(Discovery):
 
     def _excuse_twins(self, gateway: str) -> None:
         """Wait no longer for addresses of the other family that are of the same name."""
-        for number, address in list(self._questions.items()):
-            if self._names.are_twins(gateway, address):
-                del self._questions[number]
+        for address in self._names.twins(gateway):
+            for number in list(self._open.get(address, ())):
+                self._take_question(number)
                 self._first_contacts.pop(address, None)
                 if (seek := self._seeks.pop(number, None)) is not None:
                     del seek.silent[number]

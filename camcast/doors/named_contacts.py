@@ -88,10 +88,11 @@ class NamedContacts:
         """The names that have had no address so far, and are being looked up."""
         return tuple(named for named in self.unknown if self._names[named].pending)
 
-    def are_twins(self, one: str, other: str) -> bool:
-        """Say whether two addresses are of one name, and only one of the two is of IPv6."""
-        families_differ = host_of(one).endswith("]") != host_of(other).endswith("]")
-        return families_differ and any(other in self.addresses(name) for name in self.names(one))
+    def twins(self, address: str) -> tuple[str, ...]:
+        """Return the addresses of the same names that are of the other family, IPv4 or IPv6."""
+        of_names = dict.fromkeys(a for one in self.names(address) for a in self.addresses(one))
+        is_v6 = host_of(address).endswith("]")
+        return tuple(one for one in of_names if host_of(one).endswith("]") is not is_v6)
 
     def look_up_all(self, now: float) -> None:
         """Look every name up again."""

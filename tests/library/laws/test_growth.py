@@ -12,6 +12,7 @@ from camcast.vocabulary.topics import ROOT, Topic
 from tests.steps import counted_steps, exponent
 
 EXPONENT_MAX = 1.2
+AT_ONCE = 1.0  # seconds; all have joined by then, and no timer that comes again has come
 SETTLED = 20.0  # seconds; searches, renewals and heartbeats are under way by then
 
 
@@ -46,6 +47,21 @@ def below_an_inhabited_root(count: int) -> float:
             _join(world, node, topic)
         world.run(SETTLED)
     assert all(one.live_links() for one in node.local_groups)
+    return steps.count
+
+
+def at_once_through_a_name_of_both_families(count: int) -> float:
+    """Nobody listens at the IPv6 address of the gateway's name."""
+    world = World(1)
+    gateway = world.add()
+    name = "tcp://gateway.example:7000"
+    world.virtual.names[name] = ("tcp://[2001:db8::1]:7000", gateway.me.address)
+    node = world.add((name,))
+    with counted_steps() as steps:
+        for topic in _topics(count):
+            _join(world, node, topic)
+        world.run(AT_ONCE)
+    assert all(one.joined for one in node.local_groups)
     return steps.count
 
 
@@ -113,3 +129,10 @@ def test_a_process_in_n_topics_costs_n() -> None:
 @pytest.mark.parametrize("work", WORKS)
 def test_a_process_in_many_topics_costs_as_much_as_they_are(work: Work) -> None:
     assert exponent(map(work, (60, 240)), 4) <= EXPONENT_MAX
+
+
+@pytest.mark.slow
+def test_joins_at_once_cost_as_much_as_they_are() -> None:
+    """What an answer costs beside so many open questions shows from some hundred on."""
+    costs = map(at_once_through_a_name_of_both_families, (200, 800))
+    assert exponent(costs, 4) <= EXPONENT_MAX

@@ -214,6 +214,7 @@ def test_nothing_is_kept_of_topics_that_were_left_answered_or_not() -> None:
     kept = {name: one for name, one in vars(plug_of(node.discovery)).items() if one}
     assert [name for name, one in kept.items() if isinstance(one, dict)] == [
         "_first_contacts",
+        "_with_gateways",
         "_gateways",
     ]
 
