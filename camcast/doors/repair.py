@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import StreamId
 from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.topics import Topic
 
 
 class RepairWatcher:
@@ -36,6 +38,17 @@ class Repairs(Protocol):
 
     def report_to(self, watcher: RepairWatcher) -> None:
         """Register the dissemination; called once, while the dissemination is made."""
+
+    def offers(self, batch: Batch) -> bool:
+        """Say whether a batch is so large that it is to be offered in place of being pushed."""
+
+    def offer(
+        self, batch: Batch, contacts: Sequence[Contact], now: float, above: Topic | None = None
+    ) -> None:
+        """Offer a batch to members of the group, or of the super-community of the topic `above`.
+
+        Those that lack it ask for it once, and get it as one that `disseminate` takes.
+        """
 
     def tell(self, contacts: Sequence[Contact], streams: Sequence[StreamId], now: float) -> None:
         """Tell members of the group at once which events of these streams are known (a `Have`)."""

@@ -96,9 +96,9 @@ class GroupEventOutlet:
         self._count("upward", batch, peers, now)
 
     def send_again(
-        self, batch: Batch, peer: Contact, now: float, above: Topic | None = None
+        self, batch: Batch, peer: Contact, now: float, above: Topic | None, offered: bool
     ) -> None:
-        """Send a batch to a process that has asked for it (repair).
+        """Send a batch to a process that has asked for it, since it misses it or was `offered` it.
 
         With `above`, that process is a member of this super-community, where the copy arrives.
         """
@@ -110,7 +110,7 @@ class GroupEventOutlet:
             flags = REPAIRED | OTHER_LEVEL
             record = self._record(batch, now, above.group, self._me.address, flags)
         self._outbox.sends.append(Send([peer], record, False))
-        self._counters.repairs_sent += batch.count
+        self._counters.repairs_sent += 0 if offered else batch.count
         self._count("send" if above is None else "upward", batch, [peer], now)
 
     def _note_sent(self, peers: Sequence[Contact], now: float) -> None:

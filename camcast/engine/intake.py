@@ -294,8 +294,14 @@ class Intake:
         if own_name and self._own_events.judge(batch) is Verdict.FORGED:
             self.on_own_name(batch, now)
         repair = local_group.repair
-        asked_for = (
+        offered = (
             repair is not None
+            and batch.head_flags & wire.REPAIRED != 0
+            and repair.take_offered(batch, source, now)
+        )
+        asked_for = (
+            not offered
+            and repair is not None
             and batch.head_flags & wire.REPAIRED != 0
             and repair.expects(batch.stream)
             # A batch from a community below is as fresh as if it had climbed.
@@ -331,7 +337,7 @@ class Intake:
                 self._recorder.on_batch(now, kind, part, local_group.subscribed.name, (source,))
         if asked_for:
             local_group.dissemination.repaired(batch, now, source)
-        elif local_group.batch_events_max > 1:
+        elif local_group.batch_events_max > 1 and not offered:
             if self._together_in is not local_group:
                 if self._together_in is not None:
                     self._spread_together(now)

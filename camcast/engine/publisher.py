@@ -33,6 +33,7 @@ _log = Logger(__name__)
 
 BUSY_EVENTS: Final = 10  # chosen: events of a stream in a second that make it busy; with fewer, the
 # Haves of a tree, 40 a second and process, are more messages than the 5 copies an event it spares
+BUSY_BYTES: Final = 4096  # chosen: so many bytes are as busy as an event; 40 kB/s want a tree
 BUSY_SECONDS: Final = 10.0  # chosen: a burst that pauses for so long finds its tree still there
 # chosen: numbers reserved at a time; a process with a new stream a second asks again after an hour
 NUMBERS_RESERVED: Final = 4096
@@ -78,13 +79,14 @@ class _Stream:
     second: float = -inf
     """When the second began in which `events` left."""
     events: int = 0
+    """As many as were published, or more by their bytes (`BUSY_BYTES`)."""
     busy_until: float = -inf
 
-    def is_busy(self, count: int, now: float) -> bool:
-        """Count events that leave now; say whether the stream is busy."""
+    def is_busy(self, count: int, size: int, now: float) -> bool:
+        """Count events that leave now, in so many bytes; say whether the stream is busy."""
         if now - self.second >= 1.0:
             self.second, self.events = now, 0
-        self.events += count
+        self.events += max(count, size // BUSY_BYTES)
         if self.events >= BUSY_EVENTS:
             self.busy_until = now + BUSY_SECONDS
         return now < self.busy_until
@@ -253,7 +255,8 @@ class Publisher:
             published=stream.published,
             since=now,
             after=stream.after if stream.names_after else None,
-            busy=stream.local_group.dissemination.flags_busy and stream.is_busy(len(payloads), now),
+            busy=stream.local_group.dissemination.flags_busy
+            and stream.is_busy(len(payloads), stream.size, now),
         )
         if self._signing is not None:
             batch = self._signing.sign(batch)

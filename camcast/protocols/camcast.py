@@ -8,7 +8,9 @@ upward (`Upward`), and spreads it inside its community, as the parameter `spread
 random processes of its table of the group, and then never again. Events of one batch go to the same
 processes. A membership may pin some peers, which are the first among the chosen. Where more than
 half of a community are processes that nobody can dial, and this one can be, it sends to more: it
-shares with the few others what all of these should get.
+shares with the few others what all of these should get. A large event, where events are repaired,
+is offered to as many, and sent to those that ask for it (`camcast.engine.repair.offers`); the same
+goes for upward messages.
 
 *Upward messages* take an event into the communities of super-topics (000, Figure 7). With
 probability p_sel = min(1, g/N_t) a process that has an event is a link: it sends the event to each
@@ -73,7 +75,10 @@ class Upward:
                 p_a = context.parameters.link_probability(size, len(super_processes))
                 chosen = [peer for peer in super_processes if rng.random() < p_a]
                 if chosen:
-                    context.events.send_upward(batch, topic, chosen, now)
+                    if (repair := context.repair) is not None and repair.offers(batch):
+                        repair.offer(batch, chosen, now, topic)
+                    else:
+                        context.events.send_upward(batch, topic, chosen, now)
                     sent += len(chosen)
         return sent
 
@@ -132,8 +137,24 @@ class Gossip(Dissemination):
     def disseminate(self, batch: Batch, now: float, source: PeerId | None = None) -> Sent:
         context = self._context
         peers = self._table.fan_out(self._current_fan_out(), context.rng)
-        context.events.send(batch, peers, now)
+        if context.repair is not None and context.repair.offers(batch):
+            self._offer(batch, peers, source, now)
+        else:
+            context.events.send(batch, peers, now)
         return Sent(len(peers))
+
+    def _offer(
+        self, batch: Batch, peers: Sequence[Contact], source: PeerId | None, now: float
+    ) -> None:
+        """Offer a large batch to these processes; its publisher pushes it to the first of them.
+
+        What is published survives a publisher that dies before anybody could ask.
+        """
+        assert self._context.repair is not None, "it has said that it offers"
+        if source is None:
+            self._context.events.send(batch, peers[:1], now)
+            peers = peers[1:]
+        self._context.repair.offer(batch, peers, now)
 
     @override
     def disseminate_together(
@@ -142,6 +163,11 @@ class Gossip(Dissemination):
         """See `Dissemination`; the peers are drawn once for all batches."""
         context = self._context
         peers = self._table.fan_out(self._current_fan_out(), context.rng)
+        if (repair := context.repair) is not None:
+            for batch in batches:
+                if repair.offers(batch):
+                    repair.offer(batch, peers, now)
+            batches = [batch for batch in batches if not repair.offers(batch)]
         context.events.send_together(batches, peers, now)
 
     @override

@@ -24,6 +24,12 @@ the stream, and an overloaded process gets announcements long before events (`Ar
 repair asks for them. Events that repair brought are sent along no tree: the children are told of
 them, too, and need not wait, since the parent would have sent them before the announcement.
 
+*Large.* The first large batch of a stream is not pushed but offered to all neighbours, and so is
+each that comes because it was offered (`camcast.engine.repair.offers`). Who answers with it becomes
+the parent (`Graft`), so that the next one is pushed. For `YOUNG_SECONDS` what is pushed is offered
+to the other neighbours as well, since a burst may be under way before there is any child; a process
+whose parent may still push it does not ask.
+
 *Graft.* Where repair brings an event that should have come along the tree, and the parent is gone
 or silent, the process takes the neighbour that had the event for its parent, and says so (`Graft`).
 Batches that repair sends are flagged as repaired, and prune nothing.
@@ -50,6 +56,7 @@ from typing_extensions import override
 from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
 from camcast.doors.liveness import Watcher
 from camcast.doors.repair import Repairs, RepairWatcher
+from camcast.vocabulary.arrival_delay import ArrivalDelay
 from camcast.vocabulary.batches import TREE, Batch
 from camcast.vocabulary.events import EventId, StreamId
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
@@ -67,15 +74,8 @@ PRUNE_SECONDS: Final = 1.0  # chosen: most of what was under way has come by the
 RIVAL_SECONDS: Final = 30.0
 PRUNED_MAX: Final = 256  # chosen: more than a process has neighbours
 HEIR_SECONDS: Final = 10.0  # chosen: the way of a question at an overloaded peer, and its answer
+YOUNG_SECONDS: Final = 1.0  # chosen: some hops of a megabyte each over links of 10 MB/s
 IDLE_SECONDS: Final = 30.0  # chosen: a stream that pauses for as long may as well begin again
-
-# How long an announced event is waited for, by `ArrivalDelay`:
-DELAY_SECONDS_MIN: Final = 0.3  # chosen: three announcements of a burst; a hop takes milliseconds
-DELAY_SECONDS_MAX: Final = 8.0  # chosen: as the pauses of repair
-_DELAY_SECONDS_FIRST: Final = 1.0  # [RFC 6298, 2.1]
-_ALPHA: Final = 1 / 8  # [RFC 6298, 2.3]
-_BETA: Final = 1 / 4  # [RFC 6298, 2.3]
-_K: Final = 4  # [RFC 6298, 2.2]
 
 
 class Prune(Message, tag=1, frozen=True):
@@ -101,38 +101,6 @@ class Handover(Message, tag=3, frozen=True):
 _DECODER: Final[Decoder[Message]] = Decoder(Prune | Graft | Handover)
 
 
-class ArrivalDelay:
-    """How long an announced event is waited for before it is asked for elsewhere (RFC 6298).
-
-    It follows the time from the announcement of an event to its arrival, smoothed.
-
-    On an overloaded machine announcements overtake events by seconds. A process that asked after a
-    fixed time would then ask for nearly everything, and make the load worse.
-    """
-
-    __slots__ = ("_mean", "_variation", "timeout")
-
-    def __init__(self) -> None:
-        self._mean: float | None = None
-        self._variation = 0.0
-        self.timeout = _DELAY_SECONDS_FIRST
-        """For how many seconds an announced event may still be on its way."""
-
-    def observe(self, seconds: float) -> None:
-        """Take in how long an event that was not asked for took to arrive."""
-        if self._mean is None:
-            self._mean, self._variation = seconds, seconds / 2
-        else:
-            self._variation += _BETA * (abs(self._mean - seconds) - self._variation)
-            self._mean += _ALPHA * (seconds - self._mean)
-        wanted = self._mean + _K * self._variation
-        self.timeout = min(max(wanted, DELAY_SECONDS_MIN), DELAY_SECONDS_MAX)
-
-    def back_off(self) -> None:
-        """Double the time, since something did not arrive within it [RFC 6298, 5.5]."""
-        self.timeout = min(2 * self.timeout, DELAY_SECONDS_MAX)
-
-
 @define(eq=False)
 class _Tree:
     """One process's knowledge of the tree of one stream."""
@@ -141,6 +109,8 @@ class _Tree:
     """The number from which on the stream has come along the tree."""
     heard: float
     """When something new came along it last."""
+    planted: float
+    """When this process learnt of the stream, or had lost all children of its own stream."""
     parent: PeerId | None = None
     parent_contact: Contact | None = None
     """The contact of the parent, which is watched; None also for a parent that is no neighbour."""
@@ -191,9 +161,28 @@ class Tree(Dissemination, RepairWatcher, Watcher):
         tree = self._tree_of(batch, source, now)
         if tree is None:
             return self._gossip.disseminate(batch, now, source)
+        if self._repair.offers(batch):
+            return self._spread_large(tree, batch, source, now)
         contacts = self._receivers(tree, batch, source, now)
         self._context.events.send(batch, contacts, now)
         return Sent(len(contacts))
+
+    def _spread_large(self, tree: _Tree, batch: Batch, source: PeerId | None, now: float) -> Sent:
+        """Push a large batch to the children, or offer it to all where there is no tree yet."""
+        fetched = batch.head_flags & REPAIRED != 0
+        if fetched and source is not None and not (tree.parent and tree.withheld):
+            self._take_place(tree, batch.stream, source, now)
+        pushed = self._receivers(tree, batch, source, now)
+        if fetched:  # the children may have been offered it by others, and have asked for it
+            pushed = []
+        knowing = source, batch.stream[:PEER_ID_BYTES], *(one.peer for one in pushed)
+        self._context.events.send(batch, pushed, now)
+        offered: list[Contact] = []
+        if fetched or now - tree.planted < YOUNG_SECONDS:
+            neighbours = self._context.membership.neighbours()
+            offered = [one for one in neighbours if one.peer not in knowing]
+            self._repair.offer(batch, offered, now)
+        return Sent(len(pushed) + len(offered))
 
     @override
     def disseminate_together(
@@ -204,13 +193,17 @@ class Tree(Dissemination, RepairWatcher, Watcher):
         receivers: list[Contact] | None = None
         for batch, source in zip(batches, sources, strict=True):
             tree = self._tree_of(batch, source, now)
+            if tree is not None and self._repair.offers(batch):
+                self._spread_large(tree, batch, source, now)
+                continue
             wanted = None if tree is None else self._receivers(tree, batch, source, now)
             if together and wanted is not receivers:
                 self._send(together, receivers, now)
                 together = []
             receivers = wanted
             together.append(batch)
-        self._send(together, receivers, now)
+        if together:
+            self._send(together, receivers, now)
 
     def _send(self, batches: Sequence[Batch], to: list[Contact] | None, now: float) -> None:
         """Send new batches to these processes; with None, gossip chooses them."""
@@ -227,7 +220,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
         if tree is None and batch.topic == self._context.group:
             tree = self._plant(batch, now)
             if tree is not None:
-                self._choose_children(tree, batch.stream, source, now)
+                self._choose_children(tree, batch, source, now)
         return tree
 
     def _receivers(
@@ -238,7 +231,8 @@ class Tree(Dissemination, RepairWatcher, Watcher):
         tree.heard = now
         if source is None:
             if not tree.contacts:  # all that this publisher had are gone
-                self._choose_children(tree, batch.stream, None, now)
+                tree.planted = now
+                self._choose_children(tree, batch, None, now)
             return tree.contacts
         if not batch.head_flags & REPAIRED:
             tree.withheld = False
@@ -267,6 +261,10 @@ class Tree(Dissemination, RepairWatcher, Watcher):
             return
         self._note_news(batch, now)
         self._news[batch.stream] = True
+        self._take_place(tree, batch.stream, source, now)
+
+    def _take_place(self, tree: _Tree, stream: StreamId, source: PeerId, now: float) -> None:
+        """Let a neighbour that sent what was asked for take the place of a silent parent."""
         silent = tree.parent is None or now - tree.heard >= self._delay.timeout
         contact = self._contact(source) if silent else None
         if contact is not None:
@@ -276,7 +274,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
             tree.heard = now
             tree.pruned.pop(source, None)
             self._follow(tree, source, now)
-            self._context.outlet.send([contact], Graft(batch.stream))
+            self._context.outlet.send([contact], Graft(stream))
 
     @override
     def copies_now(self, known: int) -> int:
@@ -448,7 +446,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
             self._fell_idle(now)
             if len(self._trees) >= TREES_MAX:
                 return None
-        tree = self._trees[batch.stream] = _Tree(batch.first, now)
+        tree = self._trees[batch.stream] = _Tree(batch.first, now, now)
         if not self._idle_timer:
             self._idle_timer = True
             self._context.outlet.wake(IDLE_SECONDS, "idle")
@@ -467,12 +465,19 @@ class Tree(Dissemination, RepairWatcher, Watcher):
             self._context.outlet.wake(IDLE_SECONDS, "idle")
 
     def _choose_children(
-        self, tree: _Tree, stream: StreamId, source: PeerId | None, now: float
+        self, tree: _Tree, batch: Batch, source: PeerId | None, now: float
     ) -> None:
-        """Choose the first children among neighbours that may lack the stream."""
-        knowing = source, stream[:PEER_ID_BYTES]
+        """Choose the first children among neighbours that may lack the stream.
+
+        A large batch has one, so that it outlives a publisher that dies before anybody could ask,
+        and those who ask for it become the others.
+        """
+        children = CHILDREN_FIRST
+        if self._repair.offers(batch):
+            children = 1 if source is None else 0
+        knowing = source, batch.stream[:PEER_ID_BYTES]
         lacking = [c for c in self._context.membership.neighbours() if c.peer not in knowing]
-        for contact in self._context.rng.sample(lacking, min(CHILDREN_FIRST, len(lacking))):
+        for contact in self._context.rng.sample(lacking, min(children, len(lacking))):
             self._add_child(tree, contact, now)
 
     def _add_child(self, tree: _Tree, contact: Contact, now: float) -> None:

@@ -192,6 +192,9 @@ class CommunitySettings(Parameters):
             process.
         retention_seconds: How long events are kept for processes that have missed them. More:
             longer interruptions are made good. Less: less memory; 0: none is kept.
+        offer_bytes: From this size on, an event is offered to the processes that it would be sent
+            to, and each asks for it once. More: large events are there sooner, in as many copies
+            as others. Less: fewer bytes, and two messages more an event.
 
     Example:
         ``manager.community(".logs", parameters=CommunitySettings(c=3, retention_seconds=10))``
@@ -235,6 +238,11 @@ class CommunitySettings(Parameters):
     """For how long after its publication an event is kept for those that have missed it, where
     events are repaired; with 0 the community repairs none. chosen: a minute of being cut off, and
     another to be asked."""
+
+    offer_bytes: int = field(default=1 << 16, validator=validators.ge(1))
+    """From how many bytes on a batch of events is offered in place of being pushed, where events
+    are repaired (`camcast.engine.repair.offers`). chosen: above it a body costs more than two
+    messages and a round trip; batches of small events, of 32 KiB at most, are pushed."""
 
     def with_parameters(self, parameters: Parameters) -> CommunitySettings:
         """Return these settings with the paper's parameters from elsewhere.

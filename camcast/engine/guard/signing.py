@@ -193,7 +193,7 @@ class Signing:
         self._count_refused("", reason, source, now, batch.count)
         self._recorder.counters.unverified += batch.count
         if local_group.repair is not None:
-            local_group.repair.add_refused(batch, source)
+            local_group.repair.add_refused(batch, source, now)
         if self._recorder.on_batch is not None:
             self._recorder.on_batch(now, "drop", batch, local_group.subscribed.name, (source,))
         if self._log.due(reason, now):

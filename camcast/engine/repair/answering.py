@@ -3,7 +3,7 @@
 A `Want` is answered with batches only if it has a nonce that was sent to the same contact recently,
 and else with the `Have` that brings one, which tells of no more streams and ranges than were asked
 for: it may go to somebody else, in whose name they were asked for. Bytes a peer and second are
-bounded.
+bounded, beyond what the peer was offered (`camcast.engine.repair.offers`).
 
 A `Want` says how far back it asks, in seconds before it was sent. A question that was delayed asks
 for less. One that seems younger than a neighbour's membership asks for all of that.
@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from camcast.engine.repair.messages import Held, Nonces, Want
+from camcast.engine.repair.offers import Offering
 from camcast.engine.repair.told import FULL_SECONDS, Haves, RepairContext
 from camcast.vocabulary.batches import NOT_UPWARD, Batch
 from camcast.vocabulary.events import StreamId
@@ -26,17 +27,24 @@ from camcast.vocabulary.wire import MalformedError
 STREAMS_A_MESSAGE_MAX: Final = 4096  # chosen: more than a page holds
 ANSWER_BYTES: Final = 1 << 22  # chosen: 4 MiB a peer and second: a minute of 60 kB/s, at once
 
-SendAgain = Callable[[Batch, Contact, float, Topic | None], None]
-"""Sends a batch to who asked for it, in its own super-community if that is given."""
+SendAgain = Callable[[Batch, Contact, float, Topic | None, bool], None]
+"""Sends a batch to a process that asked for it, in its own super-community if that is given. The
+last argument says whether the batch was offered, and so is no repair."""
 
 
 class Answering:
     """Answers the `Want`s of others."""
 
     def __init__(
-        self, context: RepairContext, haves: Haves, nonces: Nonces, send_again: SendAgain
+        self,
+        context: RepairContext,
+        haves: Haves,
+        nonces: Nonces,
+        send_again: SendAgain,
+        offering: Offering,
     ) -> None:
         self._context = context
+        self._offering = offering
         self._haves = haves
         self._nonces = nonces
         self._send_again = send_again
@@ -92,11 +100,13 @@ class Answering:
                 if above is not None and batch.flags & NOT_UPWARD:
                     continue
                 answered = True
-                if neighbour.answered >= ANSWER_BYTES:
-                    return True  # it asks again for what it does not get
-                neighbour.answered += len(batch.body)
-                neighbour.agreement.pause = FULL_SECONDS  # it had something to hear
-                self._send_again(batch, contact, now, above)
+                offered = self._offering.take(batch, contact.peer)
+                if not offered:
+                    if neighbour.answered >= ANSWER_BYTES:
+                        return True  # it asks again for what it does not get
+                    neighbour.answered += len(batch.body)
+                    neighbour.agreement.pause = FULL_SECONDS  # it had something to hear
+                self._send_again(batch, contact, now, above, offered)
                 sent = batch.first + batch.count
         return answered
 

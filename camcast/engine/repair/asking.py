@@ -36,7 +36,8 @@ from attrs import define, field
 from camcast.doors.repair import RepairWatcher
 from camcast.engine.known_streams import KnownRanges
 from camcast.engine.repair.history import History
-from camcast.engine.repair.messages import NONCE_SECONDS, UNKNOWN, Held, Want, Wanted
+from camcast.engine.repair.messages import NONCE_SECONDS, UNKNOWN, Held, Wanted
+from camcast.engine.repair.offers import Fetching
 from camcast.engine.repair.refused import RefusedEvents
 from camcast.engine.repair.told import (
     FULL_SECONDS,
@@ -50,7 +51,6 @@ from camcast.engine.store import published_at
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import SEQUENCE_MAX, STREAM_ID_BYTES, Missed, StreamId
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
-from camcast.vocabulary.messages import read_topic
 from camcast.vocabulary.penalties import BROKEN_PROMISE
 from camcast.vocabulary.share import Places
 
@@ -313,11 +313,15 @@ class GivingUp:
         missing: MissingRanges,
         known: KnownRanges | None,
         neighbours: int,
+        offered: int,
         now: float,
     ) -> None:
-        """Report the events that can no longer be had, and do not ask for them again."""
+        """Report the events that can no longer be had, and do not ask for them again.
+
+        The lowest that somebody offers is the number `offered`.
+        """
         self._skip_older(missing, known, now)
-        out_of_reach = self._out_of_reach(missing, known, neighbours, now)
+        out_of_reach = self._out_of_reach(missing, known, neighbours, offered, now)
         if out_of_reach <= (1 if known is None else known.floor):
             return
         # A neighbour that keeps everything since before this process was a member would have
@@ -378,21 +382,28 @@ class GivingUp:
             known.floor = max(known.floor, min(before, known.bounds[0]))
 
     def _out_of_reach(
-        self, missing: MissingRanges, known: KnownRanges | None, neighbours: int, now: float
+        self,
+        missing: MissingRanges,
+        known: KnownRanges | None,
+        neighbours: int,
+        offered: int,
+        now: float,
     ) -> int:
         """Return the number below which nothing can be had; 0 if all may still come."""
         waited, below = now - missing.since, 0
         if waited > self._context.retention:
             below = 1 if known is None else known.stop
         if waited > GIVE_UP_SECONDS and not self._history.asked(now):  # else more may be offered
-            below = max(below, missing.out_of_reach(neighbours))
+            below = max(below, min(missing.out_of_reach(neighbours), offered))
         return below
 
 
 class Asking:
     """Asks for what this process lacks of one community's streams."""
 
-    def __init__(self, context: RepairContext, giving_up: GivingUp, history: History) -> None:
+    def __init__(
+        self, context: RepairContext, giving_up: GivingUp, history: History, fetching: Fetching
+    ) -> None:
         self.wants_sent = 0
         """The `Want`s to other processes."""
         self.missing: dict[StreamId, MissingRanges] = {}
@@ -404,6 +415,7 @@ class Asking:
         self._context = context
         self._giving_up = giving_up
         self._history = history
+        self._fetching = fetching
         self._lateness = context.lateness
         self._refused = RefusedEvents()
         self._asking = False  # whether a timer for asking is set
@@ -531,7 +543,8 @@ class Asking:
                 continue
             known = self._context.streams.known.get(stream)
             missing.look(known, now)
-            self._giving_up.look(stream, missing, known, len(neighbours), now)
+            offered = self._lowest_offered(stream, missing, known)
+            self._giving_up.look(stream, missing, known, len(neighbours), offered, now)
             known = self._context.streams.known.get(stream)
             missing.holders = [one for one in missing.holders if self._missing_of(one, known)]
             self._drop_liars(missing, known, now)
@@ -541,7 +554,11 @@ class Asking:
                 self._forget(stream)
                 continue
             holder = missing.next_holder() if missing.holders else None
-            if holder is not None and (ranges := self._missing_of(holder, known, awaited)):
+            offered_here = [] if holder is None else self._missing_of(holder, known, awaited)
+            ranges = self._fetching.without(stream, offered_here)
+            if offered_here and not ranges:
+                continue  # the one that offered it to be fetched was asked, and the next will be
+            if holder is not None and ranges:
                 holder.vain, holder.asked = self._vain(holder), now
                 key = holder.contact, holder.nonce, holder.below
                 since[key] = min(holder.since, since.get(key, inf))
@@ -549,6 +566,8 @@ class Asking:
                 continue  # with patience, which the next look need not have any more
             elif now - missing.since > asked_for or not (ranges := missing.missing_here(known)):
                 self._forget(stream)
+                continue
+            elif not (ranges := self._fetching.without(stream, ranges)):
                 continue
             elif neighbours:
                 contact = missing.sender
@@ -572,6 +591,14 @@ class Asking:
             self._send_want(*key, wanted, seconds, now)
         if self.missing:
             self._ask_after(ASK_SECONDS)
+
+    def _lowest_offered(
+        self, stream: StreamId, missing: MissingRanges, known: KnownRanges | None
+    ) -> int:
+        """Return the lowest number that somebody offers who has not been asked for it in vain."""
+        honest = (one for one in missing.holders if self._vain(one) < VAIN_QUESTIONS)
+        offered = (ranges[0][0] for one in honest if (ranges := self._missing_of(one, known)))
+        return min(offered, default=SEQUENCE_MAX + 1)
 
     def _vain(self, holder: Holder) -> int:
         """Return how often in a row a holder was asked until now, and sent nothing that it told of.
@@ -613,11 +640,4 @@ class Asking:
         self.wants_sent += 1
         if not below:
             seconds += self._history.asked(now)
-        into, group = (
-            ("", None) if not below else (self._context.community.group.name, read_topic(below))
-        )
-        self._context.outlet.send(
-            [contact],
-            Want(nonce, seconds, into, tuple(wanted)),
-            group=None if group is None else group.group,
-        )
+        self._context.send_want(contact, nonce, below, wanted, seconds)

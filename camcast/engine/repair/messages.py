@@ -20,6 +20,9 @@ offers none; how many tenths of a second ago the stream's first event was publis
 that never came; and the ranges that it knows, as `low, start, stop, start, stop, ...`: all below
 `low`, and from each start to before its stop."""
 
+Offered = tuple[bytes, int, int]
+"""A batch that is offered: its stream, its first number, and the count of its events."""
+
 Wanted = tuple[bytes, tuple[int, ...]]
 """A stream, and what is wanted of it: `start, stop, start, stop, ...`."""
 
@@ -36,6 +39,9 @@ class Have(Message, tag=1, frozen=True):
 
     What was published in the last `reach` seconds is offered: in the time for which the receiver is
     taken for a member. A message that was delayed makes a process seem younger than it is.
+
+    `offers` are batches of these streams that the sender would have pushed to the receiver, which
+    may ask for each at once (`camcast.engine.repair.offers`).
     """
 
     nonce: bytes
@@ -46,6 +52,7 @@ class Have(Message, tag=1, frozen=True):
     history: float
     streams: tuple[Held, ...]
     reach: float = inf
+    offers: tuple[Offered, ...] = ()
 
 
 class Want(Message, tag=2, frozen=True):

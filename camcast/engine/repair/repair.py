@@ -48,6 +48,7 @@ from camcast.engine.repair.confirming import Confirming
 from camcast.engine.repair.history import History, Referring
 from camcast.engine.repair.hold_back import HoldBack
 from camcast.engine.repair.messages import Compare, Have, Heard, Nonces, Referral, Want
+from camcast.engine.repair.offers import Fetching, Offering
 from camcast.engine.repair.told import (
     CLIMBING_SECONDS,
     FULL_SECONDS,
@@ -93,8 +94,10 @@ class Repair(Repairs):
         self._news = News(context, haves, self._upward)
         self._history = History(context, haves)
         self._giving_up = GivingUp(context, self._news, self._history, tell_missed)
-        self._asking = Asking(context, self._giving_up, self._history)
-        self._answering = Answering(context, haves, nonces, send_again)
+        self._offering = Offering(context, haves)
+        self._fetching = Fetching(context)
+        self._asking = Asking(context, self._giving_up, self._history, self._fetching)
+        self._answering = Answering(context, haves, nonces, send_again, self._offering)
         self._send_again = send_again
         self._clock = context.clock
         self._lateness = context.lateness
@@ -161,7 +164,18 @@ class Repair(Repairs):
 
     @override
     def report_to(self, watcher: RepairWatcher) -> None:
-        self._asking.watcher = self._containment.contain(RepairWatcher, watcher)
+        watcher = self._containment.contain(RepairWatcher, watcher)
+        self._asking.watcher = self._fetching.watcher = watcher
+
+    @override
+    def offers(self, batch: Batch) -> bool:
+        return self._offering.takes(batch)
+
+    @override
+    def offer(
+        self, batch: Batch, contacts: Sequence[Contact], now: float, above: Topic | None = None
+    ) -> None:
+        self._offering.offer(batch, contacts, now, above)
 
     @override
     def tell(self, contacts: Sequence[Contact], streams: Sequence[StreamId], now: float) -> None:
@@ -186,6 +200,7 @@ class Repair(Repairs):
         context = self._context
         context.store.put(batch, context.retention, now)
         stream = batch.stream
+        self._fetching.drop(batch)
         if batch.first == 1:
             known.begun = published_at(batch)
         if published_at(batch) < context.member_since + JOINING_SECONDS:
@@ -204,9 +219,14 @@ class Repair(Repairs):
         elif bounds and (bounds[0] > known.floor or len(bounds) > 2):
             self._asking.add_hole(stream, source, now)
 
-    def add_refused(self, batch: Batch, source: PeerId) -> None:
+    def take_offered(self, batch: Batch, source: PeerId, now: float) -> bool:
+        """Say, before `add_batch`, whether a batch is one that others offered and `source` sent."""
+        return self._fetching.take(batch, source, now)
+
+    def add_refused(self, batch: Batch, source: PeerId, now: float) -> None:
         """Add a batch that `source` sent and this process does not believe."""
         self._asking.add_refused(batch, source)
+        self._fetching.on_refused(batch, source, now)
 
     def clock_set(self, now: float) -> None:
         """Go by the wall clock as it is from now on, after it was set."""
@@ -260,7 +280,7 @@ class Repair(Repairs):
                     unheard += 0 if heirs else batch.count
                     for contact, upward in heirs:
                         if upward is None or not batch.flags & NOT_UPWARD:
-                            self._send_again(batch, contact, now, upward)
+                            self._send_again(batch, contact, now, upward, False)
         if unheard and community.super_tables:
             context.outlet.report("unheard", count=unheard)
 
@@ -287,6 +307,7 @@ class Repair(Repairs):
     def on_standstill(self, seconds: float, now: float) -> None:
         """Wait longer for answers by the seconds in which this process could read none."""
         self._asking.on_standstill(seconds, now)
+        self._fetching.on_standstill(seconds, now)
         self._history.on_standstill(seconds)
 
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
@@ -300,6 +321,8 @@ class Repair(Repairs):
                 self._news.tell_urgent(now)
             case ("ask",):
                 self._asking.wake(now)
+            case ("fetch", int(number)):
+                self._fetching.wake(number, now)
             case ("refer",):
                 self._referring.wake(now)
             case ("history", int(number)):
@@ -340,6 +363,7 @@ class Repair(Repairs):
             self._asking.add_holder(one, now)
             if self._hold_back is not None and self._hold_back.holds(StreamId(stream)):
                 self._hold_back.skip(StreamId(stream), self._asking.older(StreamId(stream), now))
+        self._fetching.on_have(source, have, now)
         if below is not None:
             self._referring.on_have_from_below(source, below, have, now)
             if have.reply:

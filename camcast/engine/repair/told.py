@@ -46,12 +46,13 @@ from attrs import define, field
 
 from camcast.doors.dissemination import DisseminationContext
 from camcast.engine.known_streams import KnownRanges, KnownStreams
-from camcast.engine.repair.messages import UNKNOWN, Have, Held, Nonces
+from camcast.engine.repair.messages import UNKNOWN, Have, Held, Nonces, Offered, Want, Wanted
 from camcast.engine.store import Store
 from camcast.vocabulary.batches import NOT_UPWARD, Batch
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import StreamId
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
+from camcast.vocabulary.messages import read_topic
 from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.penalties import Fault
 from camcast.vocabulary.topics import Topic
@@ -423,6 +424,17 @@ class RepairContext:
         known = self.names_are_proved or peer in self.community.membership.peers()
         return peer if known else UNKNOWN_PEER
 
+    def send_want(
+        self, contact: Contact, nonce: bytes, below: str, wanted: Sequence[Wanted], seconds: float
+    ) -> None:
+        """Ask a process for events of the last `seconds`; `below` is its community, as a name.
+
+        That is empty for a member of the same community.
+        """
+        group = read_topic(below).group if below else None
+        into = self.community.group.name if below else ""
+        self.outlet.send([contact], Want(nonce, seconds, into, tuple(wanted)), group=group)
+
     def heard_after(self, when: float) -> Iterator[StreamId]:
         """Yield the streams of which something new came after a time, the newest first."""
         for stream in self.changes.newest_first():
@@ -483,6 +495,7 @@ class Haves:
         answer: bool = False,
         history: float = 0.0,
         unheard: dict[int, Unheard] | None = None,
+        offers: tuple[Offered, ...] = (),
     ) -> None:
         """Send a `Have` in pages, to a member of the super-community `above` or of this one.
 
@@ -498,14 +511,14 @@ class Haves:
         group = None if above is None else above.group
         ask = reply or answer or (history > 0 and above is None)
         for page, size in _pages(held, self.room(now), ask=ask):
-            self._bytes += size
+            self._bytes += 0 if offers else size  # as few as the bodies, of 64 KiB each, allow
             self.sent += 1
             number = int(reply)
             if unheard is not None:
                 self._pages_told = number = self._pages_told + 1
                 streams = [StreamId(held[0]) for held in page]
                 unheard[number] = Unheard(contact.peer, now, now - history, streams)
-            message = Have(nonce, member, kept, below, number, history, page, now - after)
+            message = Have(nonce, member, kept, below, number, history, page, now - after, offers)
             self._context.outlet.send([contact], message, group=group)
             reply = False
 

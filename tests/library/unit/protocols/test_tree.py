@@ -19,8 +19,6 @@ from camcast.protocols.tree import (
     BURST_EVENTS,
     CHILDREN_FIRST,
     CHILDREN_MAX,
-    DELAY_SECONDS_MAX,
-    DELAY_SECONDS_MIN,
     HEIR_SECONDS,
     IDLE_SECONDS,
     PRUNE_SECONDS,
@@ -28,7 +26,7 @@ from camcast.protocols.tree import (
     SECONDS_BURST,
     SECONDS_PACED,
     TREES_MAX,
-    ArrivalDelay,
+    YOUNG_SECONDS,
     Graft,
     Handover,
     Prune,
@@ -47,6 +45,7 @@ A, AB = Topic.parse(".a"), Topic.parse(".a.b")
 PUBLISHER = PeerId(b"p" * 16)
 STREAM = stream_id(PUBLISHER, 1)
 NEIGHBOURS = 20
+LARGE = 1 << 16
 
 
 def peer(number: int) -> PeerId:
@@ -61,8 +60,10 @@ def batch(
     busy: bool = True,
     topic: Topic = A,
     repaired: bool = False,
+    large: bool = False,
 ) -> Batch:
-    made = make_batch(stream, first, [b"!"] * count, topic, busy=busy)
+    payload = bytes(LARGE) if large else b"!"
+    made = make_batch(stream, first, [payload] * count, topic, busy=busy)
     return structs.replace(made, head_flags=REPAIRED if repaired else 0)
 
 
@@ -94,6 +95,8 @@ class Stand(LoneProcess):
         self.pushed: list[tuple[list[int], list[int]]] = []
         """What was sent together, by first numbers, and to whom."""
         self.told: list[tuple[int, tuple[StreamId, ...]]] = []
+        self.offered: list[tuple[int, list[int]]] = []
+        """What was offered, by first numbers, and to whom."""
         self.watched: dict[PeerId, Contact] = {}
         self.watcher: RepairWatcher | None = None
         self.now = 100.0
@@ -126,6 +129,12 @@ class Stand(LoneProcess):
 
     def tell(self, contacts: Sequence[Contact], streams: Sequence[StreamId], now: float) -> None:
         self.told += [(int.from_bytes(one.peer), tuple(streams)) for one in contacts]
+
+    def offers(self, batch: Batch) -> bool:
+        return len(batch.body) >= LARGE
+
+    def offer(self, batch: Batch, contacts: Sequence[Contact], now: float) -> None:
+        self.offered.append((batch.first, [int.from_bytes(one.peer) for one in contacts]))
 
     def send(self, batch: Batch, peers: Sequence[Contact], now: float) -> None:
         self.send_together([batch], peers, now)
@@ -182,6 +191,31 @@ def test_what_is_not_busy_infects_and_dies(stand: Stand) -> None:
     stand.wake()
     assert not stand.told
     assert not stand.watched
+
+
+def test_a_publisher_pushes_a_large_batch_to_one_and_offers_it_to_the_others(stand: Stand) -> None:
+    mine = stream_id(stand.me.peer, 1)
+    for first in (1, 2):  # of a burst: nobody has grafted
+        stand.tree.disseminate(batch(first, stream=mine, large=True), stand.now)
+    assert [len(to) for _, to in stand.pushed] == [1, 1]
+    assert [(first, len(to)) for first, to in stand.offered] == [(1, NEIGHBOURS - 1), (2, 19)]
+    stand.now += YOUNG_SECONDS
+    stand.tree.disseminate(batch(3, stream=mine, large=True), stand.now)
+    assert [len(to) for _, to in stand.pushed] == [1, 1, 1]
+    assert len(stand.offered) == 2
+
+
+def test_who_answers_an_offer_becomes_the_parent_and_it_is_offered_on(stand: Stand) -> None:
+    stand.tree.disseminate(batch(large=True, repaired=True), stand.now, peer(1))
+    assert [(to, said) for to, said in stand.said()] == [(1, Graft(STREAM))]
+    assert stand.offered == [(1, list(range(2, NEIGHBOURS + 1)))]
+    stand.tree.receive(contact(2), Graft(STREAM), stand.now)
+    stand.now += YOUNG_SECONDS
+    stand.pushed.clear()
+    stand.push(batch(2, large=True), source=1)
+    assert stand.pushed == [([2], [2])]
+    stand.tree.disseminate(batch(3, large=True, repaired=True), stand.now, peer(1))
+    assert stand.offered[1:] == [(3, list(range(2, NEIGHBOURS + 1)))]  # the child may have asked
 
 
 def test_what_comes_from_a_subtopic_infects_and_dies(stand: Stand) -> None:
@@ -510,37 +544,3 @@ def test_a_parent_that_leaves_and_had_none_is_not_waited_for(stand: Stand) -> No
     stand.settle(1, 2)
     stand.tree.receive(contact(1), Handover(STREAM, contact(2), (peer(99),)), stand.now)
     assert stand.said() == []  # nobody follows its own child
-
-
-# -- how long an announced event is waited for (RFC 6298) ---------------------------------------
-
-
-def test_at_first_it_waits_as_the_rfc_says() -> None:
-    assert ArrivalDelay().timeout == 1.0
-
-
-def test_it_is_the_mean_and_four_variations() -> None:
-    """By hand: 2 s give 2 + 4·1; then 1 s gives 1.875 + 4·(0.75·1 + 0.25·1)."""
-    delay = ArrivalDelay()
-    delay.observe(2.0)
-    assert delay.timeout == pytest.approx(6.0)
-    delay.observe(1.0)
-    assert delay.timeout == pytest.approx(1.875 + 4.0)
-
-
-def test_it_falls_with_quick_arrivals_and_stays_within_bounds() -> None:
-    delay = ArrivalDelay()
-    delay.observe(100.0)
-    assert delay.timeout == DELAY_SECONDS_MAX
-    for _ in range(200):
-        delay.observe(0.001)
-    assert delay.timeout == DELAY_SECONDS_MIN
-
-
-def test_it_doubles_when_something_did_not_arrive() -> None:
-    delay = ArrivalDelay()
-    delay.back_off()
-    assert delay.timeout == 2.0
-    for _ in range(10):
-        delay.back_off()
-    assert delay.timeout == DELAY_SECONDS_MAX
