@@ -15,6 +15,7 @@ from camcast.doors.plugs import (
     MEMBERSHIP_GROUP,
     OVERLAY_GROUP,
     PROTOCOL_GROUP,
+    check_name,
     discovery_options,
     find_backend,
     find_discovery,
@@ -46,6 +47,7 @@ def _rows() -> Iterator[PlugRow]:
         for name in installed(group):
             module, wrong = "", None
             try:
+                check_name(group, kind, name)
                 module = check(name)
             except Exception as error:  # the import of a plug may raise anything
                 wrong = str(error) or type(error).__name__

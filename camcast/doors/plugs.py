@@ -7,15 +7,16 @@ context), in ``camcast.protocols`` a `Protocol` class, and in ``camcast.commands
 is asked for.
 
 CAMCAST's own plugs stand in tables (`SHIPPED_BY`), not in entry points: they are found where
-nothing is installed, as in a frozen program or in a clone on the path. A name is offered once. If
-two packages offer it, or one package offers a name of CAMCAST's, whoever asks for the name gets an
-error, and never another plug than before.
+nothing is installed, as in a frozen program or in a clone on the path, and without a walk over all
+installed packages, which took half of the CPU of a start. A name is offered once. If two packages
+offer it, whoever asks for the name gets an error. A package that offers a name of CAMCAST's never
+takes its place, and `check_name`, which ``camcast plugs`` calls, says so.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -187,29 +188,43 @@ def _package_of(entry: EntryPoint) -> str:
     return CAMCAST if package.name == CAMCAST else f"{package.name} {package.version}"
 
 
-@cache
 def _shipped(group: str) -> Mapping[str, Callable[[], Any]]:
-    found: dict[str, Callable[[], Any]] = {}
+    return {name: load for table in _tables(group) for name, load in table.items()}
+
+
+def _tables(group: str) -> Iterator[Mapping[str, Callable[[], Any]]]:
+    """Yield the tables of CAMCAST's own plugs of a group; each is imported when it is reached."""
     for module in SHIPPED_BY:
         try:
-            found |= import_module(module).SHIPPED.get(group, {})
+            yield import_module(module).SHIPPED.get(group, {})
         except ModuleNotFoundError as error:
             if error.name is None or not module.startswith(error.name):
                 raise
-    return found
 
 
 def _load(group: str, kind: str, name: str) -> Any:
-    named = [offer for offer in offers(group) if offer.name == name]
-    if not named:
+    for table in _tables(group):
+        if name in table:
+            return load(Offer(name, CAMCAST, table[name]), kind)
+    check_name(group, kind, name)
+    (found,) = (offer for offer in offers(group) if offer.name == name)
+    return load(found, kind)
+
+
+def check_name(group: str, kind: str, name: str) -> None:
+    """Look through all installed packages for a plug of this name, which one is to offer.
+
+    Raises `UnknownPlugError` if none does, and `AmbiguousPlugError` if several do.
+    """
+    packages = [offer.package for offer in offers(group) if offer.name == name]
+    if not packages:
         names = ", ".join(installed(group)) or "none"
         raise UnknownPlugError(f"unknown {kind} {name!r}; installed: {names}")
-    if len(named) > 1:
+    if len(packages) > 1:
         raise AmbiguousPlugError(
-            f"{kind} {name!r} is offered by {' and by '.join(offer.package for offer in named)}:"
+            f"{kind} {name!r} is offered by {' and by '.join(packages)}:"
             " a name means one plug, so uninstall all but one of these packages"
         )
-    return load(named[0], kind)
 
 
 def load(offer: Offer, kind: str) -> Any:

@@ -16,7 +16,6 @@ NUMBER, except that it may begin with zeros. There is no "not": docs/choosing.md
 
 from __future__ import annotations
 
-import json
 import re
 from math import isinf
 from typing import Final, NamedTuple
@@ -213,6 +212,8 @@ class _Parser:
         return plain(number)
 
     def _string(self, token: _Token) -> str:
+        import json  # when used: a process whose interests have no text needs no parser of JSON
+
         try:
             text: str = json.loads(token.text)
         except json.JSONDecodeError as error:

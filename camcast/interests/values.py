@@ -8,7 +8,6 @@ taken to be dense, and ±∞ to be numbers. A set of texts is a list, or all tex
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
@@ -147,6 +146,8 @@ def plain(number: Number) -> Number:
 def literal_text(literal: Literal) -> str:
     """Write a literal as the grammar reads it."""
     if isinstance(literal, str):
+        import json  # when used, as in `camcast.interests.grammar`
+
         return json.dumps(literal, ensure_ascii=False)
     number = plain(literal)  # subclasses, such as NumPy's floats, write themselves otherwise
     return float.__repr__(number) if isinstance(number, float) else int.__repr__(number)

@@ -31,7 +31,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import mkstemp
 from typing import Final
 
 from camcast.vocabulary.logger import Logger
@@ -136,6 +135,8 @@ def _put(target: Path, content: bytes, mode: int, owner: Path | None) -> None:
 
 def _temporary(target: Path) -> tuple[int, str]:
     """Make a file beside the target, locked for as long as it is open."""
+    from tempfile import mkstemp  # when used: it loads eight modules
+
     _remove_leftovers(target)
     while True:
         descriptor, name = mkstemp(_SUFFIX, f".{target.name}.", target.parent)

@@ -7,7 +7,6 @@ length of a dotted key, and raises Python's own error for a number of 5,000 digi
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -44,6 +43,8 @@ def read_toml(path: Path) -> str:
 
 def parse_toml(text: str) -> dict[str, Any]:
     """Return the content of a TOML text; raises `TomlTextError` for whatever is wrong with it."""
+    import tomllib  # when used: most processes read no file
+
     try:
         if _LONG_KEY.search(text):
             raise RecursionError

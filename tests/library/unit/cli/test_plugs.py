@@ -22,6 +22,7 @@ NAMES = {
     "law": ("LAW", "it expects views of"),
     "elsewhere": ("ELSEWHERE", "unknown discovery 'nonesuch'"),
     "nothing": ("NOTHING", "is not a Backend"),
+    "scamp": ("OTHER", "'scamp' is offered by camcast and by broken 1"),
 }
 
 

@@ -20,6 +20,7 @@ from camcast.doors.plugs import (
     PROTOCOL_GROUP,
     AmbiguousPlugError,
     UnknownPlugError,
+    check_name,
     find_backend,
     find_discovery,
     find_protocol,
@@ -121,7 +122,8 @@ def test_no_package_takes_a_name_of_ours(group: str, name: str, site: Path) -> N
     install(site, "taker", f"[{group}]\n{name} = camcast_third_party:BACKEND\n")
     says = rf"'{name}' is offered by camcast and by taker 1\.0"
     with pytest.raises(AmbiguousPlugError, match=says):
-        FIND[group](name)
+        check_name(group, "plug", name)
+    assert FIND[group](name) is not None  # not theirs, whose module there is not
     assert installed(group) == shipped(group)
 
 
@@ -155,6 +157,29 @@ from camcast.doors.plugs import *
 print(*installed(MEMBERSHIP_GROUP), *installed(OVERLAY_GROUP), *installed(PROTOCOL_GROUP))
 print(find_backend("scamp").name, find_protocol("camcast").name, len(offers(COMMAND_GROUP)))
 """
+
+
+WITHOUT_A_WALK = """
+import sys
+from importlib import metadata
+walks = []
+entry_points = metadata.entry_points
+metadata.entry_points = lambda **group: walks.append(group) or entry_points(**group)
+import camcast
+camcast.CommunityManager()
+print(len(walks))
+try:
+    camcast.CommunityManager("nobody")
+except camcast.UnknownPlugError:
+    print(walks)
+"""
+
+
+def test_ours_are_found_without_a_walk_over_packages_and_others_by_one() -> None:
+    assert output_of("-c", WITHOUT_A_WALK).splitlines() == [
+        "0",
+        "[{'group': 'camcast.membership'}]",
+    ]
 
 
 def test_ours_are_found_where_nothing_is_installed() -> None:
