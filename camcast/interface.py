@@ -16,6 +16,7 @@ from camcast.inbox.changes import Changes
 from camcast.inbox.received import Lagged, Overflow, Received, ReceivedBatch
 from camcast.inbox.subscription import Subscription
 from camcast.interests.interest import Interest, InterestError
+from camcast.live.archive.schema import ArchiveError
 from camcast.live.gateway_file import GatewayError
 from camcast.live.transports import open_pipes
 from camcast.observe.stats import Stats
@@ -37,6 +38,7 @@ __all__ = [
     "AddressError",
     "AddressInUse",
     "AmbiguousPlugError",
+    "ArchiveError",
     "BindError",
     "CamcastError",
     "Change",

@@ -44,6 +44,7 @@ from camcast.engine.settings import Order, Parts, Settings
 from camcast.engine.store import Store
 from camcast.inbox.deliveries import Deliveries, Inbox
 from camcast.live import transports
+from camcast.live.archive.archive import FileArchive
 from camcast.live.control_socket import Answer, ControlServer
 from camcast.live.event_account import account_of_event
 from camcast.live.gateway_file import (
@@ -146,6 +147,11 @@ class CommunityManager:
             its publication; an event waits for a missing one before it, 5 s at most. Needs repair.
             ``"arrival"``: no event waits, and some overtake others.
         remember: A file that keeps contacts from one run to the next, for when no gateway answers.
+        archive: A file that keeps the events of all communities which the process joins, beyond
+            its life (docs/reliability.md). Needs repair.
+        archive_megabytes: How large the file may become. More: more of the past. The events that
+            were published first make room.
+        archive_days: For how many days events are kept in it, if there is room.
         trace: Takes a record of everything that happens, such as `JsonLinesSink`.
         transport: ``"zmtp"``, ``"tcp"`` or ``"zmq"``: how frames travel; all understand each other.
         pipes: Output pipes that several managers of one loop share (`open_pipes`), which have a
@@ -188,6 +194,9 @@ class CommunityManager:
         repair: bool = True,
         order: Order = "fifo",
         remember: Path | None = None,
+        archive: Path | None = None,
+        archive_megabytes: float = 1000.0,
+        archive_days: float = 7.0,
         trace: Sink | None = None,
         transport: str | None = None,
         pipes: OutputPipes | None = None,
@@ -218,6 +227,9 @@ class CommunityManager:
             repair=repair,
             order=order,
             remember=remember,
+            archive=archive,
+            archive_megabytes=archive_megabytes,
+            archive_days=archive_days,
             transport=transport,
             control=control,
         )
@@ -292,6 +304,8 @@ class CommunityManager:
         self._trace = trace
         self._given_pipes = pipes
         self._repair = given.spread.repair
+        self._archiving = given.archiving
+        self._archive: FileArchive | None = None
         answers: dict[str, Answer] = {
             "status": lambda _: self.stats().as_dict(),
             "peers": lambda _: self.peers(),
@@ -322,7 +336,8 @@ class CommunityManager:
     async def start(self) -> None:
         """Listen. Raises `BindError` if that is not possible, `AddressError` for no own address.
 
-        `CommunityError` if the process may open too few files (``ulimit -n``).
+        `ArchiveError` if the archive cannot be opened, and `CommunityError` if the process may open
+        too few files (``ulimit -n``).
 
         With a passphrase or an identity, the process first connects to its own input as a stranger:
         `InsecureError` if the stranger gets in.
@@ -338,8 +353,13 @@ class CommunityManager:
 
     async def _start(self) -> None:
         dialable = self._reachable != "no"
-        if not await self._begin(dialable=dialable):
-            await self._begin(dialable=False)
+        self._archive = await asyncio.to_thread(self._archiving.opened)
+        try:
+            if not await self._begin(dialable=dialable):
+                await self._begin(dialable=False)
+        except BaseException:
+            self._close_archive()
+            raise
         self._watch = Watch()
         self._lifetime.running().look_regularly(self.stats)
         if self._identity is not None:
@@ -378,7 +398,13 @@ class CommunityManager:
                 check_descriptors(pipes)
             runner = Runner(
                 attrs.evolve(settings, gateways=gateways, keys=keys, system=pipes.system),
-                attrs.evolve(self._parts, store=store, admission=admission, penalties=penalties),
+                attrs.evolve(
+                    self._parts,
+                    store=store,
+                    archive=self._archive,
+                    admission=admission,
+                    penalties=penalties,
+                ),
                 pipes,
                 clock=clock,
                 bind=self._bind,
@@ -640,7 +666,11 @@ class CommunityManager:
         self._lifetime.check_loop()
         communities = [community._stats() for community in self._communities]
         stats = take_stats(
-            runner, self.pipes, self.counters, [one for one in communities if one is not None]
+            runner,
+            self.pipes,
+            self.counters,
+            [one for one in communities if one is not None],
+            self._archive,
         )
         return attrs.evolve(stats, conditions=self._watch.look(stats))
 
@@ -702,8 +732,15 @@ class CommunityManager:
         finally:
             if self._given_pipes is None:
                 pipes.close()
+            self._close_archive()
             if self._trace is not None:
                 flush_sink(self._trace)
+
+    def _close_archive(self) -> None:
+        """Let the archive write what it holds back."""
+        archive, self._archive = self._archive, None
+        if archive is not None:
+            archive.close()
 
     def _changed(self, group: GroupId, change: Change) -> None:
         runner = self._lifetime.runner

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from math import inf
 from pathlib import Path
 from types import NoneType
 from typing import Any, Final, Literal, get_args
@@ -26,10 +27,17 @@ from camcast.doors.options import OptionError
 from camcast.doors.transport import InputPipe, OutputPipes
 from camcast.engine.settings import Order
 from camcast.live import transports
+from camcast.live.archive.archive import FileArchive
 from camcast.live.own_address import AUTO, is_found
 from camcast.live.wire.pipes import descriptors, peers_allowed
 from camcast.vocabulary.addresses import check_address, is_loopback, is_numeric, is_wildcard
-from camcast.vocabulary.arguments import check_flag, check_list, check_optional, check_type
+from camcast.vocabulary.arguments import (
+    check_flag,
+    check_list,
+    check_number,
+    check_optional,
+    check_type,
+)
 from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.parameters import (
@@ -46,6 +54,10 @@ _OPTION: Final = "option"
 # measured: among 26 processes one with 48, and room for one connection of others, never became a
 # member in three tries of 15 s; with 64 and room for four it did, and got and sent every event
 DESCRIPTORS_MIN: Final = 64
+ARCHIVE_MEGABYTES_MIN: Final = 1  # chosen: a file of some pages, and 4,000 events of 256 bytes
+ARCHIVE_DAYS_MIN: Final = 0.001  # chosen: a minute and a half, as memory keeps them anyway
+ARCHIVE_DAYS_MAX: Final = 3660  # chosen: ten years; whoever wants more has a database
+DAY_SECONDS: Final = 86_400.0
 PEERS_FEW: Final = 32  # chosen: the peers of a process in a community of 10,000
 Reachable = Literal["yes", "no", "auto"]
 """Whether other processes can connect to this one; ``auto``: it is found out at the start."""
@@ -104,6 +116,12 @@ def _reachable(name: str, given: object) -> None:
 def _order(name: str, given: object) -> None:
     if given not in ORDERS:
         raise ValueError(f"{name} is one of {', '.join(ORDERS)}, and not {given!r}")
+
+
+def _positive(name: str, given: object) -> None:
+    check_number(name, given)
+    if not 0 < given < inf:  # type: ignore[operator]  # it is a number
+        raise ValueError(f"{name} is a number above 0, and not {given!r}")
 
 
 def _mapping(name: str, given: object) -> None:
@@ -349,6 +367,43 @@ class Spread:
 
 
 @frozen(kw_only=True)
+class Archiving:
+    """The archive of a process, in which the events of its communities outlive it."""
+
+    archive: Path | None = _setting(
+        None,
+        "Keep the events of all communities that are joined in this file, beyond the life of the"
+        " process.",
+        _path,
+        metavar="FILE",
+    )
+    archive_megabytes: float = _setting(
+        1000.0,
+        "How large the file of --archive may become; the oldest events make room.",
+        _positive,
+        name="--archive-size",
+        metavar="MEGABYTES",
+        least=ARCHIVE_MEGABYTES_MIN,
+    )
+    archive_days: float = _setting(
+        7.0,
+        "For how many days --archive keeps events.",
+        _positive,
+        name="--archive-age",
+        metavar="DAYS",
+        least=ARCHIVE_DAYS_MIN,
+        most=ARCHIVE_DAYS_MAX,
+    )
+
+    def opened(self) -> FileArchive | None:
+        """Open the archive, which takes a while; None without one. Raises `ArchiveError`."""
+        if self.archive is None:
+            return None
+        bytes_max, seconds_max = self.archive_megabytes * 1e6, self.archive_days * DAY_SECONDS
+        return FileArchive(self.archive, int(bytes_max), seconds_max)
+
+
+@frozen(kw_only=True)
 class ProcessSettings:
     """The settings of one process."""
 
@@ -356,6 +411,7 @@ class ProcessSettings:
     security: Security = Security()
     contacts: Contacts = Contacts()
     spread: Spread = Spread()
+    archiving: Archiving = Archiving()
     control: Path | None = _setting(
         None,
         "Answer camcast status, peers, topics, doctor and trace at a unix socket there.",
@@ -414,6 +470,11 @@ class ProcessSettings:
             raise ValueError("a process with an identity has links of its own: leave pipes out")
         if self.contacts.system and pipes is not None and pipes.system != self.contacts.system:
             raise ValueError("give the system to open_pipes: the pipes are of one system")
+        if self.archiving.archive is not None and not self.spread.repair:
+            raise OptionError(
+                "an archive gives others what they ask for, which is repair: leave repair on, or"
+                " the archive out"
+            )
         transport = transports.check(self.listening.transport or transports.DEFAULT)
         if self.listening.reachable != "yes":
             if transport == transports.ZMQ and pipes is None:

@@ -62,5 +62,8 @@ class Signatures(Protocol):
     def lists_due(self) -> Mapping[str, int]:
         """Return when the next list of revocations of each issuer is due, by the issuer's key."""
 
-    def learn(self, chain: Sequence[bytes], now: float) -> Refusal:
-        """Verify and remember a chain of certificates; return why it is refused, or `TAKEN`."""
+    def learn(self, chain: Sequence[bytes], now: float, expired_seconds: float = 0.0) -> Refusal:
+        """Verify and remember a chain of certificates; return why it is refused, or `TAKEN`.
+
+        One that has expired, so long ago at most, proves what was published before.
+        """

@@ -26,6 +26,7 @@ from camcast.engine.local_group import LocalGroup
 from camcast.engine.own_events import OwnEvents, Verdict
 from camcast.engine.process_context import ProcessContext
 from camcast.engine.remote_queries import RemoteQueries
+from camcast.engine.repair.retained import aged
 from camcast.vocabulary import wire
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.batches import Batch, decode_body
@@ -83,6 +84,7 @@ class Intake:
         """Takes a batch that this process has signed by its key and not published; see
         `Publisher`."""
         self._hierarchy = process.hierarchy
+        self._clock = process.clock
         self._current = groups.current  # saves a step in each frame
         # Plain bytes as keys: a `PeerId` would cost a call in each frame, for the type alone.
         self._watched = cast("Mapping[bytes, Entry]", liveness.entries)
@@ -282,17 +284,13 @@ class Intake:
         `address` is the sender's, empty if the record did not name it.
         """
         counters = self._counters
+        if batch.age >= wire.AGE_SECONDS_MAX:
+            batch = aged(batch, self._clock, now)
         if batch.count > 1 and not local_group.batched:
             raise MalformedError("several events in a batch of a group where each is by itself")
         own_name = batch.stream[:PEER_ID_BYTES] == self._me
         if own_name and self._is_false(batch):
             return
-        if self._signing is not None and not self._signing.believes(
-            local_group, batch, source, address, now
-        ):
-            return
-        if own_name and self._own_events.judge(batch) is Verdict.FORGED:
-            self.on_own_name(batch, now)
         repair = local_group.repair
         offered = (
             repair is not None
@@ -307,6 +305,12 @@ class Intake:
             # A batch from a community below is as fresh as if it had climbed.
             and (batch.head_flags == wire.REPAIRED or repair.is_history(batch))
         )
+        if self._signing is not None and not self._signing.believes(
+            local_group, batch, source, address, now, asked_for=asked_for
+        ):
+            return
+        if own_name and self._own_events.judge(batch) is Verdict.FORGED:
+            self.on_own_name(batch, now)
         if known is None:
             known = self._introduce(local_group, batch, source, now)
             if known is None:

@@ -23,6 +23,7 @@ again nor keeps out the streams that other peers tell of.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable, Sequence
 from math import inf
 from typing import Final
 
@@ -35,6 +36,10 @@ STREAMS_MAX: Final = 1 << 16  # chosen: 200 publishers/s of one event each; 20 M
 SHARE: Final = STREAMS_MAX // 4  # chosen: most places are out of a single peer's reach
 IDLE_SECONDS: Final = 240.0  # chosen: twice the time for which payloads are kept
 _LOOK_SECONDS: Final = 1.0  # chosen: between two looks through all streams, which take some 10 ms
+
+
+Recall = Callable[[bytes], Sequence[int]]
+"""Returns what is remembered elsewhere of a stream, as `KnownRanges.told`; empty if nothing."""
 
 
 class KnownRanges:
@@ -84,6 +89,12 @@ class KnownRanges:
     def lift_floor(self) -> None:
         """Ask once more for what is missing below `floor`; subscribers are not told of it again."""
         self.before, self.floor = max(self.before, self.floor), 1
+
+    def restore(self, told: Sequence[int]) -> None:
+        """Take what `told` has returned in an earlier run; all of that is from before this one."""
+        self.low, self.bounds = told[0], list(told[1:])
+        self.next = self.low
+        self.before = self.older = self.stop
 
     def told(self) -> tuple[int, ...]:
         """Return what is known for others: `low, start, stop, start, stop, ...`."""
@@ -194,11 +205,15 @@ class KnownRanges:
 class KnownStreams:
     """One group's knowledge of the streams in it, in bounded memory."""
 
-    __slots__ = ("_introduced", "_look_after", "_repaired", "known")
+    __slots__ = ("_introduced", "_look_after", "_recall", "_repaired", "known")
 
-    def __init__(self, *, repaired: bool = False) -> None:
-        """`repaired`: whether somebody asks for what is missing (`camcast.engine.repair`)."""
+    def __init__(self, *, repaired: bool = False, recall: Recall | None = None) -> None:
+        """`repaired`: whether somebody asks for what is missing (`camcast.engine.repair`).
+
+        `recall` returns what an archive knows of a stream that is not in memory.
+        """
         self._repaired = repaired
+        self._recall = recall
         self.known: dict[bytes, KnownRanges] = {}
         """The known ranges of each stream, in the order in which the streams were introduced."""
         self._introduced: dict[bytes, int] = {}
@@ -216,6 +231,8 @@ class KnownStreams:
                 return None
         self._introduced[peer] = self._introduced.get(peer, 0) + 1
         ranges = self.known[stream] = KnownRanges(now, peer, repaired=self._repaired)
+        if self._recall is not None and (told := self._recall(stream)):
+            ranges.restore(told)
         return ranges
 
     def _is_full(self, peer: bytes) -> bool:

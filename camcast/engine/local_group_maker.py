@@ -17,12 +17,12 @@ from camcast.engine.known_streams import KnownStreams
 from camcast.engine.local_group import LocalGroup
 from camcast.engine.process_context import ProcessContext
 from camcast.engine.remote_queries import RemoteQueries
-from camcast.engine.repair.hold_back import HoldBack, RoomForTopics
+from camcast.engine.repair.hold_back import HoldBack
 from camcast.engine.repair.messages import Nonces
 from camcast.engine.repair.repair import Repair
+from camcast.engine.repair.retained import Retained, no_chain
 from camcast.engine.repair.told import Lateness, RepairContext
-from camcast.engine.settings import Settings
-from camcast.engine.store import Store
+from camcast.engine.settings import Parts, Settings
 from camcast.engine.super_topic_table import SuperTopicTable
 from camcast.engine.ways_up import WaysUp
 from camcast.interests.attributes import EventAttributes
@@ -42,8 +42,8 @@ class Surroundings:
     """The parts that the groups of one process share beside its `ProcessContext`."""
 
     settings: Settings
-    store: Store | None
-    """Where batches are kept for others; None: nothing is repaired."""
+    parts: Parts
+    """The live objects of the process, such as the store; without one, nothing is repaired."""
     queries: RemoteQueries
     signing: Signing | None
     attributes: EventAttributes
@@ -51,8 +51,6 @@ class Surroundings:
     lateness: Lateness
     nonces: Nonces | None
     """Nonces for the questions of repair; None without a store."""
-    room: RoomForTopics
-    """Says how much of the events of topics may be held back."""
     asked: AskedLately = field(factory=AskedLately)
     """The processes that the super-topic tables have asked recently."""
     serial: int = 0
@@ -113,14 +111,20 @@ def make_local_group(
         rng=rng,
         liveness=liveness.part(Kind.PROTOCOL, topic.group, spreading),
     )
-    store = around.store if group.batched and parameters.retention_seconds else None
+    store = around.parts.store if group.batched and parameters.retention_seconds else None
     streams, repair, hold_back = KnownStreams(repaired=store is not None), None, None
     if store is not None:
         assert around.nonces is not None, "they are drawn where there is a store"
+        chain = no_chain if around.signing is None else around.signing.chain
+        archive = around.parts.archive
+        retained = Retained(store, archive, topic.group, process.clock, chain)
+        if archive is not None:
+            streams = KnownStreams(repaired=True, recall=retained.recall)
         repairing = RepairContext(
             context,
             streams,
             store,
+            retained,
             process.outlet(Kind.REPAIR, topic.group, serial),
             process.clock,
             around.lateness,
@@ -128,7 +132,7 @@ def make_local_group(
             process.guard.penalise,
         )
         if settings.order == "fifo" and not group.transit:
-            hold_back = HoldBack(repairing, lambda: around.room(interest.topics))
+            hold_back = HoldBack(repairing, lambda: around.parts.room(interest.topics))
         tell_missed = partial(_tell_missed, process, topic.group)
         repair = Repair(
             repairing, around.nonces, events.send_again, tell_missed, spreading, hold_back

@@ -179,18 +179,17 @@ class Node:
         self.signing: Signing | None = None
         """Signs and verifies events; None where they are not signed."""
         if parts.signatures is not None:
-            self.signing = Signing(parts.signatures, process, queries.neighbours)
+            self.signing = Signing(parts.signatures, process, queries.neighbours, parts.archive)
         self._intake = intake = Intake(process, queries, self._on_control, self.signing)
         self._around = Surroundings(
             settings,
-            store,
+            parts,
             queries,
             self.signing,
             attributes or EventAttributes(),
             intake,
             lateness,
             None if store is None else Nonces(secrets.randbytes(NONCE_BYTES)),
-            parts.room,
         )
         self._publisher = Publisher(process, intake, self.signing, parts.reserve_numbers)
         factory = settings.discovery

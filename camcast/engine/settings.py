@@ -10,6 +10,7 @@ from typing import Any, Literal
 from attrs import field, frozen
 
 from camcast.doors.admission import Admission
+from camcast.doors.archive import Archive
 from camcast.doors.contained import PlugError
 from camcast.doors.discovery import DiscoveryFactory, Waiting
 from camcast.doors.membership import Backend
@@ -67,6 +68,8 @@ class Parts:
 
     store: Store | None = None
     """Where batches are kept for others, by all nodes of a loop; None: nothing is repaired."""
+    archive: Archive | None = None
+    """Where they are kept on disk as well, beyond the life of the process; None: nowhere."""
     signatures: Signatures | None = None
     """Signs this process's events and verifies those of others; None: no event is signed."""
     reserve_numbers: ReserveNumbers = by_clock

@@ -16,6 +16,7 @@ from camcast.engine.local_group import LocalGroup
 from camcast.engine.node import Node
 from camcast.engine.super_topic_table import SuperTopicTable
 from camcast.inbox.deliveries import Deliveries
+from camcast.live.archive.archive import FileArchive
 from camcast.live.runner import Runner
 from camcast.observe.counters import Counters
 from camcast.observe.stats import (
@@ -39,7 +40,11 @@ CROWDED_PEERS_MAX: Final = 8  # chosen: more than that, and the machine of this 
 
 
 def take_stats(
-    runner: Runner, pipes: OutputPipes, counters: Counters, communities: Iterable[CommunityStats]
+    runner: Runner,
+    pipes: OutputPipes,
+    counters: Counters,
+    communities: Iterable[CommunityStats],
+    archive: FileArchive | None,
 ) -> Stats:
     """Take a snapshot of a running process, given those of its communities."""
     node, now = runner.node, asyncio.get_running_loop().time()
@@ -68,6 +73,7 @@ def take_stats(
         else StoreStats(
             bytes=store.bytes, bytes_max=store.bytes_max, let_go_early=store.let_go_early
         ),
+        archive=None if archive is None else archive.stats(),
         misfits=tuple(runner.misfits()),
         communities=tuple(communities),
         certificates=certificate_stats(node),

@@ -324,6 +324,24 @@ def _store_filling(stats: Stats, past: Past) -> Iterator[Sight]:
         yield Sight("", says, do)
 
 
+def _archive_full(stats: Stats, past: Past) -> Iterator[Sight]:
+    archive = stats.archive
+    if archive is not None and archive.state == "full":
+        lost = counted(archive.lost, "batch", "batches")
+        says = f"the disk takes nothing for {archive.path}; {lost} of events not kept there so far"
+        yield Sight("", says, "make room on the disk: the archive goes on by itself")
+
+
+def _archive_damaged(stats: Stats, past: Past) -> Iterator[Sight]:
+    archive = stats.archive
+    if archive is not None and archive.state == "damaged":
+        do = (
+            f"stop the process, and let `camcast history {archive.path} --repair` save what can be"
+            " read; other members have the rest"
+        )
+        yield Sight("", f"{archive.path} is damaged: no event is kept there any longer", do)
+
+
 def _no_certificate(stats: Stats, past: Past) -> Iterator[Sight]:
     ended = [one for one in stats.certificates if stats.taken > one.ends]
     if ended and len(ended) == len(stats.certificates):
@@ -529,6 +547,8 @@ TABLE: Final = (
         _WARNING,
         explains=("let_go_early",),
     ),
+    Row("archive_full", "The disk takes nothing for the archive", _archive_full, _WARNING),
+    Row("archive_damaged", "The file of the archive is damaged", _archive_damaged, _WARNING),
     Row(
         "events_dropped",
         "Full queues of subscriptions dropped events",

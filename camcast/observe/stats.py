@@ -92,6 +92,23 @@ class StoreStats:
 
 
 @frozen(kw_only=True)
+class ArchiveStats:
+    """The archive of the process, in which events outlive it."""
+
+    path: str
+    state: str
+    """``writing``; ``full``: the disk takes nothing more, and is tried every five seconds; or
+    ``damaged``."""
+    bytes: int = gauge("archive_bytes", "Bytes of the archive's file that are in use")
+    bytes_max: int = gauge("archive_max_bytes", "How many may be in use")
+    waiting_bytes: int = gauge("archive_waiting_bytes", "What waits for being written to it")
+    """The bytes of events that wait for being written."""
+    written: int = total("archive_batches_written", "Batches written to the archive")
+    lost: int = total("archive_batches_lost", "Batches that the archive could not take")
+    """The batches that could not be written: they are not in the archive."""
+
+
+@frozen(kw_only=True)
 class LinkStats:
     """A super-topic table."""
 
@@ -289,6 +306,8 @@ class Stats:
     discovery: DiscoveryStats
     store: StoreStats | None
     """None without repair."""
+    archive: ArchiveStats | None = None
+    """None without an archive."""
     misfits: tuple[str, ...] = ()
     """A sentence about each process met in the last minute that is of another system, membership or
     protocol."""

@@ -130,6 +130,8 @@ def _add(families: _Families, stats: Stats) -> None:
     families.add_all(stats.liveness)
     if stats.store is not None:
         families.add_all(stats.store)
+    if stats.archive is not None:
+        families.add_all(stats.archive)
     for state in ("connected", "alone", "degraded"):
         families.add(_DISCOVERY, stats.discovery.state == state, {"state": state})
     for contact in stats.discovery.first_contacts:

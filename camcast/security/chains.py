@@ -61,6 +61,10 @@ class Chain:
         object.__setattr__(self, "subject_id", subject.peer_id)
         object.__setattr__(self, "hash", seal_hash(self.data[-1]))
 
+    def valid_within(self, now: float, seconds: float) -> float:
+        """Return the last time at which it was not expired, `seconds` ago at most."""
+        return max(now - seconds, min(now, self.last.not_after))
+
     def check_valid(self, now: float, revoked: Revoked) -> None:
         """Raise `RefusedError` if the chain is not valid at `now`, in seconds since 1970."""
         if now < self.last.not_before - SLACK_SECONDS:

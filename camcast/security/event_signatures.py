@@ -108,9 +108,9 @@ class EventSignatures:
         except RefusedError:
             return ()
 
-    def learn(self, chain: Sequence[bytes], now: float) -> Refusal:
-        """Verify and remember a chain of certificates; return why it is refused, or `TAKEN`."""
-        return reason_against(self.known.learn, chain, now)
+    def learn(self, chain: Sequence[bytes], now: float, expired_seconds: float = 0.0) -> Refusal:
+        """See `Signatures`."""
+        return reason_against(self.known.learn, chain, now, expired_seconds)
 
     def revocations_hash(self) -> bytes:
         """Return a hash of all lists of revocations that this process knows."""

@@ -41,17 +41,20 @@ class KnownChains:
         self._early_lists: dict[bytes, bytes] = {}
         """By issuer, the lists of files whose issuer's chain has not come yet."""
 
-    def learn(self, data: Sequence[bytes], now: float) -> Chain:
-        """Verify and remember a chain; raises `RefusedError`, also if it is not valid at `now`."""
+    def learn(self, data: Sequence[bytes], now: float, expired_seconds: float = 0.0) -> Chain:
+        """Verify and remember a chain; raises `RefusedError`, also if it is not valid at `now`.
+
+        Or for `expired_seconds` before: whoever goes by a chain checks it at the time that counts.
+        """
         known = self._chains.get(seal_hash(data[-1])) if data else None
         if known is not None and known.data == tuple(data):
-            known.check_valid(now, self.revocations.revoked)
+            known.check_valid(known.valid_within(now, expired_seconds), self.revocations.revoked)
             return known
         chain = verify_chain(data, self._roots, self._verified)
         for issuer, _ in _issuers(chain):
             if early := self._early_lists.pop(issuer, None):
                 self.revocations.take(early, now, lambda _: b"")
-        chain.check_valid(now, self.revocations.revoked)
+        chain.check_valid(chain.valid_within(now, expired_seconds), self.revocations.revoked)
         if chain.hash in self._chains:
             self._forget(chain.hash)
         elif len(self._chains) >= CHAINS_MAX:

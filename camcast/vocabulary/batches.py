@@ -176,6 +176,10 @@ class Batch(msgspec.Struct, frozen=True, gc=False):  # one is made for each firs
                 self.published,
             )
 
+    def older(self, age: float, now: float) -> Batch:
+        """Return this batch as one that was so many seconds old at a time."""
+        return msgspec.structs.replace(self, age=age, since=now)
+
     def part(self, start: int, stop: int) -> Batch:
         """Return the events from sequence number `start` to before `stop` as a batch of their own.
 

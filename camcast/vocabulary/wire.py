@@ -99,6 +99,8 @@ MANDATE_BYTES: Final = 80  # a time and a number of 8 bytes each, and a signatur
 HOPS_MAX: Final = 65535
 _AGES_A_SECOND: Final = 100  # units of 10 ms: finer than a hop across the world
 _AGE_MAX: Final = 65535
+AGE_SECONDS_MAX: Final = _AGE_MAX / _AGES_A_SECOND
+"""The age in the head of a batch that is as old, or older."""
 
 
 class Kind(IntEnum):

@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from camcast.doors.archive import Archive
 from camcast.doors.signatures import UNKNOWN, NotAllowedError, Signatures
 from camcast.engine.asked_lately import AskedLately
 from camcast.engine.guard.held_batches import HeldBatch, HeldBatches
@@ -62,7 +63,7 @@ ANSWERS_A_SECOND: Final = 64
 class Signing:
     """Signs and verifies for one node.
 
-    `neighbours(k)` draws k contacts from the tables.
+    `neighbours(k)` draws k contacts from the tables. The `archive` has chains of what it keeps.
     """
 
     def __init__(
@@ -70,7 +71,9 @@ class Signing:
         signatures: Signatures,
         process: ProcessContext,
         neighbours: Callable[[int], list[Contact]],
+        archive: Archive | None = None,
     ) -> None:
+        self._archive = archive
         self._signatures = signatures
         self._outlet = outlet = process.outlet(Kind.SECURITY, NO_GROUP)
         self._recorder = process.recorder
@@ -79,6 +82,7 @@ class Signing:
         self._contact = process.liveness.contact
         self._clock = process.clock
         self._hierarchy = process.hierarchy
+        self._groups = process.groups
         self._carried = AskedLately()
         """When a chain last went to a peer, by peer and certificate."""
         self._held = HeldBatches()
@@ -116,16 +120,26 @@ class Signing:
         return self._signatures.sign(batch)
 
     def believes(
-        self, local_group: LocalGroup, batch: Batch, source: PeerId, address: str, now: float
+        self,
+        local_group: LocalGroup,
+        batch: Batch,
+        source: PeerId,
+        address: str,
+        now: float,
+        *,
+        asked_for: bool = False,
     ) -> bool:
         """Verify a batch of another process that came in a group.
 
-        A batch that is refused is counted, and one whose certificate is not known is held.
+        A batch that is refused is counted, and one whose certificate is not known is held. One that
+        was `asked_for` may be as old as what is asked for, and not only as what everybody keeps.
         `address` is that of the sender `source`, empty if the record did not name it. Whoever may
         publish in a topic may so in those above it, which are known by names and by what this
         process's own application declares: what others tell gives nobody a right.
         """
         retention = local_group.context.parameters.retention_seconds
+        if asked_for and local_group.repair is not None:
+            retention = max(retention, local_group.repair.seconds_back(now))
         wall, group = self._clock.wall(now), local_group.topic
         if not group.includes(batch.topic) and self._hierarchy.declares(group, batch.topic):
             group = batch.topic
@@ -155,7 +169,8 @@ class Signing:
         """
         match message:
             case Certificates():
-                if reason := self._signatures.learn(message.chain, self._clock.wall(now)):
+                expired = self._history_seconds(now)
+                if reason := self._signatures.learn(message.chain, self._clock.wall(now), expired):
                     self._count_refused("chain_", reason, source.peer, now)
                     self._log_time("a chain of certificates", reason, now)
                 else:
@@ -180,8 +195,18 @@ class Signing:
         seconds, certificate = 0.0 if asked_for else CARRY_SECONDS, batch.certificate
         carried = self._carried
         lacking = [p for p in peers if carried.due((p.peer, certificate), seconds, now)]
-        if lacking and (chain := self._signatures.chain(certificate)):
+        if lacking and (chain := self.chain(certificate)):
             self._outlet.send(lacking, Certificates(tuple(chain)))
+
+    def chain(self, certificate: bytes) -> Sequence[bytes]:
+        """Return the chain of a certificate, of memory or of what the archive has kept."""
+        chain = self._signatures.chain(certificate)
+        return chain if chain or self._archive is None else self._archive.chain(certificate)
+
+    def _history_seconds(self, now: float) -> float:
+        """Return how far back events are wanted, which certificates of then may have signed."""
+        repairs = (one.repair for one in self._groups.current.values())
+        return max((one.history_seconds(now) for one in repairs if one is not None), default=0.0)
 
     def _note_put_out(self, now: float) -> None:
         """Renew `put_out` from all certificates; at 6 ms, too slow for each list that arrives."""
@@ -245,7 +270,7 @@ class Signing:
     def _answer(self, source: Contact, certificate: bytes, now: float) -> None:
         """Send a process the chain that it asks for, if that is known here."""
         if (
-            (chain := self._signatures.chain(certificate))
+            (chain := self.chain(certificate))
             and self._answered.due((source.peer, certificate), ASK_SECONDS, now)
             and self._answers.allows(now)
         ):

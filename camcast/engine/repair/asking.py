@@ -374,7 +374,9 @@ class GivingUp:
         return min([before, *(offered[0][0] for offered in offers if offered)])
 
     def _skip_older(self, missing: MissingRanges, known: KnownRanges | None, now: float) -> None:
-        """Ask for nothing from before this process's time."""
+        """Ask for nothing from before this process's time, unless an archive is to have it."""
+        if self._history.archived_seconds:
+            return
         before = self.older(missing, known, now)
         if known is None:
             missing.before = max(missing.before, before)
@@ -391,11 +393,21 @@ class GivingUp:
     ) -> int:
         """Return the number below which nothing can be had; 0 if all may still come."""
         waited, below = now - missing.since, 0
-        if waited > self._context.retention:
+        if waited > self._context.retention and not self.is_coming(missing, now):
             below = 1 if known is None else known.stop
-        if waited > GIVE_UP_SECONDS and not self._history.asked(now):  # else more may be offered
+        # Where history is asked for, more may be offered.
+        is_recent = known is not None and missing.lowest >= known.before
+        asks_back = self._history.asked(now) or (self._history.archived_seconds and not is_recent)
+        if waited > GIVE_UP_SECONDS and not asks_back:
             below = max(below, min(missing.out_of_reach(neighbours), offered))
         return below
+
+    def is_coming(self, missing: MissingRanges, now: float) -> bool:
+        """Say whether one who offers more sends something: much history takes its time."""
+        return any(
+            now - self._context.neighbour(one.contact.peer).brought <= self._context.retention
+            for one in missing.holders
+        )
 
 
 class Asking:
@@ -473,9 +485,16 @@ class Asking:
         """Add what another process holds of a stream."""
         stream = StreamId(holder.held[0])
         me = self._context.community.me.peer
-        if len(stream) != STREAM_ID_BYTES or stream[:PEER_ID_BYTES] == me:
+        if len(stream) != STREAM_ID_BYTES:
             return
-        known = self._context.streams.known.get(stream)
+        context = self._context
+        known = context.streams.known.get(stream)
+        if stream[:PEER_ID_BYTES] == me and (known or not self._history.archived_seconds):
+            return  # with an archive, what an earlier run has published may be missing
+        if known is None and (archived := context.retained.known(stream)) is not None:
+            if not missing_of(holder.held, archived):
+                return
+            known = context.streams.introduce(stream, holder.contact.peer, now)
         missing = self.missing.get(stream)
         offers = bool(self._missing_of(holder, known))
         if missing is None:
@@ -625,7 +644,7 @@ class Asking:
         """Say whether a stream of which nothing ever came is to be taken for a lie."""
         waited = now - missing.since
         if missing.holders:
-            return waited > asked_for
+            return waited > asked_for and not self._giving_up.is_coming(missing, now)
         return bool(missing.broken) and len(missing.passed) <= 1 and waited > GIVE_UP_SECONDS
 
     def _send_want(
@@ -639,5 +658,5 @@ class Asking:
     ) -> None:
         self.wants_sent += 1
         if not below:
-            seconds += self._history.asked(now)
+            seconds += self._history.asked_back(now)
         self._context.send_want(contact, nonce, below, wanted, seconds)

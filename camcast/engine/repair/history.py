@@ -66,7 +66,7 @@ class History:
     def __init__(self, context: RepairContext, haves: Haves) -> None:
         self._context = context
         self._haves = haves
-        self._seconds = 0.0  # before the membership
+        self._seconds = 0.0  # before the membership, for subscriptions
         self._until = -inf
         self._asked = 0.0
         """The age of the oldest event that neighbours were asked for last."""
@@ -81,6 +81,15 @@ class History:
         """Return for how many seconds before the membership history is asked for now, or 0."""
         return self._seconds if now < self._until else 0.0
 
+    @property
+    def archived_seconds(self) -> float:
+        """How far back the archive wants all there is; 0 without one."""
+        return self._context.retained.archived_seconds
+
+    def asked_back(self, now: float) -> float:
+        """Return how far back from the membership events are asked for, if they are offered."""
+        return max(self.asked(now), self.archived_seconds)
+
     def wants(self, batch: Batch, now: float) -> bool:
         """Whether a batch from before the membership is for a subscription that asked for it."""
         return (
@@ -94,7 +103,7 @@ class History:
 
     def start(self, now: float) -> None:
         """Ask, now that this process is a member, for what was wanted before."""
-        if self._seconds:
+        if self._seconds or self.archived_seconds:
             self._ask(now)
 
     def fetch(self, seconds: float, now: float) -> list[Batch]:
@@ -103,19 +112,21 @@ class History:
         The rest arrives as batches that this `wants`.
         """
         context = self._context
-        kept = [
-            batch
+        kept = {
+            (batch.stream, batch.first): batch
             for stream, known in context.streams.known.items()
             for batch in context.store.batches(StreamId(stream), 1, known.stop, now - seconds)
             if known.knows(batch.first, batch.count)
-        ]
+        }
+        for batch in context.retained.history(now - seconds, now):
+            kept.setdefault((batch.stream, batch.first), batch)
         joined = context.member_since
         before = seconds if joined == inf else seconds - (now - joined)
         if before > 0:
             self._seconds = max(self._seconds, before)
             if joined < inf:
                 self._ask(now)
-        return sorted(kept, key=published_at)
+        return sorted(kept.values(), key=published_at)
 
     def on_have(self, member: float, kept: float, now: float) -> None:
         """Note how much a neighbour keeps that has been a member for `member` seconds."""
@@ -129,7 +140,7 @@ class History:
         needed = self._asked - REORDER_SECONDS
         if number != self._timer or max(self._kept, self._young) >= needed:
             return
-        if self._young < self._kept:
+        if self._seconds and self._young < self._kept:
             self._context.outlet.report("history_short", count=round(self._kept))
         elif now < self._until:
             self._ask_neighbours(now)
@@ -141,7 +152,7 @@ class History:
             known.lift_floor()  # it lies at the first event that came, or where answers ended
         self._until = now + HISTORY_SECONDS
         self._kept = self._young = 0.0
-        self._asked = self._seconds + now - context.member_since
+        self._asked = self.asked_back(now) + now - context.member_since
         self._peers.clear()
         self._ask_neighbours(now)
 
@@ -152,7 +163,7 @@ class History:
         context.outlet.wake(ANSWERED_SECONDS, "history", self._timer)
         neighbours = context.community.membership.neighbours()
         neighbours = [one for one in neighbours if one.peer not in self._peers]
-        seconds = self._seconds + now - context.member_since
+        seconds = self.asked_back(now) + now - context.member_since
         for contact in context.sample(neighbours, TOLD_AT_ONCE):
             self._peers[contact.peer] = None
             self._haves.send(contact, (), now, history=seconds)

@@ -156,6 +156,16 @@ class Repair(Repairs):
         since = self._context.member_since - REORDER_SECONDS
         return published_at(batch) < since and batch.published < 1000 * self._clock.wall(since)
 
+    def seconds_back(self, now: float) -> float:
+        """Return how long ago an event may have been published that is asked for now."""
+        asked = self._context.seconds_a_member(now) + self._history.asked_back(now)
+        return max(self._context.retention, asked + REORDER_SECONDS)
+
+    def history_seconds(self, now: float) -> float:
+        """Return how long ago, at most, events were published that are wanted as history; or 0."""
+        asked = self._history.asked_back(now)
+        return asked and asked + self._context.seconds_a_member(now)
+
     def wants_history(self, batch: Batch, now: float) -> bool:
         """Whether a batch from before the membership is for a subscription that asked for it."""
         return self._history.wants(batch, now)
@@ -198,7 +208,7 @@ class Repair(Repairs):
     def add_batch(self, batch: Batch, known: KnownRanges, source: PeerId, now: float) -> None:
         """Add a batch that is new to the community; `source` sent it."""
         context = self._context
-        context.store.put(batch, context.retention, now)
+        context.retained.put(batch, context.retention, now)
         stream = batch.stream
         self._fetching.drop(batch)
         if batch.first == 1:
@@ -207,7 +217,10 @@ class Repair(Repairs):
             known.before = max(known.before, batch.first + batch.count)
             if published_at(batch) < context.member_since:
                 known.older = max(known.older, batch.first + batch.count)
-        self._tally.add(batch, int(now + self._clock.ahead))  # `wall` without its call
+        # What an archive is given long afterwards others have not counted of late: it would make
+        # the tallies differ, in other ways each second, for as long as it comes.
+        if now - published_at(batch) <= context.retention or not self.is_history(batch):
+            self._tally.add(batch, int(now + self._clock.ahead))  # `wall` without its call
         self._changed = now
         if stream not in context.changes.recent:
             self._news.add_change(stream, known, now)
@@ -373,7 +386,7 @@ class Repair(Repairs):
             if haves.room(now) <= 0:
                 return  # a stranger can ask for another as often as it likes
             after = now - have.history
-            history = haves.held(context.heard_after(after), after, now)
+            history = haves.held(context.published_after(after), after, now)
             haves.send(source, history, now, answer=True)
         elif have.reply and now - neighbour.agreement.told_at >= FULL_SECONDS:
             haves.send_full(source, now, reply=False)

@@ -47,6 +47,7 @@ from attrs import define, field
 from camcast.doors.dissemination import DisseminationContext
 from camcast.engine.known_streams import KnownRanges, KnownStreams
 from camcast.engine.repair.messages import UNKNOWN, Have, Held, Nonces, Offered, Want, Wanted
+from camcast.engine.repair.retained import Retained
 from camcast.engine.store import Store
 from camcast.vocabulary.batches import NOT_UPWARD, Batch
 from camcast.vocabulary.clock import Clock
@@ -377,6 +378,9 @@ class RepairContext:
     """The community as its dissemination sees it."""
     streams: KnownStreams
     store: Store
+    """The recent batches."""
+    retained: Retained
+    """These, and those of the archive, if there is one."""
     outlet: ControlOutlet
     clock: Clock
     """The wall clock, by the time of inputs."""
@@ -435,6 +439,18 @@ class RepairContext:
         into = self.community.group.name if below else ""
         self.outlet.send([contact], Want(nonce, seconds, into, tuple(wanted)), group=group)
 
+    def known(self, stream: StreamId) -> KnownRanges | None:
+        """Return what is known of a stream, in memory or else in the archive."""
+        return self.streams.known.get(stream) or self.retained.known(stream)
+
+    def published_after(self, when: float) -> Iterator[StreamId]:
+        """Yield the streams that `heard_after` yields, and those that only the archive has."""
+        heard = dict.fromkeys(self.heard_after(when))
+        yield from heard
+        for stream in self.retained.streams(when):
+            if stream not in heard:
+                yield stream
+
     def heard_after(self, when: float) -> Iterator[StreamId]:
         """Yield the streams of which something new came after a time, the newest first."""
         for stream in self.changes.newest_first():
@@ -471,14 +487,16 @@ class Haves:
     ) -> Iterator[Held]:
         """Yield what is known of streams, and from which on the events after a time are kept."""
         for stream in streams:
-            known = self._context.streams.known.get(stream)
+            known = self._context.known(stream)
             if known is None:
                 continue
-            lowest = self._context.store.lowest(stream, after)
             if upward:  # of what is too old as well, or it would be asked for again and again
+                lowest = self._context.store.lowest(stream, after)
                 kept = lowest or self._context.store.lowest(stream)
                 if kept is None or kept.flags & NOT_UPWARD:
                     continue
+            else:
+                lowest = self._context.retained.lowest(stream, after, now)
             offered = 0 if lowest is None else lowest.first
             begun = UNKNOWN if known.begun == -inf else ceil(10 * (now - known.begun))
             yield stream, offered, begun, known.told()
@@ -506,7 +524,7 @@ class Haves:
         as `unheard`.
         """
         nonce, member = self._nonces.issue(contact, now), self._context.seconds_a_member(now)
-        kept = min(member, self._context.retention, self._context.store.retention_reached(now))
+        kept = min(member, self._context.retained.seconds_kept(self._context.retention, now))
         below = "" if above is None else self._context.community.group.name
         group = None if above is None else above.group
         ask = reply or answer or (history > 0 and above is None)

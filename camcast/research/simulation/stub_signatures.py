@@ -90,7 +90,7 @@ class StubSignatures(Signatures):
         return (certificate.ljust(CERTIFICATE_BYTES, b"\0"),)
 
     @override
-    def learn(self, chain: Sequence[bytes], now: float) -> Refusal:
+    def learn(self, chain: Sequence[bytes], now: float, expired_seconds: float = 0.0) -> Refusal:
         return TAKEN
 
     @override

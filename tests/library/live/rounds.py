@@ -66,8 +66,8 @@ async def let_time_pass(manager: CommunityManager) -> None:
         runner._timers._come(moment)
     assert isinstance(pipes, QueuedPipes)
     pipes._close_spent(asyncio.get_running_loop().time() + pipes.limits.idle_seconds)
-    assert runner.node._around.store is not None
-    runner.node._around.store.expire(inf)
+    assert runner.node._around.parts.store is not None
+    runner.node._around.parts.store.expire(inf)
     await asyncio.sleep(PATIENT_SECONDS)
     await eventually(
         lambda: not any(one.name == "camcast-subscriber" for one in threading.enumerate())

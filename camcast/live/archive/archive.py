@@ -1,0 +1,306 @@
+"""The archive on disk, as the engine sees it: what is written, and what waits for being written.
+
+Everything here runs in the event loop. A question takes some tens of microseconds of SQLite, with
+the pages in the cache of the system; rows are read by the page, so that no reading lasts over a
+transaction of the writer.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from heapq import merge
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from typing_extensions import override
+
+from camcast.doors.archive import Archive
+from camcast.engine.known_streams import KnownRanges
+from camcast.live.archive.schema import (
+    Lock,
+    clear_errors,
+    is_damaged,
+    open_archive,
+    read_archive,
+    unpack_numbers,
+)
+from camcast.live.archive.writer import Row, Writer
+from camcast.observe.stats import ArchiveStats
+from camcast.vocabulary.batches import EVENTS_MAX, SIGNED, Batch
+from camcast.vocabulary.events import SEQUENCE_MAX, STREAM_ID_BYTES, StreamId
+from camcast.vocabulary.logger import Logger
+from camcast.vocabulary.minute_log import MinuteLog
+from camcast.vocabulary.topics import GroupId
+
+_log = Logger(__name__)
+
+PAGE_ROWS: Final = 128  # chosen: read within half a millisecond
+STREAMS_MAX: Final = 1 << 13  # chosen: more than the `Have`s of one answer have room for
+CHAINS_MAX: Final = 1 << 10  # chosen: 1 MB; what is given again is written once
+_CHAINS: Final = msgspec.msgpack.Decoder(tuple[bytes, ...])
+_KEY_BYTES: Final = STREAM_ID_BYTES + 4  # [docs/wire-format.md] of a body: stream, first number
+
+_STREAM: Final = (
+    "SELECT stream.id, stream.known FROM stream JOIN community ON stream.community = community.id"
+    " WHERE community.name = ? AND stream.name = ?"
+)
+
+
+class FileArchive(Archive):
+    """The archive of one process in a file; raises `ArchiveError` if the file cannot be opened."""
+
+    def __init__(self, path: Path, bytes_max: int, age_seconds_max: float) -> None:
+        self._path = path
+        self._age_seconds_max = age_seconds_max
+        self._lock = Lock(path)
+        try:
+            database = open_archive(path)
+            with clear_errors(path):
+                self._writer = Writer(database, str(path), bytes_max, age_seconds_max)
+            self._reading = read_archive(path)
+        except BaseException:
+            self._lock.close()
+            raise
+        self._waiting: dict[tuple[GroupId, StreamId], dict[int, Row]] = {}
+        """What is not written yet, by number."""
+        self._chains: dict[bytes, tuple[bytes, ...]] = {}
+        """The chains that were given to the writer lately, by the hash of the last certificate."""
+        self._lost_until = 0
+        """When the last batch that could not be kept had been published."""
+        self._log = MinuteLog()
+        self._writer.start()
+
+    @property
+    @override
+    def age_seconds_max(self) -> float:
+        return self._age_seconds_max
+
+    def stats(self) -> ArchiveStats:
+        """Return how the archive stands."""
+        writer = self._writer
+        return ArchiveStats(
+            path=str(self._path),
+            state=writer.state,
+            bytes=writer.bytes,
+            bytes_max=writer.bytes_max,
+            waiting_bytes=writer.waiting_bytes,
+            written=writer.written,
+            lost=writer.lost,
+        )
+
+    def close(self) -> None:
+        """Write what waits, and let another process have the file."""
+        self._writer.close()
+        self._reading.close()
+        self._lock.close()
+
+    @override
+    def keep(self, community: GroupId, batch: Batch, chain: Sequence[bytes]) -> None:
+        self._settle()
+        certificate = batch.certificate if batch.flags & SIGNED else b""
+        if certificate in self._chains:
+            chain = ()
+        elif chain:
+            if len(self._chains) >= CHAINS_MAX:
+                self._chains.clear()
+            self._chains[certificate] = tuple(chain)
+        published = min(batch.published, int(1000 * time.time()))
+        row = Row(
+            community,
+            batch.topic.name,
+            batch.stream,
+            batch.first,
+            batch.count,
+            published,
+            batch.body,
+            certificate,
+            tuple(chain),
+        )
+        if self._writer.put(row):
+            self._waiting.setdefault((community, batch.stream), {})[batch.first] = row
+        else:
+            self._lost_until = max(self._lost_until, published + 1)
+
+    @override
+    def known(self, community: GroupId, stream: StreamId) -> Sequence[int]:
+        waiting = self._rows(community, stream)
+        found = self._page(_STREAM, (community, stream))
+        if not (found or waiting):
+            return ()
+        known = KnownRanges(0.0, b"")
+        if found:
+            known.restore(unpack_numbers(found[0][1]))
+        for row in waiting:
+            known.add(row.first, row.events)
+        return known.told()
+
+    @override
+    def batches(
+        self, community: GroupId, stream: StreamId, start: int, stop: int, since: int
+    ) -> Iterator[bytes]:
+        waiting = [
+            (row.first, row.body)
+            for row in self._rows(community, stream)
+            if row.first < stop and row.first + row.events > start and row.published >= since
+        ]
+        written = self._of_stream(community, stream, start, stop, since)
+        before = 0
+        for first, body in merge(written, waiting):
+            if first != before:  # what was written a moment ago is in both
+                yield body
+            before = first
+
+    def _of_stream(
+        self, community: GroupId, stream: StreamId, start: int, stop: int, since: int
+    ) -> Iterator[tuple[int, bytes]]:
+        id = self._id(community, stream)
+        after = max(start - EVENTS_MAX, self._first_since(id, since) - 1)
+        while id:
+            page = self._page(
+                "SELECT first, count, body FROM batch WHERE stream = ? AND first > ? AND first < ?"
+                " AND published >= ? ORDER BY first LIMIT ?",
+                (id, after, stop, since, PAGE_ROWS),
+            )
+            for first, count, body in page:
+                after = first
+                if first + count > start:
+                    yield first, body
+            if len(page) < PAGE_ROWS:
+                return
+
+    def _first_since(self, id: int, since: int) -> int:
+        """Return the number of the first batch of a stream that was published since a time.
+
+        The events of a stream were published in their order: half of what is left is left out by
+        each look. Where there is none it is beyond all numbers.
+        """
+        found = self._first_row(id, 1)
+        if found is None or found[1] >= since:
+            return found[0] if found else SEQUENCE_MAX + 1
+        [(last,)] = self._page("SELECT max(first) FROM batch WHERE stream = ?", (id,)) or [(0,)]
+        low, high = found[0] + 1, (last or 0) + 1
+        while low < high:
+            middle = (low + high) // 2
+            found = self._first_row(id, middle)
+            if found is None or found[1] >= since:
+                high = middle
+            else:
+                low = found[0] + 1
+        found = self._first_row(id, low)
+        return found[0] if found else SEQUENCE_MAX + 1
+
+    def _first_row(self, id: int, number: int) -> tuple[int, int] | None:
+        """Return number and time of the first batch of a stream from a number on."""
+        rows = self._page(
+            "SELECT first, published FROM batch WHERE stream = ? AND first >= ?"
+            " ORDER BY first LIMIT 1",
+            (id, number),
+        )
+        return rows[0] if rows else None
+
+    @override
+    def lowest(self, community: GroupId, stream: StreamId, since: int) -> bytes | None:
+        first = self._first_since(self._id(community, stream), since)
+        return next(self.batches(community, stream, first, first + 1, since), None) or next(
+            (row.body for row in self._rows(community, stream) if row.published >= since), None
+        )
+
+    @override
+    def streams(self, community: GroupId, since: int) -> Sequence[StreamId]:
+        self._settle()
+        latest = {
+            stream: max(row.published for row in rows.values())
+            for (group, stream), rows in self._waiting.items()
+            if group == community
+        }
+        found = self._page(
+            "SELECT stream.name, latest FROM stream JOIN community"
+            " ON stream.community = community.id WHERE community.name = ? AND latest >= ?"
+            " ORDER BY latest DESC LIMIT ?",
+            (community, since, STREAMS_MAX),
+        )
+        for name, when in found:
+            latest[StreamId(name)] = max(when, latest.get(StreamId(name), 0))
+        late = [stream for stream, when in latest.items() if when >= since]
+        return sorted(late, key=lambda stream: -latest[stream])
+
+    @override
+    def history(self, community: GroupId, since: int) -> Iterator[bytes]:
+        self._settle()
+        waiting = sorted(
+            (row.published, row.body[:_KEY_BYTES], row.body)
+            for (group, _), rows in self._waiting.items()
+            for row in rows.values()
+            if group == community and row.published >= since
+        )
+        keys = {key for _, key, _ in waiting}
+        written = (
+            (published, body[:_KEY_BYTES], body)
+            for published, body in self._by_publication(community, since)
+            if body[:_KEY_BYTES] not in keys
+        )
+        for _, _, body in merge(written, waiting, key=lambda one: one[0]):
+            yield body
+
+    def _by_publication(self, community: GroupId, since: int) -> Iterator[tuple[int, bytes]]:
+        last: list[int] = [since, -1]
+        [(id,)] = self._page("SELECT id FROM community WHERE name = ?", (community,)) or [(0,)]
+        while True:
+            page = self._page(
+                "SELECT published, id, body FROM batch WHERE community = ? AND published >= ?"
+                " AND (published > ? OR id > ?) ORDER BY published, id LIMIT ?",
+                (id, last[0], *last, PAGE_ROWS),
+            )
+            for *last, body in page:
+                yield last[0], body
+            if len(page) < PAGE_ROWS:
+                return
+
+    @override
+    def reach(self, community: GroupId) -> int:
+        let_go = self._page("SELECT let_go FROM community WHERE name = ?", (community,))
+        oldest = int(1000 * (time.time() - self._age_seconds_max))
+        return max(0, oldest, self._lost_until, *(time for (time,) in let_go))
+
+    @override
+    def chain(self, certificate: bytes) -> Sequence[bytes]:
+        if certificate in self._chains:
+            return self._chains[certificate]
+        found = self._page("SELECT certificates FROM chain WHERE name = ?", (certificate,))
+        return _CHAINS.decode(found[0][0]) if found else ()
+
+    def _id(self, community: GroupId, stream: StreamId) -> int:
+        """Return the number of a stream in the file; 0 where it is not there."""
+        for id, _ in self._page(_STREAM, (community, stream)):
+            return int(id)
+        return 0
+
+    def _rows(self, community: GroupId, stream: StreamId) -> list[Row]:
+        """Return the rows of a stream that are not written yet, by number."""
+        self._settle()
+        rows = self._waiting.get((community, stream), {})
+        return [rows[first] for first in sorted(rows)]
+
+    def _settle(self) -> None:
+        """Forget what was written."""
+        for row in self._writer.take_written():
+            key = row.community, row.stream
+            rows = self._waiting.get(key)
+            if rows is not None and rows.get(row.first) is row:
+                del rows[row.first]
+                if not rows:
+                    del self._waiting[key]
+
+    def _page(self, question: str, values: Sequence[object]) -> list[Any]:
+        """Return the rows that are asked for; none, which is logged, if that fails."""
+        try:
+            return self._reading.execute(question, values).fetchall()
+        except sqlite3.Error as error:
+            if is_damaged(error):
+                self._writer.stop()
+            if self._log.due("read", time.monotonic()):
+                _log.warning("the archive %s cannot be read: %s", self._path, error)
+            return []

@@ -1,0 +1,171 @@
+"""The laws of archives: what a community has had outlives all its processes, and is had once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from camcast.engine.node import Node
+from camcast.engine.repair.answering import OLD_BYTES_A_SECOND
+from camcast.engine.settings import Parts
+from camcast.engine.store import Store
+from camcast.testing import World
+from camcast.testing.memory_archive import MemoryArchive
+from camcast.vocabulary.batches import Batch, decode_body
+from camcast.vocabulary.topics import ROOT, Topic
+
+A = Topic.parse(".a")
+B = Topic.parse(".b")
+HOUR = 3600.0
+LONG = 700.0  # more than the 655 s of age that a batch can say, and than any retention
+
+
+class ArchivedWorld(World):
+    """A world in which each host has an archive, which outlives its nodes."""
+
+    def __init__(self, seed: int = 1, loss: float = 0.0) -> None:
+        super().__init__(seed, loss=loss, repair=True)
+        self.archives: dict[int, MemoryArchive] = {}
+
+    def begin(self, number: int, *topics: Topic, archived: bool = True) -> Node:
+        """Start a node at a host, with the host's archive, and let it join."""
+        archive = self.archives.setdefault(number, MemoryArchive(lambda: self.now))
+        parts = Parts(store=Store(), archive=archive if archived else None)
+        node = self.start(self.settings, number, parts=parts)
+        for topic in topics:
+            self._joined[topic] = None
+            self.do(node, partial(_join, topic))
+        self.run(0.1)
+        return node
+
+    def archived(self, number: int, topic: Topic) -> list[bytes]:
+        """Return the payloads in a host's archive of a community, in the order of publication."""
+        bodies = self.archives[number].history(topic.group, 0)
+        return [payload for one in map(_decode, bodies) for payload in one.payloads()]
+
+    def history_of(self, node: Node, topic: Topic, seconds: float) -> list[bytes]:
+        """Return what a node has of the past at once; what it asks for is delivered."""
+        local_group = node.local_group(topic)
+        assert local_group is not None
+        batches = self.do(node, lambda node, now: node.history(local_group, seconds, now))
+        return _payloads(batches)
+
+
+def _join(topic: Topic, node: Node, now: float) -> None:
+    node.join(topic, now)
+
+
+def _decode(body: bytes) -> Batch:
+    return decode_body(body, 0, len(body))
+
+
+def _payloads(batches: Iterable[Batch]) -> list[bytes]:
+    return [payload for batch in batches for payload in batch.payloads()]
+
+
+def _numbers(start: int, stop: int) -> list[bytes]:
+    return [b"%d" % number for number in range(start, stop)]
+
+
+def test_all_processes_stop_for_an_hour_and_every_archive_is_complete_afterwards() -> None:
+    world = ArchivedWorld(loss=0.1)
+    nodes = [world.begin(number, A) for number in range(1, 9)]
+    world.run(5.0)
+    for number in range(30):
+        world.publish(nodes[number % 3], A, b"%d" % number, seconds=0.2)
+    world.kill(nodes[7])  # its archive lacks what follows
+    for number in range(30, 60):
+        world.publish(nodes[number % 3], A, b"%d" % number, seconds=0.2)
+    world.run(10.0)
+    for node in nodes[:7]:
+        world.kill(node)
+    world.run(HOUR)
+    again = [world.begin(number, A) for number in range(1, 9)]
+    world.run(30.0)
+    for number in range(1, 9):
+        assert sorted(world.archived(number, A)) == sorted(_numbers(0, 60)), number
+    assert sorted(world.history_of(again[7], A, 2 * HOUR)) == sorted(_numbers(0, 60))
+    for node in again:
+        assert not world.delivered_to(node), "nobody has asked for the past"
+
+
+def test_a_newcomer_without_an_archive_gets_an_hour_of_the_past_from_those_who_have_one() -> None:
+    world = ArchivedWorld()
+    nodes = [world.begin(number, A) for number in range(1, 5)]
+    world.run(5.0)
+    for number in range(20):
+        world.publish(nodes[0], A, b"%d" % number, seconds=1.0)
+    world.run(LONG)
+    for number in range(20, 30):
+        world.publish(nodes[1], A, b"%d" % number, seconds=1.0)
+    newcomer = world.begin(9, A, archived=False)
+    world.run(2.0)
+    assert world.history_of(newcomer, A, 2 * HOUR) == []
+    world.run(10.0)
+    assert world.delivered_to(newcomer) == {(A, payload): 1 for payload in _numbers(0, 30)}
+    assert not world.archived(9, A)
+
+
+def test_what_an_archive_has_is_neither_asked_for_nor_delivered_again() -> None:
+    world = ArchivedWorld()
+    nodes = [world.begin(number, A) for number in range(1, 5)]
+    world.run(5.0)
+    for number in range(20):
+        world.publish(nodes[0], A, b"%d" % number, seconds=1.0)
+    world.kill(nodes[3])
+    world.run(2.0)
+    for number in range(20, 23):
+        world.publish(nodes[0], A, b"%d" % number, seconds=1.0)
+    sent = sum(node.counters.repairs_sent for node in nodes[:3])
+    again = world.begin(4, A)
+    world.run(10.0)
+    for number in range(23, 26):
+        world.publish(nodes[0], A, b"%d" % number, seconds=1.0)
+    world.run(5.0)
+    repaired = sum(node.counters.repairs_sent for node in nodes[:3]) - sent
+    assert repaired <= 2 * 3, "only what was published meanwhile, by two holders at most"
+    assert world.archived(4, A) == _numbers(0, 26)
+    assert world.delivered_to(again) == {(A, payload): 1 for payload in _numbers(23, 26)}
+    world.run(LONG)  # the memory of all has forgotten
+    world.publish(nodes[0], A, b"26", seconds=5.0)
+    assert world.delivered_to(again) == {(A, payload): 1 for payload in _numbers(23, 27)}
+
+
+def test_whoever_is_not_interested_archives_nothing() -> None:
+    world = ArchivedWorld()
+    nodes = [world.begin(number, A) for number in range(1, 5)]
+    other = world.begin(9, B)
+    above = world.begin(10, ROOT)
+    world.run(30.0)
+    for number in range(10):
+        world.publish(nodes[0], A, b"%d" % number, seconds=1.0)
+    world.run(10.0)
+    assert not world.archived(9, B)
+    assert not world.archived(9, A)
+    assert world.archived(10, ROOT) == _numbers(0, 10)
+    assert not world.archived(10, A)
+    assert world.parasites == 0
+    assert not world.delivered_to(other)
+    assert world.delivered_to(above)
+
+
+def test_history_is_fetched_at_a_bounded_rate_beside_which_events_go_on() -> None:
+    world = ArchivedWorld()
+    nodes = [world.begin(number, A) for number in range(1, 4)]
+    world.run(5.0)
+    body = bytes(60_000)
+    for number in range(100):  # 6 MB
+        world.publish(nodes[0], A, b"%d" % number + body, seconds=0.5)
+    world.run(LONG)
+    sent = [node.counters.repairs_sent for node in nodes]
+    world.begin(9, A)
+    seconds = 0
+    while len(world.archived(9, A)) < 100:
+        world.run(1.0)
+        seconds += 1
+        assert seconds < 60, len(world.archived(9, A))
+        for before, node in zip(sent, nodes, strict=True):
+            batches = node.counters.repairs_sent - before
+            assert batches * len(body) <= OLD_BYTES_A_SECOND * (seconds + 1), seconds
+        world.publish(nodes[1], A, b"live", seconds=0.0)
+    assert seconds >= 2, "three holders have sent it, in more than a second"

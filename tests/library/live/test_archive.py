@@ -1,0 +1,120 @@
+"""Processes with archives: what they have had outlives them all, and one that has none asks."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from camcast import ArchiveError, CommunityManager
+from camcast.doors.options import OptionError
+from tests.library.live.communities import OPTIONS, Inbox, together
+from tests.patience import eventually, live
+
+OLD = [b"%d" % number for number in range(20)]
+
+
+def manager(archive: Path | None = None, *gateways: str, **more: Any) -> CommunityManager:
+    return CommunityManager(archive=archive, gateways=gateways, options=OPTIONS, **more)
+
+
+@live
+async def test_all_processes_stop_and_who_starts_again_has_all_and_brings_it_to_others(
+    tmp_path: Path,
+) -> None:
+    names = [tmp_path / "one", tmp_path / "two"]
+    first = manager(names[0])
+    async with together(first):
+        async with manager(names[1], first.address) as second:
+            heard = Inbox()
+            far = await second.join(".a")
+            far.subscribe(heard)
+            near = await first.join(".a")
+            await near.ready(1)
+            for payload in OLD[:10]:
+                await near.publish(payload)
+            await eventually(lambda: heard.payloads == OLD[:10])
+        for payload in OLD[10:]:  # of which the second's archive has none
+            await near.publish(payload)
+    first = manager(names[0])
+    async with together(first), manager(names[1], first.address) as second:
+        again, other, nothing = Inbox(), Inbox(), Inbox()
+        first.community(".a").subscribe(again, since=3600)
+        await first.join(".a")
+        await eventually(lambda: again.payloads == OLD)
+        far = await second.join(".a")
+        far.subscribe(nothing)
+        counters = second._lifetime.running().node.counters
+        await eventually(lambda: counters.repaired == 10)
+        far.subscribe(other, since=3600)
+        await eventually(lambda: other.payloads == OLD)
+        async with manager(None, first.address) as newcomer:
+            asked = Inbox()
+            newcomer.community(".a").subscribe(asked, since=3600)
+            await eventually(lambda: sorted(asked.payloads) == sorted(OLD))
+        assert nothing.payloads == [], "it has not asked for the past"
+        assert counters.repaired == 10, "what its archive had was not sent again"
+        archived = second.stats().archive
+        assert archived is not None
+        assert archived.lost == 0
+        assert archived.state == "writing"
+
+
+@live
+async def test_a_second_process_with_the_same_archive_is_told_and_the_first_goes_on(
+    tmp_path: Path,
+) -> None:
+    async with manager(tmp_path / "one") as first:
+        other = manager(tmp_path / "one")
+        with pytest.raises(ArchiveError, match="another process writes"):
+            await other.start()
+        near = await first.join(".a")
+        receipt = await near.publish(b"!")
+        assert receipt.accepted
+        await eventually(lambda: archived_by(first) == 1)
+
+
+def archived_by(manager: CommunityManager) -> int:
+    stats = manager.stats().archive
+    assert stats is not None
+    return stats.written
+
+
+@live
+async def test_a_full_disk_is_a_condition_and_events_go_on(tmp_path: Path) -> None:
+    async with manager(tmp_path / "one") as first:
+        near, heard = await first.join(".a"), Inbox()
+        near.subscribe(heard)
+        assert first._archive is not None
+        writer = first._archive._writer
+        writer._database.execute("PRAGMA max_page_count=1")
+        large = [payload + bytes(10_000) for payload in OLD]
+        for payload in large:
+            await near.publish(payload)
+        await eventually(lambda: heard.payloads == large)
+        await eventually(lambda: writer.state == "full")
+        [found] = [one for one in first.stats().conditions if one.name == "archive_full"]
+        assert found.stage == "lasting"
+        writer._database.execute("PRAGMA max_page_count=1000000")
+        writer._enough.set()  # it would look in some seconds
+        await eventually(lambda: archived_by(first) == len(OLD))
+        assert not [
+            one
+            for one in first.stats().conditions
+            if one.name == "archive_full" and one.stage != "over"
+        ]
+
+
+def test_an_archive_goes_with_repair(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="leave repair on"):
+        CommunityManager(archive=tmp_path / "one", repair=False)
+    wrong_values: list[dict[str, Any]] = [
+        {"archive_megabytes": 0},
+        {"archive_days": -1.0},
+        {"archive_days": float("inf")},
+    ]
+    for wrong in wrong_values:
+        with pytest.raises(ValueError, match="a number above 0"):
+            CommunityManager(archive=tmp_path / "one", **wrong)
+    with pytest.raises(TypeError, match=r"pathlib\.Path"):
+        CommunityManager(archive="one")  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
