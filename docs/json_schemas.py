@@ -12,6 +12,7 @@ from typing import Any, Final, NotRequired, TypedDict
 import msgspec
 
 from camcast.cli import printed
+from camcast.live.archive.reading import CommunityHistory
 from camcast.observe.event_trace import Explanation
 from camcast.observe.stats import PeerStats, Stats
 from camcast.ops.checkup import Finding
@@ -240,6 +241,9 @@ SCHEMAS: Final[dict[str, list[Object]]] = {
     "tune/1": [(printed.TunedCommunity,)],
     "doctor/1": [(Finding,)],
     "trace/1": [(Explanation,)],
+    "history/1": [(CommunityHistory,)],
+    "history-verify/1": [(printed.VerifiedHistory,)],
+    "history-repair/1": [(printed.RepairedArchive,)],
 }
 
 

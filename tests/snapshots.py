@@ -17,7 +17,7 @@ from camcast.live.snapshot import (
     take_community_stats,
 )
 from camcast.observe.counters import Counters, PipeCounters
-from camcast.observe.stats import CommunityStats, PipeStats, Stats, StoreStats
+from camcast.observe.stats import ArchiveStats, CommunityStats, PipeStats, Stats, StoreStats
 
 
 def stats_of(node: Node, now: float) -> Stats:
@@ -44,6 +44,15 @@ def stats_of(node: Node, now: float) -> Stats:
         liveness=liveness_stats(node, now),
         discovery=discovery_stats(node, now),
         store=StoreStats(bytes=0, bytes_max=1000, let_go_early=0),
+        archive=ArchiveStats(
+            path="events.archive",
+            state="writing",
+            bytes=0,
+            bytes_max=1000,
+            waiting_bytes=0,
+            written=0,
+            lost=0,
+        ),
         misfits=tuple(node.misfits.lately(now)),
         communities=tuple(_community(node, one, now) for one in node.local_groups),
         certificates=certificate_stats(node),

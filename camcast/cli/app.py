@@ -18,6 +18,7 @@ from camcast.cli.dashboard import dashboard
 from camcast.cli.doctor import doctor
 from camcast.cli.failure import EXIT_FAILED, UNWRITABLE, complain
 from camcast.cli.gateway import gateway
+from camcast.cli.history import history
 from camcast.cli.keys import keys
 from camcast.cli.logs import LogForm, complaints, set_up_logs
 from camcast.cli.plugs import plugs
@@ -95,6 +96,7 @@ _COMMANDS: Final[dict[Callable[..., None] | typer.Typer, str]] = {
     doctor: "doctor --gateway tcp://192.0.2.1:7000",
     plugs: "plugs",
     trace: "trace 2f0c8f5e19a3b6d72f0c8f5e19a3b6d7-1795351636-3 a.sock b.sock",
+    history: "history events.archive --export events.jsonl",
     dashboard: "dashboard /run/user/1000/camcast.sock",
 }
 """The library's commands in the order of the help, each with an example; a group has its own."""

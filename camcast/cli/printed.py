@@ -56,6 +56,25 @@ TypedEvent = TypedDict(
 """A typed event: the topic of its class, and its fields."""
 
 
+class VerifiedHistory(TypedDict):
+    """The outcome of ``history --trust``."""
+
+    verified: int
+    """Events whose signatures verify."""
+    refused: Mapping[str, int]
+    """Others, by why they prove nothing."""
+
+
+class RepairedArchive(TypedDict):
+    """The outcome of ``history --repair``."""
+
+    damaged: bool
+    batches: NotRequired[int]
+    """Batches of events that were saved."""
+    kept_as: NotRequired[str]
+    """The damaged file."""
+
+
 class MissedEvents(TypedDict):
     """So many events were dropped here, since stdout was read too slowly."""
 

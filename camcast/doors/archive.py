@@ -17,7 +17,7 @@ from typing import Protocol
 
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import StreamId
-from camcast.vocabulary.topics import GroupId
+from camcast.vocabulary.topics import Topic
 
 
 class Archive(Protocol):
@@ -31,37 +31,37 @@ class Archive(Protocol):
     def age_seconds_max(self) -> float:
         """How long after its publication a batch is kept, if there is room."""
 
-    def keep(self, community: GroupId, batch: Batch, chain: Sequence[bytes]) -> None:
+    def keep(self, community: Topic, batch: Batch, chain: Sequence[bytes]) -> None:
         """Keep a batch that is new to a community, unless it is here already or too old.
 
         `chain` are the certificates of its publisher, empty where batches are not signed. The
         batches that were published first make room.
         """
 
-    def known(self, community: GroupId, stream: StreamId) -> Sequence[int]:
+    def known(self, community: Topic, stream: StreamId) -> Sequence[int]:
         """Return which events of a stream were kept at any time, as `KnownRanges.told` does.
 
         Those whose batches had to make room since are among them. Empty: nothing is known.
         """
 
     def batches(
-        self, community: GroupId, stream: StreamId, start: int, stop: int, since: int
+        self, community: Topic, stream: StreamId, start: int, stop: int, since: int
     ) -> Iterator[bytes]:
         """Yield the bodies with events from `start` to before `stop`, in the order of the stream.
 
         Those that were published before `since` are left out.
         """
 
-    def lowest(self, community: GroupId, stream: StreamId, since: int) -> bytes | None:
+    def lowest(self, community: Topic, stream: StreamId, since: int) -> bytes | None:
         """Return the first body of a stream published at or after a time; None without one."""
 
-    def streams(self, community: GroupId, since: int) -> Sequence[StreamId]:
+    def streams(self, community: Topic, since: int) -> Sequence[StreamId]:
         """Return the streams with something published at or after a time, the latest first."""
 
-    def history(self, community: GroupId, since: int) -> Iterator[bytes]:
+    def history(self, community: Topic, since: int) -> Iterator[bytes]:
         """Yield the bodies published at or after a time, in the order of their publication."""
 
-    def reach(self, community: GroupId) -> int:
+    def reach(self, community: Topic) -> int:
         """Return the time since when nothing that was given to this archive is missing."""
 
     def chain(self, certificate: bytes) -> Sequence[bytes]:

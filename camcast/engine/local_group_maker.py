@@ -117,7 +117,7 @@ def make_local_group(
         assert around.nonces is not None, "they are drawn where there is a store"
         chain = no_chain if around.signing is None else around.signing.chain
         archive = around.parts.archive
-        retained = Retained(store, archive, topic.group, process.clock, chain)
+        retained = Retained(store, archive, topic, process.clock, chain)
         if archive is not None:
             streams = KnownStreams(repaired=True, recall=retained.recall)
         repairing = RepairContext(

@@ -15,7 +15,7 @@ from camcast.doors.archive import Archive
 from camcast.engine.known_streams import KnownRanges
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import StreamId
-from camcast.vocabulary.topics import GroupId
+from camcast.vocabulary.topics import Topic
 
 _DAY_SECONDS = 86_400.0
 
@@ -35,13 +35,13 @@ class MemoryArchive(Archive):
 
     wall: Callable[[], float]
     age_seconds_max: float = 7 * _DAY_SECONDS
-    _kept: dict[GroupId, list[_Kept]] = field(factory=dict)
+    _kept: dict[Topic, list[_Kept]] = field(factory=dict)
     """In the order of their publication."""
-    _known: dict[tuple[GroupId, StreamId], KnownRanges] = field(factory=dict)
+    _known: dict[tuple[Topic, StreamId], KnownRanges] = field(factory=dict)
     _chains: dict[bytes, tuple[bytes, ...]] = field(factory=dict)
 
     @override
-    def keep(self, community: GroupId, batch: Batch, chain: Sequence[bytes]) -> None:
+    def keep(self, community: Topic, batch: Batch, chain: Sequence[bytes]) -> None:
         now = int(1000 * self.wall())
         kept = self._kept.setdefault(community, [])
         if chain:
@@ -57,43 +57,43 @@ class MemoryArchive(Archive):
         self._kept[community] = [one for one in kept if one.published >= oldest]
 
     @override
-    def known(self, community: GroupId, stream: StreamId) -> Sequence[int]:
+    def known(self, community: Topic, stream: StreamId) -> Sequence[int]:
         known = self._known.get((community, stream))
         return () if known is None else known.told()
 
     @override
     def batches(
-        self, community: GroupId, stream: StreamId, start: int, stop: int, since: int
+        self, community: Topic, stream: StreamId, start: int, stop: int, since: int
     ) -> Iterator[bytes]:
         for one in self._of_stream(community, stream, since):
             if one.first < stop and one.first + one.count > start:
                 yield one.body
 
     @override
-    def lowest(self, community: GroupId, stream: StreamId, since: int) -> bytes | None:
+    def lowest(self, community: Topic, stream: StreamId, since: int) -> bytes | None:
         return next((one.body for one in self._of_stream(community, stream, since)), None)
 
     @override
-    def streams(self, community: GroupId, since: int) -> Sequence[StreamId]:
+    def streams(self, community: Topic, since: int) -> Sequence[StreamId]:
         late = (one for one in self._kept.get(community, ()) if one.published >= since)
         latest = {one.stream: one.published for one in late}
         return sorted(latest, key=lambda stream: -latest[stream])
 
     @override
-    def history(self, community: GroupId, since: int) -> Iterator[bytes]:
+    def history(self, community: Topic, since: int) -> Iterator[bytes]:
         for one in self._kept.get(community, ()):
             if one.published >= since:
                 yield one.body
 
     @override
-    def reach(self, community: GroupId) -> int:
+    def reach(self, community: Topic) -> int:
         return max(0, int(1000 * (self.wall() - self.age_seconds_max)))
 
     @override
     def chain(self, certificate: bytes) -> Sequence[bytes]:
         return self._chains.get(certificate, ())
 
-    def _of_stream(self, community: GroupId, stream: StreamId, since: int) -> list[_Kept]:
+    def _of_stream(self, community: Topic, stream: StreamId, since: int) -> list[_Kept]:
         kept = self._kept.get(community, ())
         of_stream = [one for one in kept if one.stream == stream and one.published >= since]
         return sorted(of_stream, key=lambda one: one.first)

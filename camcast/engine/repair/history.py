@@ -92,10 +92,11 @@ class History:
 
     def wants(self, batch: Batch, now: float) -> bool:
         """Whether a batch from before the membership is for a subscription that asked for it."""
-        return (
-            now < self._until
-            and published_at(batch) >= self._context.member_since - self._seconds - REORDER_SECONDS
-        )
+        oldest = self._context.member_since - self._seconds - REORDER_SECONDS
+        if now >= self._until or published_at(batch) < oldest:
+            return False
+        self._until = max(self._until, now + HISTORY_SECONDS)  # much of it takes its time
+        return True
 
     def on_standstill(self, seconds: float) -> None:
         """Take answers for history for so much longer: this process did not read them meanwhile."""

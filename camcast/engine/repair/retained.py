@@ -1,4 +1,4 @@
-"""What one community of this process keeps: recent batches in the store, older ones in the archive.
+"""The batches that one community of this process keeps: recent ones in memory, older on disk.
 
 Without an archive (`camcast.doors.archive`) this is the store, and nothing is asked twice. With
 one, everything that is put into the store goes to the archive as well. The archive is looked at
@@ -22,7 +22,7 @@ from camcast.engine.store import Store, published_at
 from camcast.vocabulary.batches import SIGNED, Batch, decode_body
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import StreamId
-from camcast.vocabulary.topics import GroupId
+from camcast.vocabulary.topics import Topic
 
 _MILLISECONDS: Final = 1000
 
@@ -38,7 +38,7 @@ class Retained:
 
     store: Store
     archive: Archive | None
-    _group: GroupId
+    _community: Topic
     _clock: Clock
     _chain: Callable[[bytes], Sequence[bytes]] = no_chain
 
@@ -52,11 +52,11 @@ class Retained:
         self.store.put(batch, retention, now)
         if self.archive is not None:
             chain = self._chain(batch.certificate) if batch.flags & SIGNED else ()
-            self.archive.keep(self._group, batch, chain)
+            self.archive.keep(self._community, batch, chain)
 
     def known(self, stream: StreamId) -> KnownRanges | None:
         """Return what the archive knows of a stream; None if that is nothing."""
-        told = () if self.archive is None else self.archive.known(self._group, stream)
+        told = () if self.archive is None else self.archive.known(self._community, stream)
         if not told:
             return None
         known = KnownRanges(-inf, b"", repaired=True)
@@ -65,11 +65,13 @@ class Retained:
 
     def recall(self, stream: bytes) -> Sequence[int]:
         """Return what the archive knows of a stream, as `KnownRanges.told`; empty if nothing."""
-        return () if self.archive is None else self.archive.known(self._group, StreamId(stream))
+        return () if self.archive is None else self.archive.known(self._community, StreamId(stream))
 
     def streams(self, after: float) -> Sequence[StreamId]:
         """Return the streams of the archive with something published after a time."""
-        return () if self.archive is None else self.archive.streams(self._group, self._time(after))
+        return (
+            () if self.archive is None else self.archive.streams(self._community, self._time(after))
+        )
 
     def batches(
         self, stream: StreamId, start: int, stop: int, after: float, now: float
@@ -88,7 +90,7 @@ class Retained:
         """Return the first batch of a stream published after a time; None without one."""
         if self.archive is None:
             return self.store.lowest(stream, after)
-        body = self.archive.lowest(self._group, stream, self._time(after))
+        body = self.archive.lowest(self._community, stream, self._time(after))
         if body is None:  # an archive that cannot write lacks what the store has
             return self.store.lowest(stream, after)
         return self._batch(body, now)
@@ -96,14 +98,14 @@ class Retained:
     def history(self, after: float, now: float) -> Iterator[Batch]:
         """Yield the batches of the archive published after a time, by their publication."""
         if self.archive is not None:
-            for body in self.archive.history(self._group, self._time(after)):
+            for body in self.archive.history(self._community, self._time(after)):
                 yield self._batch(body, now)
 
     def seconds_kept(self, retention: float, now: float) -> float:
         """Return for how many seconds back all that came is kept."""
         seconds = min(retention, self.store.retention_reached(now))
         if self.archive is not None:
-            reach = self._clock.now(self.archive.reach(self._group) / _MILLISECONDS)
+            reach = self._clock.now(self.archive.reach(self._community) / _MILLISECONDS)
             seconds = max(seconds, now - reach)
         return seconds
 
@@ -112,7 +114,7 @@ class Retained:
     ) -> Iterator[Batch]:
         if start < stop and self.archive is not None:
             since = self._time(after)
-            for body in self.archive.batches(self._group, stream, start, stop, since):
+            for body in self.archive.batches(self._community, stream, start, stop, since):
                 yield self._batch(body, now)
 
     def _batch(self, body: bytes, now: float) -> Batch:

@@ -33,7 +33,7 @@ from camcast.vocabulary.batches import EVENTS_MAX, SIGNED, Batch
 from camcast.vocabulary.events import SEQUENCE_MAX, STREAM_ID_BYTES, StreamId
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
-from camcast.vocabulary.topics import GroupId
+from camcast.vocabulary.topics import GroupId, Topic
 
 _log = Logger(__name__)
 
@@ -65,7 +65,7 @@ class FileArchive(Archive):
             self._lock.close()
             raise
         self._waiting: dict[tuple[GroupId, StreamId], dict[int, Row]] = {}
-        """What is not written yet, by number."""
+        """The batches that are not written yet, by number."""
         self._chains: dict[bytes, tuple[bytes, ...]] = {}
         """The chains that were given to the writer lately, by the hash of the last certificate."""
         self._lost_until = 0
@@ -80,6 +80,7 @@ class FileArchive(Archive):
 
     def stats(self) -> ArchiveStats:
         """Return how the archive stands."""
+        self._settle()
         writer = self._writer
         return ArchiveStats(
             path=str(self._path),
@@ -98,7 +99,7 @@ class FileArchive(Archive):
         self._lock.close()
 
     @override
-    def keep(self, community: GroupId, batch: Batch, chain: Sequence[bytes]) -> None:
+    def keep(self, community: Topic, batch: Batch, chain: Sequence[bytes]) -> None:
         self._settle()
         certificate = batch.certificate if batch.flags & SIGNED else b""
         if certificate in self._chains:
@@ -109,8 +110,8 @@ class FileArchive(Archive):
             self._chains[certificate] = tuple(chain)
         published = min(batch.published, int(1000 * time.time()))
         row = Row(
-            community,
-            batch.topic.name,
+            community.group,
+            community.name,
             batch.stream,
             batch.first,
             batch.count,
@@ -120,14 +121,14 @@ class FileArchive(Archive):
             tuple(chain),
         )
         if self._writer.put(row):
-            self._waiting.setdefault((community, batch.stream), {})[batch.first] = row
+            self._waiting.setdefault((community.group, batch.stream), {})[batch.first] = row
         else:
             self._lost_until = max(self._lost_until, published + 1)
 
     @override
-    def known(self, community: GroupId, stream: StreamId) -> Sequence[int]:
+    def known(self, community: Topic, stream: StreamId) -> Sequence[int]:
         waiting = self._rows(community, stream)
-        found = self._page(_STREAM, (community, stream))
+        found = self._page(_STREAM, (community.group, stream))
         if not (found or waiting):
             return ()
         known = KnownRanges(0.0, b"")
@@ -139,7 +140,7 @@ class FileArchive(Archive):
 
     @override
     def batches(
-        self, community: GroupId, stream: StreamId, start: int, stop: int, since: int
+        self, community: Topic, stream: StreamId, start: int, stop: int, since: int
     ) -> Iterator[bytes]:
         waiting = [
             (row.first, row.body)
@@ -154,7 +155,7 @@ class FileArchive(Archive):
             before = first
 
     def _of_stream(
-        self, community: GroupId, stream: StreamId, start: int, stop: int, since: int
+        self, community: Topic, stream: StreamId, start: int, stop: int, since: int
     ) -> Iterator[tuple[int, bytes]]:
         id = self._id(community, stream)
         after = max(start - EVENTS_MAX, self._first_since(id, since) - 1)
@@ -202,25 +203,25 @@ class FileArchive(Archive):
         return rows[0] if rows else None
 
     @override
-    def lowest(self, community: GroupId, stream: StreamId, since: int) -> bytes | None:
+    def lowest(self, community: Topic, stream: StreamId, since: int) -> bytes | None:
         first = self._first_since(self._id(community, stream), since)
         return next(self.batches(community, stream, first, first + 1, since), None) or next(
             (row.body for row in self._rows(community, stream) if row.published >= since), None
         )
 
     @override
-    def streams(self, community: GroupId, since: int) -> Sequence[StreamId]:
+    def streams(self, community: Topic, since: int) -> Sequence[StreamId]:
         self._settle()
         latest = {
             stream: max(row.published for row in rows.values())
             for (group, stream), rows in self._waiting.items()
-            if group == community
+            if group == community.group
         }
         found = self._page(
             "SELECT stream.name, latest FROM stream JOIN community"
             " ON stream.community = community.id WHERE community.name = ? AND latest >= ?"
             " ORDER BY latest DESC LIMIT ?",
-            (community, since, STREAMS_MAX),
+            (community.group, since, STREAMS_MAX),
         )
         for name, when in found:
             latest[StreamId(name)] = max(when, latest.get(StreamId(name), 0))
@@ -228,13 +229,13 @@ class FileArchive(Archive):
         return sorted(late, key=lambda stream: -latest[stream])
 
     @override
-    def history(self, community: GroupId, since: int) -> Iterator[bytes]:
+    def history(self, community: Topic, since: int) -> Iterator[bytes]:
         self._settle()
         waiting = sorted(
             (row.published, row.body[:_KEY_BYTES], row.body)
             for (group, _), rows in self._waiting.items()
             for row in rows.values()
-            if group == community and row.published >= since
+            if group == community.group and row.published >= since
         )
         keys = {key for _, key, _ in waiting}
         written = (
@@ -245,9 +246,11 @@ class FileArchive(Archive):
         for _, _, body in merge(written, waiting, key=lambda one: one[0]):
             yield body
 
-    def _by_publication(self, community: GroupId, since: int) -> Iterator[tuple[int, bytes]]:
+    def _by_publication(self, community: Topic, since: int) -> Iterator[tuple[int, bytes]]:
         last: list[int] = [since, -1]
-        [(id,)] = self._page("SELECT id FROM community WHERE name = ?", (community,)) or [(0,)]
+        [(id,)] = self._page("SELECT id FROM community WHERE name = ?", (community.group,)) or [
+            (0,)
+        ]
         while True:
             page = self._page(
                 "SELECT published, id, body FROM batch WHERE community = ? AND published >= ?"
@@ -260,10 +263,11 @@ class FileArchive(Archive):
                 return
 
     @override
-    def reach(self, community: GroupId) -> int:
-        let_go = self._page("SELECT let_go FROM community WHERE name = ?", (community,))
+    def reach(self, community: Topic) -> int:
+        found = self._page("SELECT let_go FROM community WHERE name = ?", (community.group,))
+        let_go = [int(time) for (time,) in found]
         oldest = int(1000 * (time.time() - self._age_seconds_max))
-        return max(0, oldest, self._lost_until, *(time for (time,) in let_go))
+        return max(0, oldest, self._lost_until, *let_go)
 
     @override
     def chain(self, certificate: bytes) -> Sequence[bytes]:
@@ -272,16 +276,16 @@ class FileArchive(Archive):
         found = self._page("SELECT certificates FROM chain WHERE name = ?", (certificate,))
         return _CHAINS.decode(found[0][0]) if found else ()
 
-    def _id(self, community: GroupId, stream: StreamId) -> int:
+    def _id(self, community: Topic, stream: StreamId) -> int:
         """Return the number of a stream in the file; 0 where it is not there."""
-        for id, _ in self._page(_STREAM, (community, stream)):
+        for id, _ in self._page(_STREAM, (community.group, stream)):
             return int(id)
         return 0
 
-    def _rows(self, community: GroupId, stream: StreamId) -> list[Row]:
+    def _rows(self, community: Topic, stream: StreamId) -> list[Row]:
         """Return the rows of a stream that are not written yet, by number."""
         self._settle()
-        rows = self._waiting.get((community, stream), {})
+        rows = self._waiting.get((community.group, stream), {})
         return [rows[first] for first in sorted(rows)]
 
     def _settle(self) -> None:

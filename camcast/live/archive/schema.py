@@ -56,6 +56,10 @@ class ArchiveError(CamcastError, OSError):
     """An archive cannot be opened: the message names the file, and says why and what to do."""
 
 
+class DamagedArchiveError(ArchiveError):
+    """The bytes of an archive make no sense."""
+
+
 def is_damaged(error: sqlite3.Error) -> bool:
     """Say whether an error is of a file whose bytes make no sense."""
     return _primary(error) in _DAMAGED
@@ -83,7 +87,7 @@ def clear_errors(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         if is_damaged(error):
-            raise ArchiveError(errno.EIO, says_damaged(path)) from error
+            raise DamagedArchiveError(errno.EIO, says_damaged(path)) from error
         raise ArchiveError(errno.EIO, f"{path} cannot be opened: {error}") from error
     except ArchiveError:
         raise
@@ -95,7 +99,7 @@ def clear_errors(path: Path) -> Iterator[None]:
 def open_archive(path: Path) -> sqlite3.Connection:
     """Open the file of an archive for writing, once it is locked; raises `ArchiveError`."""
     with clear_errors(path):
-        connection = _connect(path, "rw")
+        connection = connect(path, "rw")
         try:
             _check(connection, path)
             connection.execute("PRAGMA journal_mode=WAL")
@@ -116,7 +120,7 @@ def read_archive(path: Path) -> sqlite3.Connection:
     with clear_errors(path):
         if not path.exists():
             raise ArchiveError(errno.ENOENT, f"{path}: there is no such file")
-        connection = _connect(path, "rw")  # a reader of WAL mode needs the file of its index
+        connection = connect(path, "rw")  # a reader of WAL mode needs the file of its index
         try:
             connection.execute("PRAGMA query_only=1")
             _check(connection, path)
@@ -126,7 +130,8 @@ def read_archive(path: Path) -> sqlite3.Connection:
         return connection
 
 
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
+def connect(path: Path, mode: str) -> sqlite3.Connection:
+    """Connect to a file as it is, read-write (``rw``) or for reading alone (``ro``)."""
     return sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={mode}",
         uri=True,

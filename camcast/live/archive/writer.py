@@ -23,6 +23,7 @@ import sqlite3
 import time
 from collections import deque
 from collections.abc import Iterable, Sequence
+from math import inf
 from threading import Event, Thread
 from typing import Final, Literal, NamedTuple
 
@@ -169,7 +170,7 @@ class Writer(Thread):
             rows.append(self._rows.popleft())
             size += len(rows[-1].body)
         try:
-            self._write(rows)
+            self.write(rows)
         except sqlite3.Error as error:
             self._undo(rows, error)
             return False
@@ -196,11 +197,12 @@ class Writer(Thread):
                 "the archive %s takes no events: %s; the process goes on without", self._path, error
             )
 
-    def _write(self, rows: Sequence[Row]) -> None:
+    def write(self, rows: Sequence[Row]) -> None:
+        """Write rows in one transaction; called by the thread, or where it is not started."""
         database = self._database
         database.execute("BEGIN IMMEDIATE")
         now = int(1000 * time.time())
-        too_old = now - int(1000 * self._age_seconds_max)
+        too_old = 0 if self._age_seconds_max == inf else now - int(1000 * self._age_seconds_max)
         changed: dict[int, tuple[KnownRanges, int]] = {}
         values: list[tuple[int, int, int, int, int, bytes]] = []
         for row in rows:

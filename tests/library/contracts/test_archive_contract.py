@@ -16,8 +16,7 @@ from camcast.vocabulary.events import SEQUENCE_MAX, StreamId, stream_id
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
 
-A, B = Topic.parse(".a").group, Topic.parse(".b").group
-TOPIC = Topic.parse(".a")
+A, B = Topic.parse(".a"), Topic.parse(".b")
 HOUR = 3600
 NOW = int(1000 * time.time())
 
@@ -28,7 +27,7 @@ def stream(number: int) -> StreamId:
 
 def batch(first: int, count: int = 1, *, of: int = 1, ago: float = 0.0) -> Batch:
     payloads = [b"%d-%d" % (of, number) for number in range(first, first + count)]
-    return make_batch(stream(of), first, payloads, TOPIC, published=NOW - int(1000 * ago))
+    return make_batch(stream(of), first, payloads, A, published=NOW - int(1000 * ago))
 
 
 @pytest.fixture(params=["memory", "file"])

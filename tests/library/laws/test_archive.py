@@ -40,7 +40,7 @@ class ArchivedWorld(World):
 
     def archived(self, number: int, topic: Topic) -> list[bytes]:
         """Return the payloads in a host's archive of a community, in the order of publication."""
-        bodies = self.archives[number].history(topic.group, 0)
+        bodies = self.archives[number].history(topic, 0)
         return [payload for one in map(_decode, bodies) for payload in one.payloads()]
 
     def history_of(self, node: Node, topic: Topic, seconds: float) -> list[bytes]:

@@ -40,7 +40,7 @@ class SignedArchives(SignedWorld):
         return node
 
     def archived(self, secret: SecretKey) -> int:
-        return len(list(self.archives[secret].history(SOCCER.group, 0)))
+        return len(list(self.archives[secret].history(SOCCER, 0)))
 
 
 def aged_world() -> SignedArchives:
@@ -74,7 +74,7 @@ def test_what_says_that_it_was_published_after_a_certificate_ended_is_refused() 
     stream = stream_id(key(1).public.peer_id, 5)
     late = make_batch(stream, 1, [b"late"], SOCCER, published=1000 * (ENDS + 400))
     for number in (2, 3):
-        world.archives[key(number)].keep(SOCCER.group, signatures.sign(late), (world.short,))
+        world.archives[key(number)].keep(SOCCER, signatures.sign(late), (world.short,))
     newcomer = world.begin(key(4))
     world.run(10.0)
     assert world.archived(key(4)) == 10

@@ -7,6 +7,7 @@ import pytest
 
 from camcast import ArchiveError, CommunityManager
 from camcast.doors.options import OptionError
+from camcast.observe.stats import ArchiveStats
 from tests.library.live.communities import OPTIONS, Inbox, together
 from tests.patience import eventually, live
 
@@ -53,10 +54,8 @@ async def test_all_processes_stop_and_who_starts_again_has_all_and_brings_it_to_
             await eventually(lambda: sorted(asked.payloads) == sorted(OLD))
         assert nothing.payloads == [], "it has not asked for the past"
         assert counters.repaired == 10, "what its archive had was not sent again"
-        archived = second.stats().archive
-        assert archived is not None
-        assert archived.lost == 0
-        assert archived.state == "writing"
+        assert archive_of(second).lost == 0
+        assert archive_of(second).state == "writing"
 
 
 @live
@@ -73,10 +72,14 @@ async def test_a_second_process_with_the_same_archive_is_told_and_the_first_goes
         await eventually(lambda: archived_by(first) == 1)
 
 
-def archived_by(manager: CommunityManager) -> int:
+def archive_of(manager: CommunityManager) -> ArchiveStats:
     stats = manager.stats().archive
     assert stats is not None
-    return stats.written
+    return stats
+
+
+def archived_by(manager: CommunityManager) -> int:
+    return archive_of(manager).written
 
 
 @live
@@ -96,7 +99,11 @@ async def test_a_full_disk_is_a_condition_and_events_go_on(tmp_path: Path) -> No
         assert found.stage == "lasting"
         writer._database.execute("PRAGMA max_page_count=1000000")
         writer._enough.set()  # it would look in some seconds
-        await eventually(lambda: archived_by(first) == len(OLD))
+        await eventually(lambda: archived_by(first) > 0)
+        later = Inbox()
+        near.subscribe(later, since=60.0)
+        await eventually(lambda: later.payloads == large)
+        assert archive_of(first).lost == 0
         assert not [
             one
             for one in first.stats().conditions

@@ -122,6 +122,8 @@ FAULTS: Final[list[tuple[str, str, object, str]]] = [
     ("slow_subscriber", "communities.0.subscriptions.0.queued_bytes", 501, "50% full"),
     ("slow_peer", "pipes.crowded_peers", (OTHER,), "half full"),
     ("store_filling", "store.bytes", 501, "50% of the room"),
+    ("archive_full", "archive.state", "full", "takes nothing for events.archive"),
+    ("archive_damaged", "archive.state", "damaged", "events.archive is damaged"),
     ("events_dropped", "counters.missed", 7, "7 events"),
     ("events_gone", "counters.told_missed", 3, "3 events"),
     ("not_accepted", "counters.unpublished", 9, "9 events"),

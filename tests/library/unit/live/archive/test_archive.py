@@ -17,8 +17,7 @@ from camcast.vocabulary.events import SEQUENCE_MAX, stream_id
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
 
-TOPIC = Topic.parse(".a")
-A = TOPIC.group
+A = Topic.parse(".a")
 STREAM = stream_id(PeerId(bytes(16)), 1)
 DAY = 86_400.0
 PATIENCE_SECONDS = 60.0
@@ -26,7 +25,7 @@ PATIENCE_SECONDS = 60.0
 
 def batch(first: int, payload: bytes = b"!", published: float | None = None) -> Batch:
     when = time.time() if published is None else published
-    return make_batch(STREAM, first, [payload], TOPIC, published=int(1000 * when))
+    return make_batch(STREAM, first, [payload], A, published=int(1000 * when))
 
 
 def opened(path: Path, bytes_max: int = 10_000_000) -> FileArchive:
