@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any, Final, Generic, Literal, Unpack
 
 import attrs
@@ -12,6 +13,12 @@ import msgspec
 from typing_extensions import override
 
 from camcast.app.community_errors import GatewayTimeout, NotReady
+from camcast.app.durable import (
+    DurableFeed,
+    DurableSubscription,
+    check_name,
+    seconds_since,
+)
 from camcast.app.known_communities import KnownCommunities
 from camcast.app.lifetime import Lifetime
 from camcast.app.topic_arguments import TopicLike, check_super_topics, topic_of
@@ -305,7 +312,9 @@ class Community(Generic[E]):
         on_batch: BatchCallback[E] | None = None,
         on_lagged: LaggedCallback | None = None,
         on_missed: MissedCallback | None = None,
-        since: float | None = None,
+        since: float | datetime | None = None,
+        durable: str | None = None,
+        ack: bool = False,
         queue_length: int = QUEUE_LENGTH,
         queue_bytes: int = QUEUE_BYTES,
         overflow: Overflow = Overflow.DROP_OLDEST,
@@ -328,6 +337,11 @@ class Community(Generic[E]):
         pmcast also tell it to other processes, which then send less; with all other protocols the
         filter is local. Raises `InterestError` for a text that is no interest.
 
+        A `durable` subscription, of a process with an archive, gets each event once, whenever the
+        process starts: what came while nobody read waits in the archive
+        (`camcast.app.durable.DurableSubscription`). It is iterated, in one task, drops nothing, and
+        raises `CommunityError` without an archive and while the name is in use.
+
         With `since`, this subscription first gets the events of the last so many seconds, as far as
         this process or its neighbours still keep them; they may come in another order than they
         were published. If the neighbours keep less, a warning is logged. Raises `ValueError` for a
@@ -339,8 +353,11 @@ class Community(Generic[E]):
             on_batch: Takes the events that travelled together, in place of `callback`.
             on_lagged: Takes how many events were dropped because the queue was full.
             on_missed: Takes events that can no longer be had.
-            since: Seconds of the past whose events come first. More: more of the past, as far as
-                it is kept.
+            since: Seconds of the past whose events come first, or the time since when, with a time
+                zone. More: more of the past, as far as it is kept. A durable subscription begins
+                there when its name is new.
+            durable: The name of a subscriber that goes on where it was, also after a restart.
+            ack: Whether a durable subscription moves on by `DurableSubscription.ack` alone.
             queue_length: Events that may wait. More: a slow reader loses fewer. Less: less memory.
             queue_bytes: Bytes of their payloads that may wait; as `queue_length`.
             overflow: Whether the oldest or the newest event is dropped from a full queue.
@@ -354,13 +371,24 @@ class Community(Generic[E]):
                     print(event.topic, event.value)
         """
         check_flag("own", own)
-        if since is not None:
+        check_flag("ack", ack)
+        if isinstance(since, datetime):
+            since = seconds_since(since, self._lifetime.open())
+        elif since is not None:
             check_number("since", since)
             if not since >= 0:
                 raise ValueError(f"since is a number of seconds, 0 or more, not {since}")
         interest = Interest.parse(where) if isinstance(where, str) else where
         check_optional("where", interest, Interest, 'a text such as "mag >= 5"')
         runner = self._lifetime.open()
+        if durable is not None:
+            if any(one is not None for one in (callback, on_batch, on_lagged, on_missed)):
+                raise ValueError("a durable subscription is iterated: it takes no callbacks")
+            return self._subscribe_durably(
+                durable, since, ack=ack, bounds=(queue_length, queue_bytes), where=interest, own=own
+            )
+        if ack:
+            raise ValueError("ack goes with durable")
         feed = EventFeed(
             self._ended,
             self.topic,
@@ -388,6 +416,51 @@ class Community(Generic[E]):
         self._deliveries.begin(feed)
         self._tell_interest()
         return Subscription(feed)
+
+    def _subscribe_durably(
+        self,
+        name: str,
+        since: float | None,
+        *,
+        ack: bool,
+        bounds: tuple[int, int],
+        where: Interest | None,
+        own: bool,
+    ) -> DurableSubscription[E]:
+        """Make a durable subscription; see `subscribe`."""
+        check_name(name)
+        runner = self._lifetime.open()
+        if runner.archive is None:
+            raise CommunityError(
+                "a durable subscription reads an archive: give the manager one (archive=)"
+            )
+        if any(
+            isinstance(one, DurableFeed) and one.name == name
+            for one in self._deliveries.subscriptions
+        ):
+            raise CommunityError(f"{name!r} subscribes to {self.topic} already")
+        feed = DurableFeed(
+            name,
+            runner.archive,
+            self._deliveries,
+            lambda: self._local_group,
+            self._ended,
+            since=None if since is None else runner.clock.wall(runner.now()) - since,
+            explicit=ack,
+            queue_length=bounds[0],
+            queue_bytes=bounds[1],
+            where=where,
+            own=own,
+        )
+        try:
+            self._take_part(where)
+        except BaseException:
+            feed.close()
+            raise
+        self._lifetime.note_callback(feed)
+        self._deliveries.begin(feed)
+        self._tell_interest()
+        return DurableSubscription(feed)
 
     def changes(
         self, on_change: ChangeCallback | None = None, *, queue_length: int = CHANGES_LENGTH

@@ -398,13 +398,7 @@ class CommunityManager:
                 check_descriptors(pipes)
             runner = Runner(
                 attrs.evolve(settings, gateways=gateways, keys=keys, system=pipes.system),
-                attrs.evolve(
-                    self._parts,
-                    store=store,
-                    archive=self._archive,
-                    admission=admission,
-                    penalties=penalties,
-                ),
+                attrs.evolve(self._parts, store=store, admission=admission, penalties=penalties),
                 pipes,
                 clock=clock,
                 bind=self._bind,
@@ -417,6 +411,7 @@ class CommunityManager:
                 recent=self._recent,
                 inbox=self._inbox,
                 on_change=self._changed,
+                archive=self._archive,
             )
             await check_closed(runner.input, pipes)
             doubtful = dialable and self._reachable == "auto"

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import base64
 import re
+from contextlib import suppress
+from datetime import datetime
 from string import Formatter
 from typing import Final
 
@@ -77,6 +79,22 @@ class Format:
             hops=received.hops,
             payload=printable(payload),
         )
+
+
+def time_of(text: str) -> float | datetime:
+    """Read a number of seconds ago, a duration or a time in ISO 8601; raises `OptionError`."""
+    with suppress(ValueError):
+        if (seconds := float(text)) >= 0:  # also without end
+            return seconds
+    with suppress(ValueError):
+        when = datetime.fromisoformat(text)
+        return when if when.tzinfo is not None else when.astimezone()
+    if _DURATION.fullmatch(text):
+        return seconds_of(text, "--since")
+    raise OptionError(
+        f"--since takes seconds such as 30, a duration such as 8h or a time such as"
+        f" 2026-11-27T08:00Z, not {text!r}"
+    )
 
 
 def seconds_of(duration: str, option: str) -> float:

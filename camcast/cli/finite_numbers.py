@@ -9,8 +9,8 @@ import typer
 from typer.core import TyperCommand
 from typing_extensions import override
 
-_ENDLESS: Final = frozenset({"wait", "since"})
-"""The options that may be infinite: for ever, and from the beginning."""
+_ENDLESS: Final = frozenset({"wait"})
+"""The options that may be infinite: for ever."""
 
 
 class Command(TyperCommand):

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from datetime import datetime
 from typing import Annotated, Final
 
 import typer
 
 from camcast.app.community import JOIN_SECONDS
+from camcast.app.durable import DurableSubscription, check_name
 from camcast.app.manager import make_manager
 from camcast.app.settings import ProcessSettings
 from camcast.cli import options
 from camcast.cli.configured import configured
-from camcast.cli.event_lines import Format, json_of, seconds_of
+from camcast.cli.event_lines import Format, json_of, seconds_of, time_of
 from camcast.cli.failure import EXIT_TOO_FEW, clear_failures, remark
 from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json, print_line
@@ -55,11 +57,19 @@ def subscribe(
         ),
     ] = None,
     since: Annotated[
-        float | None,
+        str | None,
         typer.Option(
-            metavar="SECONDS",
-            min=0,
-            help="First what was published in the last so many seconds and is still kept.",
+            metavar="TIME",
+            help="First what was published since then and is still kept: so many seconds ago, a"
+            " duration such as 8h, or a time such as 2026-11-27T08:00Z.",
+        ),
+    ] = None,
+    durable: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Go on where the subscriber of this name was, also after a restart; needs"
+            " --archive. --since is where a new name begins.",
         ),
     ] = None,
     seconds: Annotated[
@@ -96,6 +106,8 @@ def subscribe(
     """
     with clear_failures():
         chosen = None if line_format is None else Format.parse(line_format)
+        if durable is not None:
+            check_durable(durable, settings)
         if json and chosen is not None:
             raise OptionError("--json and --format are two forms of the same lines: give one")
         work = _subscribe(
@@ -106,7 +118,8 @@ def subscribe(
             None if where is None else Interest.parse(where),
             retry=retry,
             json=json,
-            since=since,
+            since=None if since is None else time_of(since),
+            durable=durable,
             seconds=None if seconds is None else seconds_of(seconds, "--for"),
             chosen=chosen,
         )
@@ -123,7 +136,8 @@ async def _subscribe(
     *,
     retry: bool,
     json: bool,
-    since: float | None,
+    since: float | datetime | None,
+    durable: str | None,
     seconds: float | None,
     chosen: Format | None,
 ) -> bool:
@@ -182,16 +196,53 @@ async def _subscribe(
         if json:
             show(Joined(joined=topic.name, address=manager.address))
         remark(f"joined {topic} at {manager.address}")
-        community.subscribe(
-            on_event,
-            on_lagged=on_lagged,
-            on_missed=on_missed,
-            since=since,
-            queue_length=_QUEUE_LENGTH,
-            where=where,
-        )
-        with suppress(TimeoutError):
-            await asyncio.wait_for(done.wait(), seconds)
+        reading: asyncio.Task[None] | None = None
+        if durable is None:
+            community.subscribe(
+                on_event,
+                on_lagged=on_lagged,
+                on_missed=on_missed,
+                since=since,
+                queue_length=_QUEUE_LENGTH,
+                where=where,
+            )
+        else:
+            subscription = community.subscribe(durable=durable, ack=True, since=since, where=where)
+            assert isinstance(subscription, DurableSubscription), "it has a name"
+            reading = asyncio.create_task(_print_durably(subscription, on_event, on_missed))
+            reading.add_done_callback(lambda task: None if task.cancelled() else done.set())
+        try:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(done.wait(), seconds)
+        finally:
+            if reading is not None:
+                reading.cancel()
+                with suppress(asyncio.CancelledError):
+                    await reading
     if unwritable is not None:
         raise unwritable
     return done.is_set() or came >= (count or 1)
+
+
+async def _print_durably(
+    subscription: DurableSubscription[bytes],
+    on_event: Callable[[Received], None],
+    on_missed: Callable[[Missed], None],
+) -> None:
+    """Print events until nobody wants more; what was printed does not come again."""
+    async for item in subscription:
+        if isinstance(item, Received):
+            await asyncio.to_thread(on_event, item)
+            subscription.ack()
+        elif isinstance(item, Missed):
+            await asyncio.to_thread(on_missed, item)
+
+
+def check_durable(name: str, settings: ProcessSettings) -> None:
+    """Raise `OptionError` for a name that is none, and without an archive."""
+    if settings.archiving.archive is None:
+        raise OptionError("--durable reads an archive: give --archive FILE, too")
+    try:
+        check_name(name)
+    except ValueError as error:
+        raise OptionError(f"--durable: {error}") from None

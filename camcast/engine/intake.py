@@ -324,6 +324,8 @@ class Intake:
                 repair.add_repaired(batch, source, now)
                 counters.repaired += batch.count
                 if repair.is_history(batch):
+                    if local_group.archive is not None:
+                        local_group.archive(batch)
                     if repair.wants_history(batch, now):
                         if (hold_back := local_group.hold_back) is not None:
                             new = [hold_back.flagged(part, known) for part in new]
@@ -442,6 +444,9 @@ class Intake:
         """Hand new events to the subscribers of these topics."""
         if local_group.transit:
             return
+        if local_group.archive is not None and receivers and not history:
+            for part in new:
+                local_group.archive(part)
         for topic in receivers:
             for part in new:
                 self._outbox.deliveries.append(Deliver(topic.group, part, history))

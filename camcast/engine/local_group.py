@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from attrs import define, field
@@ -13,6 +14,7 @@ from camcast.engine.repair.hold_back import HoldBack
 from camcast.engine.repair.repair import Repair
 from camcast.engine.super_topic_table import SuperTopicTable
 from camcast.engine.ways_up import WaysUp
+from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.outbox import Finding
 from camcast.vocabulary.parameters import CommunitySettings
@@ -55,6 +57,8 @@ class LocalGroup:
     """Finds out what was missed, and asks for it; None in a group without repair."""
     hold_back: HoldBack | None = None
     """Delivers events in the order of their publication; None where they come as they arrive."""
+    archive: Callable[[Batch], None] | None = None
+    """Keeps what is delivered beyond the life of the process; None without an archive."""
     started: bool = False
     """Whether the discovery has answered, so that the membership has begun to join."""
     leaving: bool = False

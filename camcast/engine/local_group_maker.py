@@ -27,6 +27,7 @@ from camcast.engine.super_topic_table import SuperTopicTable
 from camcast.engine.ways_up import WaysUp
 from camcast.interests.attributes import EventAttributes
 from camcast.interests.wanted import ProcessInterest
+from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import EventId, Missed
 from camcast.vocabulary.happenings import Happening
 from camcast.vocabulary.hierarchy import Way
@@ -113,6 +114,7 @@ def make_local_group(
     )
     store = around.parts.store if group.batched and parameters.retention_seconds else None
     streams, repair, hold_back = KnownStreams(repaired=store is not None), None, None
+    keep: Callable[[Batch], None] | None = None
     if store is not None:
         assert around.nonces is not None, "they are drawn where there is a store"
         chain = no_chain if around.signing is None else around.signing.chain
@@ -120,6 +122,7 @@ def make_local_group(
         retained = Retained(store, archive, topic, process.clock, chain)
         if archive is not None:
             streams = KnownStreams(repaired=True, recall=retained.recall)
+            keep = retained.keep
         repairing = RepairContext(
             context,
             streams,
@@ -157,6 +160,7 @@ def make_local_group(
         streams=streams,
         repair=repair,
         hold_back=hold_back,
+        archive=keep,
     )
 
 

@@ -31,6 +31,7 @@ from camcast.engine.questions import PROOF_PAUSES
 from camcast.engine.settings import Parts, Settings
 from camcast.inbox.deliveries import Inbox
 from camcast.interests.interest import Interest
+from camcast.live.archive.archive import FileArchive
 from camcast.live.live_waiting import LiveWaiting
 from camcast.live.own_address import with_port_of
 from camcast.live.reporting import Reporter
@@ -114,12 +115,15 @@ class Runner:
         recent: Recent | None,
         inbox: Inbox,
         on_change: Callable[[GroupId, Change], None],
+        archive: FileArchive | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self.clock = clock
         """The wall clock, by the time of the loop."""
         self.store = parts.store
         """Where batches are kept for others; None without repair."""
+        self.archive = archive
+        """Where they are kept on disk; None: nowhere."""
         self._pipes = pipes
         self._inbox = inbox
         self.reading = reading_time()
@@ -161,6 +165,7 @@ class Runner:
             plug_failed=self._on_plug_error,
             speaks=pipes.speaks,
             room=inbox.room,
+            archive=archive,
         )
         self.node = Node(
             me, settings, rng, clock, trace, inbox.attributes, parts, ring, inbox.hierarchy
@@ -260,6 +265,10 @@ class Runner:
             self.flush()
         else:
             self._flush_handle = self._loop.call_soon(self._flush_soon, now, turns + 1)
+
+    def now(self) -> float:
+        """Return the time of the loop."""
+        return self._loop.time()
 
     def flush(self) -> None:
         """Let what was published leave now, if anything was."""

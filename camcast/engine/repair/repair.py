@@ -208,7 +208,7 @@ class Repair(Repairs):
     def add_batch(self, batch: Batch, known: KnownRanges, source: PeerId, now: float) -> None:
         """Add a batch that is new to the community; `source` sent it."""
         context = self._context
-        context.retained.put(batch, context.retention, now)
+        context.store.put(batch, context.retention, now)
         stream = batch.stream
         self._fetching.drop(batch)
         if batch.first == 1:

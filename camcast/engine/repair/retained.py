@@ -1,9 +1,9 @@
 """The batches that one community of this process keeps: recent ones in memory, older on disk.
 
 Without an archive (`camcast.doors.archive`) this is the store, and nothing is asked twice. With
-one, everything that is put into the store goes to the archive as well. The archive is looked at
-for what the store does not have, and for streams that memory has forgotten, or that an earlier run
-of this process has known: a restart takes nothing again that it had.
+one, everything that is delivered goes to the archive as well. The archive is looked at for what the
+store does not have, and for streams that memory has forgotten, or that an earlier run of this
+process has known: a restart takes nothing again that it had.
 
 A body of the archive has no age, and its publisher's clock stands for it.
 """
@@ -47,12 +47,14 @@ class Retained:
         """How far back this process wants and keeps events that are older than itself."""
         return 0.0 if self.archive is None else self.archive.age_seconds_max
 
-    def put(self, batch: Batch, retention: float, now: float) -> None:
-        """Keep a batch that is new to the community."""
-        self.store.put(batch, retention, now)
-        if self.archive is not None:
-            chain = self._chain(batch.certificate) if batch.flags & SIGNED else ()
-            self.archive.keep(self._community, batch, chain)
+    def keep(self, batch: Batch) -> None:
+        """Give the archive a batch when it is delivered, or would be if anybody had asked for it.
+
+        The archive has the events of a publisher in the order in which subscribers get them.
+        """
+        assert self.archive is not None, "whoever calls has looked"
+        chain = self._chain(batch.certificate) if batch.flags & SIGNED else ()
+        self.archive.keep(self._community, batch, chain)
 
     def known(self, stream: StreamId) -> KnownRanges | None:
         """Return what the archive knows of a stream; None if that is nothing."""

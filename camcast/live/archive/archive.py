@@ -19,6 +19,7 @@ from typing_extensions import override
 
 from camcast.doors.archive import Archive
 from camcast.engine.known_streams import KnownRanges
+from camcast.live.archive.cursor import Cursor, CursorFile
 from camcast.live.archive.schema import (
     Lock,
     clear_errors,
@@ -261,6 +262,34 @@ class FileArchive(Archive):
                 yield last[0], body
             if len(page) < PAGE_ROWS:
                 return
+
+    def cursor(self, name: str, community: Topic) -> CursorFile:
+        """Open the cursor of a durable subscription; raises `ArchiveError`."""
+        group = community.group.hex()
+        return CursorFile(self._path.with_name(f"{self._path.name}.{name}-{group}.cursor"))
+
+    def last(self) -> int:
+        """Return the number of the batch that was written last; 0 without any."""
+        [(last,)] = self._page("SELECT max(id) FROM batch", ()) or [(0,)]
+        return int(last or 0)
+
+    def passed(self, community: Topic, cursor: Cursor) -> list[tuple[int, int, bytes]]:
+        """Return the next batches of a pass: when each was published, its number and its body."""
+        [(id,)] = self._page("SELECT id FROM community WHERE name = ?", (community.group,)) or [
+            (0,)
+        ]
+        since = cursor.published
+        if not cursor.batch and not since:  # the pass begins: spares a look at all that is older
+            [(first,)] = self._page(
+                "SELECT min(published) FROM batch WHERE id > ? AND community = ?",
+                (cursor.base, id),
+            ) or [(0,)]
+            since = first or 0
+        return self._page(
+            "SELECT published, id, body FROM batch WHERE community = ? AND published >= ?"
+            " AND (published > ? OR id > ?) AND id > ? AND id <= ? ORDER BY published, id LIMIT ?",
+            (id, since, since, cursor.batch, cursor.base, cursor.until, PAGE_ROWS),
+        )
 
     @override
     def reach(self, community: Topic) -> int:

@@ -145,12 +145,12 @@ def salvage(path: Path) -> Salvaged:
                 name: _CHAINS.decode(packed) for _, name, packed in _readable(damaged, "chain")
             }
             rows: list[Row] = []
-            for _, community, published, body in _readable(damaged, "batch"):
+            for id, community, published, body in _readable(damaged, "batch"):
                 try:
                     batch = decode_body(body, 0, len(body))
                 except MalformedError:
                     continue
-                rows.append(_row(batch, topics.get(community), published, chains))
+                rows.append(_row(id, batch, topics.get(community), published, chains))
                 saved += 1
                 if len(rows) == PAGE_ROWS:
                     writer.write(rows)
@@ -178,6 +178,7 @@ def _topics(damaged: sqlite3.Connection) -> dict[int, tuple[GroupId, str]]:
 
 
 def _row(
+    id: int,
     batch: Batch,
     community: tuple[GroupId, str] | None,
     published: int,
@@ -195,6 +196,7 @@ def _row(
         body=batch.body,
         certificate=certificate,
         chain=chains.pop(certificate, ()),
+        id=id,
     )
 
 

@@ -2,7 +2,8 @@
 
 A *community* has its group; a *stream* what was kept of it at any time, as the numbers of
 `KnownRanges.told`, and when its latest event was published; a *batch* its body, byte for byte as it
-travels, so that the signature of a signed one goes on to prove it; a *chain* the certificates by
+travels, so that the signature of a signed one goes on to prove it, and a number that no other one
+ever has; a *chain* the certificates by
 which signed batches were published. The bodies stand in the order of their arrival, and the two
 indexes beside them are of whole numbers: an event of 256 bytes takes some 400 bytes.
 
@@ -40,7 +41,7 @@ CREATE TABLE stream (
 );
 CREATE INDEX stream_latest ON stream (community, latest);
 CREATE TABLE batch (
-    id INTEGER PRIMARY KEY, community INTEGER NOT NULL, stream INTEGER NOT NULL,
+    id INTEGER PRIMARY KEY AUTOINCREMENT, community INTEGER NOT NULL, stream INTEGER NOT NULL,
     first INTEGER NOT NULL, count INTEGER NOT NULL, published INTEGER NOT NULL, body BLOB NOT NULL
 );
 CREATE UNIQUE INDEX batch_numbers ON batch (stream, first);

@@ -65,6 +65,8 @@ class Row(NamedTuple):
     certificate: bytes
     chain: tuple[bytes, ...]
     """The certificates of its publisher; empty if the file has them, or where none is signed."""
+    id: int | None = None
+    """Its number in the file; None: the next."""
 
 
 class _Stream(NamedTuple):
@@ -204,7 +206,7 @@ class Writer(Thread):
         now = int(1000 * time.time())
         too_old = 0 if self._age_seconds_max == inf else now - int(1000 * self._age_seconds_max)
         changed: dict[int, tuple[KnownRanges, int]] = {}
-        values: list[tuple[int, int, int, int, int, bytes]] = []
+        values: list[tuple[int | None, int, int, int, int, int, bytes]] = []
         for row in rows:
             community = self._community(row)
             stream = self._stream(community, row)
@@ -213,7 +215,7 @@ class Writer(Thread):
             changed[stream.id] = stream.known, max(latest, row.published)
             if row.published >= too_old:
                 values.append(
-                    (community, stream.id, row.first, row.events, row.published, row.body)
+                    (row.id, community, stream.id, row.first, row.events, row.published, row.body)
                 )
             if row.chain:
                 database.execute(
@@ -222,8 +224,8 @@ class Writer(Thread):
                 )
         self._make_room(sum(len(body) for *_, body in values))
         database.executemany(
-            "INSERT OR IGNORE INTO batch (community, stream, first, count, published, body)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT OR IGNORE INTO batch (id, community, stream, first, count, published, body)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
             values,
         )
         database.executemany(

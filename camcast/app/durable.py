@@ -1,0 +1,292 @@
+"""Durable subscriptions: a subscriber that stops goes on where it was, by an archive and a cursor.
+
+Theory of operation
+-------------------
+A durable subscription takes no events from the wire: it reads the archive of its process
+(`camcast.live.archive`), to which everything goes that the community has, in *passes*
+(`camcast.live.archive.cursor`). An event goes there when it would be delivered, so that those of a
+publisher come in their order. The queue is never overfilled: what has no room waits in the archive,
+and nothing is dropped.
+
+A process that has just started fetches what it lacks of the time in which it was down. The first
+pass waits until that is there, `BEGIN_SECONDS_MAX` at most, and has it in the order of its
+publication; then comes what is published now, as soon as it is written.
+
+*The cursor* is moved when the next item is asked for, or by `ack`: whoever dies in the middle of an
+item gets that item again. An item is given out only once it is written to the archive, so that no
+crash of the process makes two batches share a number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from datetime import datetime
+from typing import Any, Final, Generic
+
+from attrs import define, evolve
+from typing_extensions import override
+
+from camcast.engine.local_group import LocalGroup
+from camcast.inbox.deliveries import Deliveries
+from camcast.inbox.received import Gap, Received, ReceivedBatch
+from camcast.inbox.subscription import EventFeed, Subscription
+from camcast.interests.interest import Interest
+from camcast.live.archive.archive import FileArchive
+from camcast.live.archive.cursor import Cursor
+from camcast.live.runner import Runner
+from camcast.vocabulary.batches import EVENTS_MAX, decode_body
+from camcast.vocabulary.logger import Logger
+from camcast.vocabulary.typed import E
+from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
+
+_log = Logger(__name__)
+
+# chosen: neighbours have answered by then, and what they offer is asked for, twice the time of
+# `camcast.engine.repair.history.ANSWERED_SECONDS` and more
+BEGIN_SECONDS: Final = 2.5
+BEGIN_SECONDS_MAX: Final = 10.0  # chosen: more history than that comes behind what is new
+LOOK_SECONDS: Final = 0.05  # chosen: half of the time after which the archive commits
+NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")  # it is a part of the name of a file
+
+
+@define
+class _Row:
+    """A batch in the queue: the places of the cursor before and after it."""
+
+    before: Cursor
+    after: Cursor
+    sequences: list[int]
+    """The numbers of its events that were queued."""
+    done: int = 0
+
+
+class DurableFeed(EventFeed[E], Generic[E]):
+    """The queue of a durable subscription, which it fills itself.
+
+    `since` is the time, in seconds since 1970, from which a new name begins; None: now.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        archive: FileArchive,
+        deliveries: Deliveries[E],
+        local_group: Callable[[], LocalGroup | None],
+        on_close: Callable[[EventFeed[E]], None],
+        *,
+        since: float | None,
+        explicit: bool,
+        queue_length: int,
+        queue_bytes: int,
+        where: Interest | None,
+        own: bool,
+    ) -> None:
+        if queue_length < EVENTS_MAX or queue_bytes < PAYLOAD_BYTES_MAX:
+            raise ValueError(
+                f"the queue of a durable subscription holds at least {EVENTS_MAX} events and"
+                f" {PAYLOAD_BYTES_MAX} bytes: a whole batch"
+            )
+        topic = deliveries.topic
+        super().__init__(
+            on_close,
+            topic,
+            queue_length=queue_length,
+            queue_bytes=queue_bytes,
+            where=where,
+            own=own,
+        )
+        self.name = name
+        self.explicit = explicit
+        """Whether `ack` alone moves the cursor."""
+        self._archive, self._deliveries, self._local_group = archive, deliveries, local_group
+        self._file = archive.cursor(name, topic)
+        if self._file.fresh:
+            last = archive.last()
+            begin = Cursor(last, last)
+            if since is not None:
+                begin = Cursor(0, last, published=max(1, int(1000 * max(0.0, since))))
+            self._file.move(begin)
+        elif self._file.cursor.base > archive.last():
+            _log.warning("the cursor of %r is of another archive: it begins anew", name)
+            self._file.move(Cursor())
+        self._reading = self._file.cursor
+        """How far the archive was read."""
+        self._rows: deque[_Row] = deque()
+        """The batches of which something is queued, or given out and not done."""
+        self._put = self._done = 0  # events
+        self._filling: list[int] | None = None
+        self._begun_at = self.loop.time()
+        self._begun = False
+        self._take, self.take = self.take, self._take_next
+        self._handle = self.loop.call_soon(self._read)
+
+    @override
+    def put(self, delivery: Received[E] | ReceivedBatch[E]) -> None:
+        """Queue what was read from the archive; what comes from the wire is there soon."""
+        if self._filling is not None:
+            if isinstance(delivery, Received):
+                self._filling.append(delivery.sequence)
+            else:
+                self._filling += delivery.sequences
+            super().put(delivery)
+
+    @override
+    def close(self) -> None:
+        if not self.closed:
+            self._handle.cancel()
+            self._file.close()
+        super().close()
+
+    def ack(self) -> None:
+        """Move the cursor behind all that was given out."""
+        if not self.closed:
+            self._advance(self._put - self.queue.events)
+
+    def asked_for_next(self) -> None:
+        """Note that the reader wants another item: it is done with those that it has."""
+        if not self.explicit:
+            self.ack()
+
+    def _take_next(self) -> Any:
+        self.asked_for_next()
+        return self._take()
+
+    def _advance(self, done: int) -> None:
+        """Move the cursor so that so many of the events that were queued are done."""
+        cursor = None
+        while self._rows:
+            row = self._rows[0]
+            step = min(len(row.sequences) - row.done, done - self._done)
+            row.done += step
+            self._done += step
+            if row.done < len(row.sequences):
+                if row.done and step:
+                    cursor = evolve(row.before, sequence=row.sequences[row.done - 1])
+                break
+            cursor = row.after
+            self._rows.popleft()
+        if cursor is not None:
+            try:
+                self._file.move(cursor)
+            except OSError as error:  # a full disk: it is moved with the next item
+                _log.warning("the cursor of %r cannot be moved: %s", self.name, error.strerror)
+
+    # -- reading the archive -----------------------------------------------------------------
+
+    def _read(self) -> None:
+        if self._may_begin():
+            while self._fill():
+                pass
+        self._handle = self.loop.call_later(LOOK_SECONDS, self._read)
+
+    def _may_begin(self) -> bool:
+        """Whether what this process lacks of the time before its start has had its time to come."""
+        if not self._begun:
+            waited = self.loop.time() - self._begun_at
+            group = self._local_group()
+            repair = None if group is None or not group.joined else group.repair
+            quiet = repair is not None and not repair.incomplete_streams
+            self._begun = waited > BEGIN_SECONDS_MAX or (quiet and waited > BEGIN_SECONDS)
+        return self._begun
+
+    def _fill(self) -> bool:
+        """Queue the next batches of a pass; say whether there may be more, and room for them."""
+        if self._reading.until <= self._reading.base and not self._begin_pass():
+            return False
+        page = self._archive.passed(self._deliveries.topic, self._reading)
+        if not page:
+            self._reading = self._reading.after_pass()
+            if self._rows:
+                self._rows[-1].after = self._reading
+            return True
+        for published, number, body in page:
+            batch = decode_body(body, 0, len(body))
+            events, size = self.queue.room
+            if self.queue and (batch.count > events or batch.size > size):
+                return False
+            before, after = self._reading, self._reading.after_batch(published, number)
+            if batch.first <= before.sequence < batch.first + batch.count:
+                stop = batch.first + batch.count
+                if before.sequence + 1 == stop:
+                    self._reading = after
+                    continue
+                batch = batch.part(before.sequence + 1, stop)
+            sequences: list[int] = []
+            self._filling = sequences
+            try:
+                self._deliveries.hand_to([self], batch)
+            finally:
+                self._filling = None
+            self._put += len(sequences)
+            self._rows.append(_Row(before, after, sequences))
+            self._reading = after
+        return True
+
+    def _begin_pass(self) -> bool:
+        """Begin to read what was written since the last pass; say whether there is something."""
+        base, until = self._reading.base, self._archive.last()
+        if until <= base:
+            return False
+        self._reading = Cursor(base, until)
+        return True
+
+
+class DurableSubscription(Subscription[E], Generic[E]):
+    """A subscription that goes on where it was; made by `Community.subscribe(durable=)`.
+
+    Iterate it, in one task, as any other. The cursor is moved when the next item is asked for; with
+    ``ack=True`` by `ack` alone.
+
+    Example:
+        ::
+
+            async for event in community.subscribe(durable="billing"):
+                await book(event)
+    """
+
+    _feed: DurableFeed[E]
+
+    @property
+    def name(self) -> str:
+        """The name by which the subscriber goes on."""
+        return self._feed.name
+
+    def ack(self) -> None:
+        """Move the cursor behind all items that were given out: they do not come again."""
+        self._feed.ack()
+
+    @override
+    async def __anext__(self) -> Received[E] | Gap:
+        self._feed.asked_for_next()
+        item = await self._feed.next(self._feed.take)
+        if item is None:
+            raise StopAsyncIteration
+        made: Received[E] | Gap = self._feed.made(item)
+        return made
+
+    @override
+    async def batches(self) -> AsyncIterator[ReceivedBatch[E] | Gap]:
+        while True:
+            self._feed.asked_for_next()
+            queue = self._feed.queue
+            item: ReceivedBatch[E] | Gap | None = await self._feed.next(queue.take_batch)
+            if item is None:
+                return
+            yield item
+
+
+def seconds_since(when: datetime, runner: Runner) -> float:
+    """Return how many seconds ago a time was; raises `ValueError` for one without a time zone."""
+    if when.tzinfo is None:
+        raise ValueError(f"since is a time with a time zone, or a number of seconds, not {when!r}")
+    return max(0.0, runner.clock.wall(runner.now()) - when.timestamp())
+
+
+def check_name(name: str) -> None:
+    """Raise `ValueError` for what cannot be the name of a durable subscription."""
+    if not NAME.fullmatch(name):
+        raise ValueError(
+            f"a durable subscription has a name of letters, digits, - and _, 64 at most: {name!r}"
+        )

@@ -1,0 +1,140 @@
+"""Durable subscribers: whoever stops goes on where it was, and gets every event once."""
+
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from camcast import Community, CommunityError, CommunityManager, Received
+from camcast.app import durable
+from camcast.app.durable import DurableSubscription
+from tests.library.live.communities import OPTIONS, together
+from tests.patience import live
+
+NAME = "billing"
+
+
+def manager(archive: Path | None, *gateways: str) -> CommunityManager:
+    return CommunityManager(archive=archive, gateways=gateways, options=OPTIONS)
+
+
+def subscribed(community: Community, **more: object) -> DurableSubscription:
+    subscription = community.subscribe(durable=NAME, **more)  # type: ignore[arg-type]
+    assert isinstance(subscription, DurableSubscription)
+    return subscription
+
+
+async def take(subscription: DurableSubscription, count: int) -> list[int]:
+    """Take so many events, and return the numbers that are their payloads."""
+    numbers = []
+    for _ in range(count):
+        item = await anext(subscription)
+        assert isinstance(item, Received)
+        numbers.append(int(item.payload))
+    return numbers
+
+
+async def publish(community: Community, start: int, stop: int) -> None:
+    for number in range(start, stop):
+        await community.publish(b"%d" % number)
+
+
+@pytest.fixture(autouse=True)
+def begins_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let what is fetched come within half a second: neighbours are near."""
+    monkeypatch.setattr(durable, "BEGIN_SECONDS", 0.5)
+
+
+@live
+async def test_a_subscriber_goes_on_where_it_was_and_has_what_came_meanwhile(
+    tmp_path: Path,
+) -> None:
+    publisher = manager(tmp_path / "publisher")
+    async with together(publisher):
+        near = await publisher.join(".a")
+        await publish(near, 0, 5)
+        path = tmp_path / "subscriber"
+        async with manager(path, publisher.address) as reader:
+            far = await reader.join(".a")
+            subscription = subscribed(far, since=60.0)
+            assert await take(subscription, 5) == [0, 1, 2, 3, 4], "since= begins a new name"
+            await publish(near, 5, 40)
+            assert await take(subscription, 5) == [5, 6, 7, 8, 9]
+            with pytest.raises(CommunityError, match="already"):
+                subscribed(far)
+        await publish(near, 40, 60)  # while the subscriber is down
+        async with manager(path, publisher.address) as reader:
+            far = await reader.join(".a")
+            subscription = subscribed(far, since=60.0)
+            assert await take(subscription, 51) == list(range(9, 60)), "9 was not done with"
+            await publish(near, 60, 62)
+            assert await take(subscription, 2) == [60, 61]
+            with suppress(TimeoutError):
+                subscription._feed.asked_for_next()
+        async with manager(path, publisher.address) as reader:
+            far = await reader.join(".a")
+            subscription = subscribed(far)
+            await publish(near, 62, 63)
+            assert await take(subscription, 1) == [62]
+
+
+@live
+async def test_with_ack_only_what_was_acknowledged_does_not_come_again(tmp_path: Path) -> None:
+    path = tmp_path / "events"
+    async with manager(path) as one:
+        near = await one.join(".a")
+        subscription = subscribed(near, ack=True)
+        await publish(near, 0, 10)
+        assert await take(subscription, 4) == [0, 1, 2, 3]
+        subscription.ack()
+        assert await take(subscription, 3) == [4, 5, 6]
+    async with manager(path) as one:
+        subscription = subscribed(await one.join(".a"), ack=True)
+        assert await take(subscription, 6) == [4, 5, 6, 7, 8, 9]
+
+
+@live
+async def test_a_full_queue_drops_nothing_and_filters_count_as_done(tmp_path: Path) -> None:
+    path = tmp_path / "events"
+    async with manager(path) as one:
+        near = await one.join(".a")
+        subscription = subscribed(near, queue_length=256, where="number >= 5")
+        for number in range(1000):
+            await near.publish(b'{"number": %d}' % number)
+        for number in range(5, 1000):
+            item = await anext(subscription)
+            assert isinstance(item, Received)
+            assert item.payload == b'{"number": %d}' % number
+        assert subscription.missed == 0
+        subscription._feed.asked_for_next()
+    async with manager(path) as one:
+        near = await one.join(".a")
+        subscription = subscribed(near, where="number >= 5")
+        await near.publish(b'{"number": 7777}')
+        item = await anext(subscription)
+        assert isinstance(item, Received)
+        assert item.payload == b'{"number": 7777}'
+
+
+@live
+async def test_since_may_be_a_time(tmp_path: Path) -> None:
+    async with manager(tmp_path / "events") as one:
+        near = await one.join(".a")
+        await publish(near, 0, 3)
+        ago = datetime.now(UTC) - timedelta(hours=8)
+        subscription = near.subscribe(since=ago)
+        for number in range(3):
+            item = await anext(subscription)
+            assert isinstance(item, Received)
+            assert int(item.payload) == number
+        with pytest.raises(ValueError, match="time zone"):
+            near.subscribe(since=datetime(2026, 1, 1))
+        for wrong in ({"durable": "no/name"}, {"ack": True}, {"durable": NAME, "queue_length": 9}):
+            with pytest.raises(ValueError, match=r"name|durable"):
+                near.subscribe(**wrong)
+        with pytest.raises(ValueError, match="no callbacks"):
+            near.subscribe(print, durable=NAME)
+    async with manager(None) as one:
+        with pytest.raises(CommunityError, match="archive"):
+            one.community(".a").subscribe(durable=NAME)
