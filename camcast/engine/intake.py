@@ -292,25 +292,29 @@ class Intake:
         if own_name and self._is_false(batch):
             return
         repair = local_group.repair
+        is_answer = (
+            repair is not None
+            and batch.head_flags & wire.REPAIRED != 0
+            and repair.expects(batch.stream)
+        )
+        if self._signing is not None and not self._signing.believes(
+            local_group, batch, source, address, now, asked_for=is_answer
+        ):
+            return
+        if own_name and self._own_events.judge(batch) is Verdict.FORGED:
+            self.on_own_name(batch, now)
         offered = (
             repair is not None
             and batch.head_flags & wire.REPAIRED != 0
             and repair.take_offered(batch, source, now)
         )
         asked_for = (
-            not offered
+            is_answer
+            and not offered
             and repair is not None
-            and batch.head_flags & wire.REPAIRED != 0
-            and repair.expects(batch.stream)
             # A batch from a community below is as fresh as if it had climbed.
             and (batch.head_flags == wire.REPAIRED or repair.is_history(batch))
         )
-        if self._signing is not None and not self._signing.believes(
-            local_group, batch, source, address, now, asked_for=asked_for
-        ):
-            return
-        if own_name and self._own_events.judge(batch) is Verdict.FORGED:
-            self.on_own_name(batch, now)
         if known is None:
             known = self._introduce(local_group, batch, source, now)
             if known is None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
+import pytest
+
 from camcast.engine.node import Node
 from camcast.engine.repair.answering import OLD_BYTES_A_SECOND
 from camcast.engine.settings import Parts
@@ -106,6 +108,7 @@ def test_a_newcomer_without_an_archive_gets_an_hour_of_the_past_from_those_who_h
     assert not world.archived(9, A)
 
 
+@pytest.mark.slow
 def test_what_an_archive_has_is_neither_asked_for_nor_delivered_again() -> None:
     world = ArchivedWorld()
     nodes = [world.begin(number, A) for number in range(1, 5)]
@@ -149,6 +152,7 @@ def test_whoever_is_not_interested_archives_nothing() -> None:
     assert world.delivered_to(above)
 
 
+@pytest.mark.slow
 def test_history_is_fetched_at_a_bounded_rate_beside_which_events_go_on() -> None:
     world = ArchivedWorld()
     nodes = [world.begin(number, A) for number in range(1, 4)]

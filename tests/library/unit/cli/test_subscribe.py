@@ -14,7 +14,6 @@ from tests.camcast_command import Capture, camcast, refusal
 @pytest.mark.parametrize(
     ("option", "value"),
     [
-        *(("--since", value) for value in ("-1", "nan")),
         *(("--retention", value) for value in ("-1", "nan", "600.5", "inf")),
     ],
 )
