@@ -469,12 +469,10 @@ class Tree(Dissemination, RepairWatcher, Watcher):
     ) -> None:
         """Choose the first children among neighbours that may lack the stream.
 
-        A large batch has one, so that it outlives a publisher that dies before anybody could ask,
-        and those who ask for it become the others.
+        A large batch has some at its publisher alone, so that it outlives one that dies before
+        anybody could ask; those who ask for it become the others.
         """
-        children = CHILDREN_FIRST
-        if self._repair.offers(batch):
-            children = 1 if source is None else 0
+        children = CHILDREN_FIRST if source is None or not self._repair.offers(batch) else 0
         knowing = source, batch.stream[:PEER_ID_BYTES]
         lacking = [c for c in self._context.membership.neighbours() if c.peer not in knowing]
         for contact in self._context.rng.sample(lacking, min(children, len(lacking))):

@@ -193,15 +193,16 @@ def test_what_is_not_busy_infects_and_dies(stand: Stand) -> None:
     assert not stand.watched
 
 
-def test_a_publisher_pushes_a_large_batch_to_one_and_offers_it_to_the_others(stand: Stand) -> None:
+def test_a_publisher_pushes_a_large_batch_to_few_and_offers_it_to_the_others(stand: Stand) -> None:
     mine = stream_id(stand.me.peer, 1)
     for first in (1, 2):  # of a burst: nobody has grafted
         stand.tree.disseminate(batch(first, stream=mine, large=True), stand.now)
-    assert [len(to) for _, to in stand.pushed] == [1, 1]
-    assert [(first, len(to)) for first, to in stand.offered] == [(1, NEIGHBOURS - 1), (2, 19)]
+    assert [len(to) for _, to in stand.pushed] == [CHILDREN_FIRST] * 2
+    others = NEIGHBOURS - CHILDREN_FIRST
+    assert [(first, len(to)) for first, to in stand.offered] == [(1, others), (2, others)]
     stand.now += YOUNG_SECONDS
     stand.tree.disseminate(batch(3, stream=mine, large=True), stand.now)
-    assert [len(to) for _, to in stand.pushed] == [1, 1, 1]
+    assert [len(to) for _, to in stand.pushed] == [CHILDREN_FIRST] * 3
     assert len(stand.offered) == 2
 
 
