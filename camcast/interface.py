@@ -13,6 +13,7 @@ from camcast.doors.plugs import AmbiguousPlugError, UnknownPlugError
 from camcast.doors.signatures import NotAllowedError
 from camcast.doors.transport import AddressInUse, BindError
 from camcast.inbox.changes import Changes
+from camcast.inbox.latest import Latest
 from camcast.inbox.received import Lagged, Overflow, Received, ReceivedBatch
 from camcast.inbox.subscription import Subscription
 from camcast.interests.interest import Interest, InterestError
@@ -57,6 +58,7 @@ __all__ = [
     "InterestError",
     "JsonLinesSink",
     "Lagged",
+    "Latest",
     "ListSink",
     "Missed",
     "NotAllowedError",

@@ -227,6 +227,7 @@ SCHEMAS: Final[dict[str, list[Object]]] = {
         (printed.MissedEvents,),
         (printed.GoneEvents,),
     ],
+    "latest/1": [(printed.TextEvent,), (printed.BytesEvent,), (printed.TypedEvent,)],
     "publish/1": [(printed.PublishReceipt,)],
     "gateway/1": [(printed.GatewayAddress,)],
     "keys-new/1": [(printed.NewKey,)],

@@ -34,6 +34,8 @@ async def by_class(manager: CommunityManager) -> None:
     assert_type(manager.community(Reading), Community[Reading])
     await readings.publish(Reading(21.5))
     await readings.publish(b"bytes, as before")
+    await readings.publish(None, key=b"roof")
+    assert_type(readings.latest[b"roof"], Received[Reading])
     await readings.publish(Alarm("fire"))  # type: ignore[arg-type] # refused
     await readings.publish("text")  # type: ignore[arg-type] # refused
     subscription = readings.subscribe()

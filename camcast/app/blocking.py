@@ -49,6 +49,7 @@ from camcast.app.loop_thread import (
 from camcast.inbox import changes
 from camcast.inbox import subscription as queues
 from camcast.inbox.feed import Reader
+from camcast.inbox.latest import Latest
 from camcast.inbox.received import Gap, Lagged, Received, ReceivedBatch, batch_of
 from camcast.observe.counters import Counters
 from camcast.observe.stats import SubscriptionStats
@@ -414,6 +415,11 @@ class Community(_Face[communities.Community[E]], Generic[E]):
         """End one subscription; after the last one, a process that does not publish leaves."""
         check_type("subscription", subscription, Subscription, "what `subscribe` has returned")
         self._unsubscribe(subscription._inner)
+
+    @property
+    def latest(self) -> Latest[E]:
+        """The last value of each key at this moment; see `camcast.Community.latest`."""
+        return self._manager._look("latest", lambda: self._inner.latest.snapshot())
 
     join = _waits(communities.Community[E].join)
     ready = _waits(communities.Community[E].ready)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Final, Generic, Literal, Unpack
@@ -26,6 +26,7 @@ from camcast.engine.local_group import LocalGroup
 from camcast.inbox.changes import QUEUE_LENGTH as CHANGES_LENGTH
 from camcast.inbox.changes import ChangeCallback, ChangeFeed, Changes
 from camcast.inbox.deliveries import Deliveries
+from camcast.inbox.latest import Latest
 from camcast.inbox.received import Overflow
 from camcast.inbox.subscription import (
     QUEUE_BYTES,
@@ -51,6 +52,7 @@ from camcast.vocabulary.arguments import (
     check_type,
     check_whole,
 )
+from camcast.vocabulary.batches import KEY_BYTES_MAX, Batch, Keyed, rank_of
 from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.events import Receipt
 from camcast.vocabulary.happenings import Change
@@ -320,6 +322,7 @@ class Community(Generic[E]):
         overflow: Overflow = Overflow.DROP_OLDEST,
         where: str | Interest | None = None,
         own: bool = True,
+        latest: bool = False,
     ) -> Subscription[E]:
         """Receive the events of this topic and its subtopics, without `own` those of others only.
 
@@ -344,9 +347,14 @@ class Community(Generic[E]):
 
         With `since`, this subscription first gets the events of the last so many seconds, as far as
         this process or its neighbours still keep them; they may come in another order than they
-        were published. If the neighbours keep less, a warning is logged. Raises `ValueError` for a
-        negative time, and `TypeError` and `ValueError` for other arguments that are wrong; then
-        nothing was joined.
+        were published. If the neighbours keep less, a warning is logged.
+
+        With `latest`, this subscription first gets the last value of each key (`publish`), as far
+        as this process has it, then those that it learns of from other members, and all events from
+        then on; of one key no event after a later one.
+
+        Raises `ValueError` for a negative time and for `latest` with `since`, and `TypeError` and
+        `ValueError` for other arguments that are wrong; then nothing was joined.
 
         Args:
             callback: Takes each event, in a task or in a thread of its own.
@@ -363,6 +371,7 @@ class Community(Generic[E]):
             overflow: Whether the oldest or the newest event is dropped from a full queue.
             where: A filter by attributes; None: every event.
             own: Whether events of this very process come, too.
+            latest: Whether the last value of each key comes first.
 
         Example:
             ::
@@ -372,6 +381,9 @@ class Community(Generic[E]):
         """
         check_flag("own", own)
         check_flag("ack", ack)
+        check_flag("latest", latest)
+        if latest and (since is not None or durable is not None):
+            raise ValueError("a subscription begins with the last values or the past, not both")
         if isinstance(since, datetime):
             since = seconds_since(since, self._lifetime.open())
         elif since is not None:
@@ -401,6 +413,7 @@ class Community(Generic[E]):
             overflow=overflow,
             where=interest,
             own=own,
+            latest=latest,
             on_dropped=self._deliveries.note_lagged,
         )
         try:
@@ -413,6 +426,9 @@ class Community(Generic[E]):
             feed.history_from = feed.loop.time() - since
             for batch in runner.history(local_group, since):
                 self._deliveries.hand_to([feed], batch)
+        if latest:
+            for value in _last_values(local_group):
+                self._deliveries.hand_to([feed], value)
         self._deliveries.begin(feed)
         self._tell_interest()
         return Subscription(feed)
@@ -495,13 +511,17 @@ class Community(Generic[E]):
 
     async def publish(
         self,
-        event: E | Sent | bytes | bytearray | memoryview,
+        event: E | Sent | bytes | bytearray | memoryview | None,
         *,
+        key: bytes | None = None,
         upward_probability: float | None = None,
         wait: bool = True,
         confirmed_by: int = 0,
     ) -> Receipt:
         """Publish bytes, an instance of this community's event class, or a `Sent`.
+
+        With a `key`, all members keep the event until a later one of this topic and key comes, for
+        `subscribe(latest=True)` and `latest`; None deletes the key (docs/reliability.md).
 
         The first call joins, which takes its time. While output pipes to the peers of this process
         are more than half full and move, the call waits, for a second at most; with `wait=False` it
@@ -513,11 +533,13 @@ class Community(Generic[E]):
 
         Raises `PayloadTooLargeError`, `TypedEventError`, `NotAllowedError` for an identity without
         a certificate to publish here, `ValueError` for a probability outside [0, 1] and for a
-        negative `confirmed_by`, `CommunityError` after `leave`, while the manager closes and for
-        `confirmed_by` without repair, and what `join` raises.
+        negative `confirmed_by`, `TypeError` or `ValueError` for a key that is not 1 to 255 bytes,
+        `CommunityError` after `leave`, while the manager closes and for `confirmed_by` or a `key`
+        without repair, and what `join` raises.
 
         Args:
-            event: The event, of 1 MiB at most.
+            event: The event, of 1 MiB at most; None, with a key, deletes that.
+            key: The name of what the event is the present value of.
             upward_probability: Overrides p_sel for this event, at every process that forwards it
                 (setUpwardProb, 5.3.2.1). More: it climbs more surely. Less: fewer messages; 0: it
                 never climbs.
@@ -537,8 +559,16 @@ class Community(Generic[E]):
         check_whole("confirmed_by", confirmed_by)
         if confirmed_by < 0:
             raise ValueError(f"confirmed_by is a number of members, 0 or more, not {confirmed_by}")
-        is_typed = not isinstance(event, BYTES)
-        payload = bytes(event) if isinstance(event, BYTES) else typed.encode_for(self.topic, event)
+        keyed = None if key is None else _keyed(key, deleted=event is None)
+        is_typed = event is not None and not isinstance(event, BYTES)
+        if event is None:
+            if keyed is None:
+                raise TypeError("None deletes a key, and is no event: give the key")
+            payload = b""
+        elif isinstance(event, BYTES):
+            payload = bytes(event)
+        else:
+            payload = typed.encode_for(self.topic, event)
         local_group = self._local_group
         if local_group is None or not local_group.joined:
             if self._told_to_leave:
@@ -547,6 +577,8 @@ class Community(Generic[E]):
             local_group = self._take_part()
         if confirmed_by and local_group.repair is None:
             raise CommunityError(f"nobody confirms events of {self.topic}, which has no repair")
+        if keyed is not None and local_group.last_values is None:
+            raise CommunityError(f"nobody keeps last values of {self.topic}, which has no repair")
         self._publishing = True
         if wait:
             self._burst += 1
@@ -558,7 +590,7 @@ class Community(Generic[E]):
             await runner.wait_for_room(local_group)
             self._check_not_left(local_group)
         receipt = runner.publish(
-            local_group, self.topic, payload, upward_probability, typed=is_typed
+            local_group, self.topic, payload, upward_probability, typed=is_typed, keyed=keyed
         )
         self._published += receipt.accepted
         if confirmed_by and receipt.accepted:
@@ -597,6 +629,19 @@ class Community(Generic[E]):
         if self._local_group is None:
             return ()
         return tuple(self._local_group.membership.peers())
+
+    @property
+    def latest(self) -> Latest[E]:
+        """The last value of each key (`publish`), kept whether or not anybody subscribes.
+
+        A member that has just joined gets them within seconds.
+        """
+        repair = None if self._local_group is None else self._local_group.repair
+        received = self._deliveries.received
+        if repair is None or repair.comparing is None:
+            return Latest({}, received, complete=False)
+        comparing = repair.comparing
+        return Latest(comparing.values.topics, received, complete=comparing.agreed)
 
     @property
     def links(self) -> tuple[tuple[Topic, tuple[Contact, ...]], ...]:
@@ -716,6 +761,21 @@ class Community(Generic[E]):
     def _check_not_left(self, local_group: LocalGroup) -> None:
         if local_group is not self._local_group:
             raise CommunityError(f"{self.topic} was left in the meantime")
+
+
+def _keyed(key: bytes, *, deleted: bool) -> Keyed:
+    """Check a key of an event."""
+    check_type("key", key, bytes, 'bytes such as b"roof"')
+    if not 1 <= len(key) <= KEY_BYTES_MAX:
+        raise ValueError(f"a key has 1 to {KEY_BYTES_MAX} bytes, not {len(key)}")
+    return Keyed(key, deleted)
+
+
+def _last_values(local_group: LocalGroup) -> Sequence[Batch]:
+    """Return the events that are last values, the oldest first."""
+    kept = local_group.last_values
+    topics = () if kept is None else kept.topics.values()
+    return sorted((one.batch for values in topics for one in values.values()), key=rank_of)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from camcast.cli.failure import EXIT_FAILED, UNWRITABLE, complain
 from camcast.cli.gateway import gateway
 from camcast.cli.history import history
 from camcast.cli.keys import keys
+from camcast.cli.latest import latest
 from camcast.cli.logs import LogForm, complaints, set_up_logs
 from camcast.cli.plugs import plugs
 from camcast.cli.publish import publish
@@ -83,6 +84,7 @@ def camcast(
 _COMMANDS: Final[dict[Callable[..., None] | typer.Typer, str]] = {
     subscribe: "subscribe .soccer --gateway tcp://127.0.0.1:7000",
     publish: "publish .soccer.italy 'Goal!' --gateway tcp://127.0.0.1:7000",
+    latest: "latest .plant --gateway tcp://127.0.0.1:7000",
     gateway: "gateway --bind tcp://127.0.0.1:7000",
     keys: "",
     certify: "certify --with root.key --for ada.pub --topic .soccer --may join,publish --days 7"

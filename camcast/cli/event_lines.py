@@ -33,6 +33,13 @@ def json_of(received: Received) -> TextEvent | BytesEvent | TypedEvent:
     line = EventLine(topic=received.topic.name, id=str(received.id), hops=received.hops)
     if received.late:
         line["late"] = True
+    if received.key is not None:
+        try:
+            line["key"] = received.key.decode()
+        except UnicodeDecodeError:
+            line["key_base64"] = base64.b64encode(received.key).decode()
+    if received.deleted:
+        line["deleted"] = True
     if isinstance(received.value, Sent):
         return {**line, "class": received.value.classes[0], "value": received.value.fields}
     try:

@@ -27,6 +27,12 @@ class EventLine(TypedDict):
     hops: int
     late: NotRequired[bool]
     """There, and true, for an event that comes after later ones of its publisher."""
+    key: NotRequired[str]
+    """There for an event with a key that is UTF-8."""
+    key_base64: NotRequired[str]
+    """There for an event with another key."""
+    deleted: NotRequired[bool]
+    """There, and true, for an event that deletes its key."""
 
 
 class TextEvent(EventLine):
@@ -49,6 +55,9 @@ TypedEvent = TypedDict(
         "id": str,
         "hops": int,
         "late": NotRequired[bool],
+        "key": NotRequired[str],
+        "key_base64": NotRequired[str],
+        "deleted": NotRequired[bool],
         "class": str,
         "value": Mapping[str, Any],
     },

@@ -50,6 +50,13 @@ def publish(
         Path | None,
         typer.Option(dir_okay=False, exists=True, help="The event is the content of this file."),
     ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(help="Members keep the last event of each key for those who come later."),
+    ] = None,
+    delete: Annotated[
+        bool, typer.Option("--delete", help="Delete the key of --key; there is no event.")
+    ] = False,
     rate: Annotated[
         float | None,
         typer.Option(min=0.001, help="Publish so many events a second at most, e.g. 0.5."),
@@ -82,12 +89,16 @@ def publish(
         parsed = Topic.parse(topic)
         if typed and not parsed.level:
             raise CommandError("--class needs a topic below the root, which is that of no class")
+        if delete and (key is None or message is not None or file is not None or typed):
+            raise CommandError("--delete goes with --key, and with no event")
         work = _publish(
             settings,
             health,
             parsed,
-            _paced(_events(message, file), rate),
+            _paced(_one(b"") if delete else _events(message, file), rate),
             wait,
+            key=None if key is None else key.encode(errors="surrogateescape"),
+            delete=delete,
             retry=retry,
             typed=typed,
             json=json,
@@ -134,6 +145,8 @@ async def _publish(
     events: AsyncIterator[bytes | None],
     wait_seconds: float,
     *,
+    key: bytes | None,
+    delete: bool,
     retry: bool,
     typed: bool,
     json: bool,
@@ -155,7 +168,8 @@ async def _publish(
                 complain(f"line {number} is no JSON object and was not published")
                 refused += 1
                 continue
-            receipt = await community.publish(sent if typed else event)
+            given = None if delete else sent if typed else event
+            receipt = await community.publish(given, key=key)
             published += 1
             dropped += not receipt.accepted
             leaves = receipt.peers or receipt.links or receipt.later

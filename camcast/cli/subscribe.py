@@ -72,6 +72,9 @@ def subscribe(
             " --archive. --since is where a new name begins.",
         ),
     ] = None,
+    latest: Annotated[
+        bool, typer.Option("--latest", help="First the last value of each key.")
+    ] = False,
     seconds: Annotated[
         str | None,
         typer.Option(
@@ -98,7 +101,8 @@ def subscribe(
 
     A line has the event's topic, id, hops (messages that brought it here), and its payload,
     or payload_base64 where that is not UTF-8; a typed event has its class, as a topic, and its
-    value, an object of its fields. An event that comes after later ones of its publisher is late.
+    value, an object of its fields. An event that comes after later ones of its publisher is late;
+    one with a key has its key, and is deleted if that is.
     Without a gateway the process founds the community,
     and is a gateway for other processes at the address that it prints. With --format a line is
     text of {published}, {topic}, {id}, {hops} and {payload}. Exit code 3: --for has ended, and
@@ -110,6 +114,8 @@ def subscribe(
             check_durable(durable, settings)
         if json and chosen is not None:
             raise OptionError("--json and --format are two forms of the same lines: give one")
+        if latest and (since is not None or durable is not None):
+            raise OptionError("--latest begins with other events than --since and --durable do")
         work = _subscribe(
             settings,
             health,
@@ -120,6 +126,7 @@ def subscribe(
             json=json,
             since=None if since is None else time_of(since),
             durable=durable,
+            latest=latest,
             seconds=None if seconds is None else seconds_of(seconds, "--for"),
             chosen=chosen,
         )
@@ -138,6 +145,7 @@ async def _subscribe(
     json: bool,
     since: float | datetime | None,
     durable: str | None,
+    latest: bool,
     seconds: float | None,
     chosen: Format | None,
 ) -> bool:
@@ -203,6 +211,7 @@ async def _subscribe(
                 on_lagged=on_lagged,
                 on_missed=on_missed,
                 since=since,
+                latest=latest,
                 queue_length=_QUEUE_LENGTH,
                 where=where,
             )

@@ -11,6 +11,7 @@ from camcast.doors.dissemination import Dissemination, DisseminationContext
 from camcast.doors.membership import Membership
 from camcast.engine.known_streams import KnownStreams
 from camcast.engine.repair.hold_back import HoldBack
+from camcast.engine.repair.last_values import LastValues
 from camcast.engine.repair.repair import Repair
 from camcast.engine.super_topic_table import SuperTopicTable
 from camcast.engine.ways_up import WaysUp
@@ -88,6 +89,12 @@ class LocalGroup:
         return self.context.group
 
     @property
+    def last_values(self) -> LastValues | None:
+        """The last values of keys; None where none are kept."""
+        comparing = None if self.repair is None else self.repair.comparing
+        return None if comparing is None else comparing.values
+
+    @property
     def membership(self) -> Membership:
         """The membership of the group."""
         return self.context.membership
@@ -122,6 +129,20 @@ class LocalGroup:
                 del self._lost[next(iter(self._lost))]
         if not there:
             self.outlived = silent
+        elif (repair := self.repair) is not None and repair.comparing is not None:
+            repair.comparing.greet(contact, now)
+
+    def on_standstill(self, seconds: float, now: float) -> None:
+        """Take it that the process did not run, and could read no answers, for so many seconds."""
+        if self.repair is not None:
+            self.repair.on_standstill(seconds, now)
+        for table in self.ways_up.tables:
+            table.on_standstill(seconds)
+
+    def on_clock_set(self, now: float) -> None:
+        """Go by the wall clock as it is from now on, after it was set."""
+        if self.repair is not None:
+            self.repair.clock_set(now)
 
     def lost_peers(self, now: float) -> tuple[str, ...]:
         """Return the addresses of peers found dead or cut off in the last `LOST_SECONDS`."""

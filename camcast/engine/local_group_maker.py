@@ -17,6 +17,7 @@ from camcast.engine.known_streams import KnownStreams
 from camcast.engine.local_group import LocalGroup
 from camcast.engine.process_context import ProcessContext
 from camcast.engine.remote_queries import RemoteQueries
+from camcast.engine.repair.comparing import Comparing, ValuesContext
 from camcast.engine.repair.hold_back import HoldBack
 from camcast.engine.repair.messages import Nonces
 from camcast.engine.repair.repair import Repair
@@ -31,8 +32,8 @@ from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import EventId, Missed
 from camcast.vocabulary.happenings import Happening
 from camcast.vocabulary.hierarchy import Way
-from camcast.vocabulary.identity import Contact
-from camcast.vocabulary.outbox import Tell
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.outbox import Deliver, Tell
 from camcast.vocabulary.parameters import CommunitySettings, Tuning
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind
@@ -137,8 +138,10 @@ def make_local_group(
         if settings.order == "fifo" and not group.transit:
             hold_back = HoldBack(repairing, lambda: around.parts.room(interest.topics))
         tell_missed = partial(_tell_missed, process, topic.group)
+        keeps = not (group.transit or settings.protocol.parasitic)
+        values = _values_context(process, around.signing, topic, interest) if keeps else None
         repair = Repair(
-            repairing, around.nonces, events.send_again, tell_missed, spreading, hold_back
+            repairing, around.nonces, events.send_again, tell_missed, spreading, hold_back, values
         )
         context = evolve(context, repair=repair)
     dissemination = spreading.contain(
@@ -187,6 +190,36 @@ def _make_table(
         around.asked,
         number,
         changed,
+    )
+
+
+def _values_context(
+    process: ProcessContext, signing: Signing | None, group: Topic, interest: ProcessInterest
+) -> ValuesContext:
+    """Make what last values of one community need of the process."""
+
+    def deliver(batch: Batch) -> None:
+        process.outbox.deliveries += [
+            Deliver(topic.group, batch, last_value=True) for topic in interest.topics
+        ]
+
+    def believes(batch: Batch, source: PeerId, now: float) -> bool:
+        return signing is None or signing.believes_value(batch, group, source, now)
+
+    def accompany(batch: Batch, contact: Contact, now: float) -> None:
+        if signing is not None:
+            signing.accompany(batch, [contact], now, asked_for=True)
+
+    def beside(topic: Topic) -> Comparing | None:
+        other = process.groups.joined(topic.group)
+        return None if other is None or other.repair is None else other.repair.comparing
+
+    return ValuesContext(
+        includes=partial(process.hierarchy.includes, group),
+        believes=believes,
+        accompany=accompany,
+        deliver=deliver,
+        beside=beside,
     )
 
 

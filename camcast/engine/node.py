@@ -91,7 +91,7 @@ from camcast.observe.counters import NodeCounters
 from camcast.observe.recorder import Recorder
 from camcast.observe.trace import Trace
 from camcast.vocabulary.addresses import PLACEHOLDER_START
-from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.batches import Batch, Keyed
 from camcast.vocabulary.choices import Choice
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import EventId, Receipt
@@ -419,17 +419,20 @@ class Node:
         *,
         upward_probability: float | None = None,
         typed: bool = False,
+        keyed: Keyed | None = None,
     ) -> Receipt:
         """Publish an event in a community that this process takes part in.
 
-        The event leaves at the next `flush` at the latest, in a batch with others of its stream.
+        The event leaves at the next `flush` at the latest, in a batch with others of its stream;
+        one that is `keyed` at once.
 
         Raises `wire.PayloadTooLargeError`, `NotAllowedError`, and `KeyError` without a
         local group.
         """
         self.outbox.now = now
+        local_group, p_sel = self._subscribed[topic.group][0], upward_probability
         receipt = self._publisher.publish(
-            self._subscribed[topic.group][0], topic, payload, now, upward_probability, typed=typed
+            local_group, topic, payload, now, p_sel, typed=typed, keyed=keyed
         )
         self._joining.settle(now)
         return receipt
@@ -578,8 +581,7 @@ class Node:
         self.guard.on_clock_set(now)
         self._publisher.on_clock_set(now)
         for local_group in self.local_groups:
-            if local_group.repair is not None:
-                local_group.repair.clock_set(now)
+            local_group.on_clock_set(now)
         self._joining.on_clock_set(now)
         self._joining.settle(now)
         return True
@@ -594,10 +596,7 @@ class Node:
         if self.liveness.on_standstill(seconds, now):
             self.recorder.tell(Happening("paused", seconds=seconds))
         for local_group in self.local_groups:
-            if local_group.repair is not None:
-                local_group.repair.on_standstill(seconds, now)
-            for table in local_group.ways_up.tables:
-                table.on_standstill(seconds)
+            local_group.on_standstill(seconds, now)
 
     # -- where inputs go -------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from camcast.engine.guard.signing import Signing
 from camcast.engine.intake import Intake
 from camcast.engine.local_group import LocalGroup
 from camcast.engine.process_context import ProcessContext
-from camcast.vocabulary.batches import AFTER_BYTES, BODY_BYTES_MAX, After, Batch, make_batch
+from camcast.vocabulary.batches import AFTER_BYTES, BODY_BYTES_MAX, After, Batch, Keyed, make_batch
 from camcast.vocabulary.events import SEQUENCE_MAX, EventId, Receipt, StreamId, stream_id
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
@@ -67,6 +67,8 @@ class _Stream:
     """The last event of the topic's other stream that a batch has named."""
     names_after: bool = False
     """Whether the open batch names it."""
+    keyed: Keyed | None = None
+    """The key of the only event of the open batch."""
     published: int = 0
     """When the last batch was published, in milliseconds since 1970."""
     next: int = 1
@@ -128,8 +130,12 @@ class Publisher:
         upward_probability: float | None,
         *,
         typed: bool,
+        keyed: Keyed | None = None,
     ) -> Receipt:
-        """Publish an event in a group; raises `PayloadTooLargeError`, `NotAllowedError`."""
+        """Publish an event in a group; raises `PayloadTooLargeError`, `NotAllowedError`.
+
+        One that is `keyed` leaves at once, in a batch of its own: a batch is kept and signed whole.
+        """
         check_payload(payload)
         ordered = local_group.repair is not None
         key: _Key = topic.group, typed, upward_probability
@@ -141,13 +147,16 @@ class Publisher:
         size = 4 + len(payload)
         kind = typed, upward_probability
         if stream.payloads and (
-            stream.size + size > BODY_BYTES_MAX or (stream.typed, stream.upward_probability) != kind
+            stream.size + size > BODY_BYTES_MAX
+            or (stream.typed, stream.upward_probability) != kind
+            or keyed is not None
         ):
             self._close(stream, now)
         if not stream.payloads:
             if self._signing is not None:
                 self._signing.check_may_publish(topic, now)
             stream.typed, stream.upward_probability = kind
+            stream.keyed = keyed
             other = None
             if ordered:
                 other = self._streams.get((topic.group, upward_probability != 0))
@@ -162,7 +171,7 @@ class Publisher:
         stream.size += size
         stream.next += 1
         peers, links = stream.copies_now
-        if len(stream.payloads) >= local_group.batch_events_max:
+        if keyed is not None or len(stream.payloads) >= local_group.batch_events_max:
             sent = self._close(stream, now)
             if local_group.batch_events_max == 1:
                 peers, links = sent
@@ -244,7 +253,10 @@ class Publisher:
         """Close the batch that is open in a stream, and accept it in its group."""
         self._open.remove(stream)
         payloads, stream.payloads = stream.payloads, []
-        stream.published = round(1000 * self._clock.wall(now))
+        before, stream.published = stream.published, round(1000 * self._clock.wall(now))
+        values, keyed = stream.local_group.last_values, stream.keyed
+        if keyed is not None and values is not None:
+            stream.published = values.date(stream.topic, keyed.key, stream.published, before)
         batch = make_batch(
             stream.id,
             stream.next - len(payloads),
@@ -255,6 +267,7 @@ class Publisher:
             published=stream.published,
             since=now,
             after=stream.after if stream.names_after else None,
+            keyed=keyed,
             busy=stream.local_group.dissemination.flags_busy
             and stream.is_busy(len(payloads), stream.size, now),
         )

@@ -23,7 +23,7 @@ from camcast.interests.attributes import EventAttributes, matches_by_topic
 from camcast.interests.bounded import union_of
 from camcast.interests.interest import Interest
 from camcast.vocabulary import typed
-from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.batches import KEYED, Batch
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import EventId, Missed
 from camcast.vocabulary.happenings import EventKind
@@ -120,7 +120,10 @@ class Inbox:
         """Hand a batch to the subscriptions of its community."""
         deliveries = self.communities.get(delivered.group)
         if deliveries is not None:
-            deliveries.deliver(delivered.batch, history=delivered.history)
+            if delivered.last_value:
+                deliveries.deliver_last_value(delivered.batch)
+            else:
+                deliveries.deliver(delivered.batch, history=delivered.history)
 
     def tell(self, told: Iterable[Tell]) -> None:
         """Report to subscriptions the events that can no longer be had."""
@@ -215,16 +218,21 @@ class Deliveries(Generic[E]):
                 self.latencies.note(batch, self._inbox.clock, now)
             self.hand_to(subscriptions, batch)
 
+    def deliver_last_value(self, batch: Batch) -> None:
+        """Hand the last value of a key, which others have kept, to those who want such."""
+        if subscriptions := [one for one in self.subscriptions if one.latest]:
+            self.delivered += 1
+            self.hand_to(subscriptions, batch)
+
     def hand_to(self, subscriptions: Iterable[EventFeed[E]], batch: Batch) -> None:
         """Put into the queue of each of these subscriptions what it wants of a batch."""
-        decode: Callable[[bytes], E | Sent | bytes] | None = None
-        if batch.typed:
-            decode = typed.read_sent if self._decoder is None else self._decoder.decode
-        received = received_of(batch, decode)
+        received = self.received(batch)
         above: Sequence[Topic] | None = None
         read: list[tuple[Mapping[str, object], Sequence[Topic]]] | None = None
         for subscription in subscriptions:
             if not subscription.own and batch.stream.startswith(self._inbox.me):
+                continue
+            if batch.flags & KEYED and not subscription.takes(batch):
                 continue
             where = subscription.where
             if above is None and where is not None:
@@ -252,6 +260,13 @@ class Deliveries(Generic[E]):
                     self._note("filtered", received.part(filtered))
                 else:
                     self._note("filtered", received)
+
+    def received(self, batch: Batch) -> Received[E] | ReceivedBatch[E]:
+        """Return what subscribers of the community get of a batch."""
+        decode: Callable[[bytes], E | Sent | bytes] | None = None
+        if batch.typed:
+            decode = typed.read_sent if self._decoder is None else self._decoder.decode
+        return received_of(batch, decode)
 
     def _above(self, topic: Topic) -> Sequence[Topic]:
         """Return the topics that include a topic of the events here, beside those of its name.

@@ -48,6 +48,8 @@ class Received(msgspec.Struct, Generic[E_co], frozen=True):  # a Struct: one is 
     that brought it here, 0 for an event of this very process. `published` is the publisher's clock
     when it was published, in seconds since 1970; nobody checks that clock. `late` says that events
     which the publisher published later have been delivered before it (docs/reliability.md, Order).
+    `key` is the key that it was published with, if any; an event that `deleted` its key has no
+    payload (docs/reliability.md, Last values).
 
     Example:
         ::
@@ -64,6 +66,8 @@ class Received(msgspec.Struct, Generic[E_co], frozen=True):  # a Struct: one is 
     hops: int
     published: float
     late: bool = False
+    key: bytes | None = None
+    deleted: bool = False
 
     @property
     def id(self) -> EventId:
@@ -91,10 +95,11 @@ class ReceivedBatch(msgspec.Struct, Generic[E_co], eq=False):  # a Struct: one i
     """Events of one stream that travelled together, as a subscriber gets them; at least one.
 
     Iterate it for its events, or take only what is needed: `payloads`, `values` and `ids` are made
-    when they are asked for. `stream`, `topic`, `hops`, `published` and `late` are those of all its
-    events, as in `Received`; `sequences` are their numbers in the stream, and `size` the bytes of
-    their payloads. Events that a full queue dropped, or that the subscription's interest does not
-    match, are missing. All subscriptions of a community share one.
+    when they are asked for. `stream`, `topic`, `hops`, `published`, `late`, `key` and `deleted` are
+    those of all its events, as in `Received`; an event with a key is alone. `sequences` are their
+    numbers in the stream, and `size` the bytes of their payloads. Events that a full queue dropped,
+    or that the subscription's interest does not match, are missing. All subscriptions of a
+    community share one.
 
     Example:
         ::
@@ -115,6 +120,8 @@ class ReceivedBatch(msgspec.Struct, Generic[E_co], eq=False):  # a Struct: one i
     One attribute, so that they are in memory once, and two threads may ask at the same time."""
     _decode: Callable[[bytes], E_co | Sent | bytes] | None = None
     late: bool = False
+    key: bytes | None = None
+    deleted: bool = False
 
     @property
     def payloads(self) -> tuple[bytes, ...]:
@@ -160,6 +167,9 @@ class ReceivedBatch(msgspec.Struct, Generic[E_co], eq=False):  # a Struct: one i
         return self._events(repeat(_Undecoded(self._decode)))
 
     def _events(self, values: Iterable[Any]) -> Iterator[Received[E_co]]:
+        same: list[repeat[Any]] = [repeat(self.hops), repeat(self.published), repeat(self.late)]
+        if self.key is not None:
+            same += [repeat(self.key), repeat(self.deleted)]
         return map(
             Received,
             repeat(self.stream),
@@ -167,9 +177,7 @@ class ReceivedBatch(msgspec.Struct, Generic[E_co], eq=False):  # a Struct: one i
             repeat(self.topic),
             self.payloads,
             values,
-            repeat(self.hops),
-            repeat(self.published),
-            repeat(self.late),
+            *same,
         )
 
     @override
@@ -186,10 +194,12 @@ def received_of(
     publishers most do, and a batch that has to be taken apart again costs twice as much.
     """
     first, count, published = batch.first, batch.count, batch.published / _MILLISECONDS_PER_SECOND
-    if count == 1 and decode is None:
+    key, deleted = batch.keyed or (None, False)
+    if count == 1 and (decode is None or deleted):
         [payload] = batch.payloads()
         stream, topic, hops = batch.stream, batch.topic, batch.hops
-        return Received(stream, first, topic, payload, payload, hops, published, batch.late)
+        late = batch.late
+        return Received(stream, first, topic, payload, payload, hops, published, late, key, deleted)
     return ReceivedBatch(
         batch.stream,
         range(first, first + count),
@@ -200,6 +210,8 @@ def received_of(
         batch,
         decode,
         batch.late,
+        key,
+        deleted,
     )
 
 
@@ -221,6 +233,8 @@ def batch_of(event: Received[E]) -> ReceivedBatch[E]:
         (event.payload,),
         decode,
         event.late,
+        event.key,
+        event.deleted,
     )
 
 

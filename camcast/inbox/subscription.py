@@ -28,11 +28,13 @@ from camcast.inbox.received import (
 )
 from camcast.interests.interest import Interest
 from camcast.observe.stats import SubscriptionStats
+from camcast.vocabulary.batches import Batch, Rank, rank_of
 from camcast.vocabulary.events import Missed
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.typed import E
 
 QUEUE_LENGTH: Final = 4096  # chosen: a second of 4,000 events/s; 2 MB at 500 bytes an event
+KEYS_MAX: Final = 1 << 16  # chosen: more than a community has last values (`LastValues`); 20 MB
 QUEUE_BYTES: Final = 1 << 26  # chosen: 64 MiB, 4,096 events of 16 KiB
 
 EventCallback = Callable[[Received[E]], Awaitable[None] | None]
@@ -60,6 +62,7 @@ class EventFeed(Feed[DeliveryQueue[E]], Generic[E]):
         overflow: Overflow = Overflow.DROP_OLDEST,
         where: Interest | None = None,
         own: bool = True,
+        latest: bool = False,
         on_dropped: Callable[[Received[E] | ReceivedBatch[E]], None] = lambda _: None,
     ) -> None:
         if callback is not None and on_batch is not None:
@@ -78,6 +81,8 @@ class EventFeed(Feed[DeliveryQueue[E]], Generic[E]):
         """The interest that events have to match; None: all match."""
         self.own = own
         """Whether it gets what this process publishes."""
+        self._last: dict[tuple[Topic, bytes], Rank] | None = {} if latest else None
+        """The last value of each key that it got, where it gets last values."""
         self._on_lagged = on_lagged
         self._on_missed = on_missed
         queue: DeliveryQueue[E] = DeliveryQueue(queue_length, queue_bytes, overflow, on_dropped)
@@ -90,6 +95,25 @@ class EventFeed(Feed[DeliveryQueue[E]], Generic[E]):
     def missed(self) -> int:
         """How many events this subscription has dropped so far."""
         return self.queue.missed
+
+    @property
+    def latest(self) -> bool:
+        """Whether it gets last values."""
+        return self._last is not None
+
+    def takes(self, batch: Batch) -> bool:
+        """Say whether it gets an event with a key: with `latest`, none after a later one of it."""
+        keyed = batch.keyed
+        if self._last is None or keyed is None:
+            return True
+        place, rank = (batch.topic, keyed.key), rank_of(batch)
+        if place in self._last and rank <= self._last[place]:
+            return False
+        self._last.pop(place, None)  # the key that was quiet for longest comes first
+        self._last[place] = rank
+        if len(self._last) > KEYS_MAX:
+            del self._last[next(iter(self._last))]
+        return True
 
     def stats(self) -> SubscriptionStats:
         """Return how full the queue is, and what did not get through it."""

@@ -44,7 +44,7 @@ from camcast.observe.failure_log import FailureLog
 from camcast.observe.recent import Recent
 from camcast.observe.trace import Sink, Trace
 from camcast.vocabulary.addresses import is_numeric
-from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.batches import Batch, Keyed
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import NO_EVENT, EventId, Receipt
 from camcast.vocabulary.extensions import BOTH_WAYS
@@ -231,6 +231,7 @@ class Runner:
         upward_probability: float | None,
         *,
         typed: bool,
+        keyed: Keyed | None = None,
     ) -> Receipt:
         """See `Node.publish`; the event leaves at the end of the loop's turn, or soon after.
 
@@ -243,7 +244,12 @@ class Runner:
             self._drop(topic)
             return Receipt(NO_EVENT, 0, 0, accepted=False)
         receipt = self.node.publish(
-            topic, payload, self._loop.time(), upward_probability=upward_probability, typed=typed
+            topic,
+            payload,
+            self._loop.time(),
+            upward_probability=upward_probability,
+            typed=typed,
+            keyed=keyed,
         )
         self.published += 1
         self._gathered += size

@@ -188,7 +188,7 @@ def take_community_stats(
     """Take a snapshot of one community."""
     latencies, subscriptions = deliveries.latencies, deliveries.subscriptions
     membership, repair = local_group.membership, local_group.repair
-    holders = membership.in_view()
+    holders, values = membership.in_view(), local_group.last_values
     return CommunityStats(
         topic=deliveries.topic.name,
         state=state,
@@ -215,6 +215,9 @@ def take_community_stats(
             haves_sent=repair.haves_sent,
             wants_sent=repair.wants_sent,
             missed=repair.told_missed,
+            keys=0 if values is None else values.keys,
+            keys_bytes=0 if values is None else values.bytes,
+            keys_let_go=0 if values is None else values.let_go,
         ),
     )
 

@@ -577,6 +577,17 @@ TABLE: Final = (
         ),
     ),
     Row(
+        "keys_let_go",
+        "Last values of keys were let go",
+        _growing(
+            lambda stats: sum(one.repair.keys_let_go for one in stats.communities if one.repair),
+            "{} let go, the oldest first, since the room for them was full",
+            "publish fewer keys or smaller values in a community, and delete keys (publish(None))",
+            noun="last value",
+        ),
+        _WARNING,
+    ),
+    Row(
         "let_go_early",
         "Events kept for others were let go early",
         _growing(

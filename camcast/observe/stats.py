@@ -145,6 +145,11 @@ class RepairStats:
     wants_sent: int = total("repair_wants_sent", "Messages that ask for events")
     missed: int = total("repair_events_missed", "Events that can no longer be had")
     """Events that were given up, because nobody keeps them."""
+    keys: int = gauge("repair_keys", "Keys with a last value, or deleted within a day")
+    """Keys of which the last value is kept, or that were deleted within a day."""
+    keys_bytes: int = gauge("repair_keys_bytes", "Bytes of these last values")
+    keys_let_go: int = total("repair_keys_let_go", "Last values let go, as their room was full")
+    """Last values that were let go for others, because their room was full."""
 
 
 @frozen(kw_only=True)

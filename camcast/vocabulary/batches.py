@@ -37,12 +37,15 @@ AFTER_BYTES: Final = 16
 """Number of another stream 8, sequence number 4, milliseconds 4, which follow the payloads of a
 batch that names the event before it (`After`)."""
 
+KEY_BYTES_MAX: Final = 255  # one byte has the length of a key
+
 BODY_BYTES_MAX: Final = wire.FRAME_BYTES_MAX - 1024
 """The longest body of a batch of more than one event. chosen: its frame has room for the head and
 for another record, such as a Herald or a heartbeat (some 100 bytes each)."""
 
 _FIXED: Final = Struct(">24sIHBHQB")
 _FLAGS_AT: Final = 30
+_TOPIC_LENGTH_AT: Final = 41
 _LENGTH: Final = Struct(">I")
 _read_fixed: Final = _FIXED.unpack_from
 _read_length: Final = _LENGTH.unpack_from
@@ -53,8 +56,10 @@ TREE: Final = 2
 NOT_UPWARD: Final = 4
 _UPWARD_SET: Final = 8
 AFTER: Final = 16
+KEYED: Final = 32
 SIGNED: Final = 128
-_KNOWN_FLAGS: Final = TYPED | TREE | NOT_UPWARD | _UPWARD_SET | AFTER | SIGNED
+_KNOWN_FLAGS: Final = TYPED | TREE | NOT_UPWARD | _UPWARD_SET | AFTER | KEYED | SIGNED
+_KEY_HEAD: Final = Struct("BB")  # whether the key is deleted, and the bytes of the key
 _AFTER: Final = Struct(">QII")
 _FOUR_BYTES: Final = (1 << 32) - 1  # of milliseconds 49 days: nobody keeps an event for as long
 
@@ -69,6 +74,20 @@ class After(NamedTuple):
     sequence: int
     published: int
     """When it was published, in milliseconds since 1970 by the publisher's clock."""
+
+
+class Keyed(NamedTuple):
+    """The key of an event, whose last value members keep (docs/reliability.md, Last values)."""
+
+    key: bytes
+    """1 to `KEY_BYTES_MAX` bytes."""
+    deleted: bool = False
+    """Whether the event deletes the key; it has no payload then."""
+
+
+Rank = tuple[int, StreamId, int]
+"""The time of publication in ms since 1970, the stream, and the number of an event with a key: the
+greatest is the key's last value."""
 
 
 class Batch(msgspec.Struct, frozen=True, gc=False):  # one is made for each first copy
@@ -123,6 +142,15 @@ class Batch(msgspec.Struct, frozen=True, gc=False):  # one is made for each firs
         number, sequence, earlier = _AFTER.unpack_from(self.body, start)
         publisher = PeerId(self.stream[:PEER_ID_BYTES])
         return After(stream_id(publisher, number), sequence, self.published - earlier)
+
+    @property
+    def keyed(self) -> Keyed | None:
+        """The key of the event, which is a batch of its own, if it has one."""
+        if not self.flags & KEYED:
+            return None
+        start = wire.BODY_FIXED_BYTES + self.body[_TOPIC_LENGTH_AT]
+        end = self.payloads_start - _LENGTH.size
+        return Keyed(self.body[start + _KEY_HEAD.size : end], bool(self.body[start]))
 
     @property
     def certificate(self) -> bytes:
@@ -198,6 +226,11 @@ class Batch(msgspec.Struct, frozen=True, gc=False):  # one is made for each firs
         )
 
 
+def rank_of(batch: Batch) -> Rank:
+    """Return the place of an event among all of its key."""
+    return batch.published, batch.stream, batch.first
+
+
 def make_batch(
     stream: StreamId,
     first: int,
@@ -211,10 +244,12 @@ def make_batch(
     since: float = 0.0,
     busy: bool = False,
     after: After | None = None,
+    keyed: Keyed | None = None,
 ) -> Batch:
     """Return a batch of these payloads, which were published at the time `since`.
 
-    The batch names the event that it comes `after`. A `busy` stream has so many events that a tree
+    The batch names the event that it comes `after`; one that is `keyed` has one payload. A `busy`
+    stream has so many events that a tree
     pays for it (`camcast.protocols.tree`).
     """
     flags = (TYPED if typed else 0) | (TREE if busy else 0) | (0 if after is None else AFTER)
@@ -222,9 +257,13 @@ def make_batch(
     if upward_probability is not None:
         flags |= _UPWARD_SET if upward_probability else _UPWARD_SET | NOT_UPWARD
         upward = round(upward_probability * _UPWARD_SCALE)
+    key = b""
+    if keyed is not None:
+        flags |= KEYED
+        key = _KEY_HEAD.pack(keyed.deleted, len(keyed.key)) + keyed.key
     fixed = _FIXED.pack(stream, first, count, flags, upward, published, len(name))
     if count == 1:
-        body = fixed + name + _LENGTH.pack(len(payloads[0])) + payloads[0]
+        body = fixed + name + key + _LENGTH.pack(len(payloads[0])) + payloads[0]
     else:
         body = b"".join((fixed, name, _pack(f">{count}I", *map(len, payloads)), *payloads))
     if after is not None:
@@ -240,7 +279,7 @@ def make_batch(
         upward_probability,
         published,
         body,
-        len(fixed) + len(name) + 4 * count,
+        len(fixed) + len(name) + len(key) + 4 * count,
         hops,
         0.0,
         since,
@@ -267,6 +306,8 @@ def decode_body(
     topic_start = start + wire.BODY_FIXED_BYTES
     topic_end = topic_start + topic_length
     payloads_start = topic_end + 4 * count
+    if flags & KEYED:
+        payloads_start += _key_bytes(frame, topic_end, end, count)
     rest = end - payloads_start - _tail_bytes(flags)
     if rest < 0:
         raise MalformedError("an event record is shorter than its topic and lengths")
@@ -279,6 +320,8 @@ def decode_body(
         longest = max(lengths) if total > wire.PAYLOAD_BYTES_MAX else 0
     if total != rest:
         raise MalformedError("the lengths of an event record's payloads do not fit it")
+    if flags & KEYED and longest and frame[topic_end]:
+        raise MalformedError("an event that deletes a key has a payload")
     if longest > wire.PAYLOAD_BYTES_MAX:
         raise MalformedError("an event's payload is over the limit")
     try:
@@ -305,6 +348,16 @@ def decode_body(
 def _tail_bytes(flags: int) -> int:
     """Return how many bytes follow the payloads of a batch with these flags."""
     return (SIGNED_BYTES if flags & SIGNED else 0) + (AFTER_BYTES if flags & AFTER else 0)
+
+
+def _key_bytes(frame: bytes, start: int, end: int, count: int) -> int:
+    """Return how many bytes a key takes that stands behind a topic; raises `MalformedError`."""
+    if count != 1 or end - start < _KEY_HEAD.size:
+        raise MalformedError("an event record with a key has no room for it, or several events")
+    deleted, length = frame[start], frame[start + 1]
+    if deleted > 1 or not length:
+        raise MalformedError(f"an event record has a key of {length} bytes and flags {deleted:#x}")
+    return _KEY_HEAD.size + length
 
 
 def _signed_part(topic: Topic, unsigned: bytes | memoryview) -> bytes:

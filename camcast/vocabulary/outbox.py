@@ -61,6 +61,9 @@ class Deliver(msgspec.Struct, frozen=True, gc=False):  # a Struct, for one is ma
     batch: Batch
     history: bool = False
     """Whether they are from before this process joined: only for subscribers of the history."""
+    last_value: bool = False
+    """Whether it is the last value of a key, which others have kept: only for subscribers of those;
+    the event comes to all others by itself, or is not of their time."""
 
 
 class Tell(NamedTuple):

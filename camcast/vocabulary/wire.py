@@ -13,7 +13,8 @@ a body that nobody changes::
     event     head: length 4 | kind 1 | flags 1 | hops 2 | age 2 | address length 1
               | group 8 | sender 16 | address
               body: publisher 16 | number 8 | first 4 | count 2 | flags 1 | upward 2 | published 8
-              | topic length 1 | topic | lengths 4 each | payloads
+              | topic length 1 | topic | [deleted 1 | key length 1 | key] | lengths 4 each
+              | payloads
               | [number 8 | sequence 4 | milliseconds 4] | [certificate 8 | signature 64]
     control   length 4 | kind 1 | flags 1 | address length 1 | choice 1
               | group 8 | sender 16 | address | [mandate 80] | message (MessagePack)
@@ -28,7 +29,8 @@ publication in units of 10 ms, at most 655 s, as the processes on the way have c
 
 Flags of a head: 1 repaired (the copy was asked for), 2 from another level (it climbed). Flags of a
 body: 1 typed, 2 tree, 4 not upward, 8 `upward` is set, 16 the batch names the event of another
-stream of its publisher that it comes after (`camcast.vocabulary.batches.After`), 128 a
+stream of its publisher that it comes after (`camcast.vocabulary.batches.After`), 32 the
+only event has a key, which it may delete (`camcast.vocabulary.batches.Keyed`), 128 a
 certificate's hash and a signature over the rest of the body stand at its end
 (`camcast.security.signed_batches`). Flag of a control record: 1 a mandate follows the address, by
 which others may pass the message on for its sender (`camcast.security.mandates`). The `choice` of a
@@ -86,9 +88,20 @@ BODY_FIXED_BYTES: Final = 42
 CONTROL_HEADER_BYTES: Final = _LENGTH.size + _CONTROL_HEAD.size
 CHOICE: Final = 7
 """Where the choice is in a control record."""
-# An event with the longest address and topic, the name of another event, and a signature.
+# An event with the longest address, topic and key, the name of another event, and a signature; or
+# a message of repair with it, which names a topic beside.
 RECORD_BYTES_MAX: Final = (
-    EVENT_HEAD_BYTES + 255 + BODY_FIXED_BYTES + 255 + 4 + PAYLOAD_BYTES_MAX + 16 + 72
+    EVENT_HEAD_BYTES
+    + 255
+    + BODY_FIXED_BYTES
+    + 255
+    + 257
+    + 4
+    + PAYLOAD_BYTES_MAX
+    + 16
+    + 72
+    + 255
+    + 16
 )
 
 REPAIRED: Final = 1

@@ -19,6 +19,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from typing import Final
 
 from camcast.doors.archive import Archive
@@ -140,10 +141,7 @@ class Signing:
         retention = local_group.context.parameters.retention_seconds
         if asked_for and local_group.repair is not None:
             retention = max(retention, local_group.repair.seconds_back(now))
-        wall, group = self._clock.wall(now), local_group.topic
-        if not group.includes(batch.topic) and self._hierarchy.declares(group, batch.topic):
-            group = batch.topic
-        reason = self._signatures.refusal(batch, group, wall, retention)
+        reason = self._refusal(batch, local_group.topic, retention, now)
         if not reason:
             return True
         held = HeldBatch(local_group, batch, source, now)
@@ -152,6 +150,17 @@ class Signing:
         else:
             self._refuse(held, reason, now)
         return False
+
+    def believes_value(self, batch: Batch, group: Topic, source: PeerId, now: float) -> bool:
+        """Verify a last value that `source` sent, however old it is; who has it offers it again."""
+        if reason := self._refusal(batch, group, inf, now):
+            self._count_refused("value_", reason, source, now)
+        return not reason
+
+    def _refusal(self, batch: Batch, group: Topic, retention: float, now: float) -> Refusal:
+        if not group.includes(batch.topic) and self._hierarchy.declares(group, batch.topic):
+            group = batch.topic
+        return self._signatures.refusal(batch, group, self._clock.wall(now), retention)
 
     def wake(self, now: float) -> None:
         """Take this part's timer."""

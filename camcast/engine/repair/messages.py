@@ -93,7 +93,60 @@ class Compare(Message, tag=5, frozen=True):
     parts: bytes
 
 
-DECODER: Final[Decoder[Message]] = Decoder(Have | Want | Heard | Referral | Compare)
+class ValuesKnown(Message, tag=6, frozen=True):
+    """The digest of the sender's last values that were published before a second since 1970."""
+
+    second: int
+    digest: bytes
+
+
+TopicBuckets = tuple[str, bytes]
+"""A topic, and the digest of each bucket of its keys (`camcast.engine.repair.last_values`)."""
+
+
+class Buckets(Message, tag=7, frozen=True):
+    """The sender's last values, by topic and bucket; and the nonce for a `ValuesWanted`.
+
+    `below` is the topic of the sender's community if the message is for a super-community, else
+    empty. If `reply` is not 0, it asks for the receiver's in return.
+    """
+
+    nonce: bytes
+    below: str
+    reply: int
+    topics: tuple[TopicBuckets, ...]
+
+
+BucketsWanted = tuple[str, int, tuple[int, ...], bytes]
+"""A topic, into how many buckets its keys are divided, which of these are wanted, and the hashes of
+the last values that the asking process has in them, eight bytes each."""
+
+
+class ValuesWanted(Message, tag=8, frozen=True):
+    """Send me the last values that you have in these buckets, and I have not.
+
+    `into` names the super-community, of which the asking process is a member, that they are for; it
+    is empty inside a community.
+    """
+
+    nonce: bytes
+    into: str
+    topics: tuple[BucketsWanted, ...]
+
+
+class Values(Message, tag=9, frozen=True):
+    """Last values: by how many messages each has come, and its body, as it was published.
+
+    `below` is as in `Buckets`.
+    """
+
+    below: str
+    bodies: tuple[tuple[int, bytes], ...]
+
+
+DECODER: Final[Decoder[Message]] = Decoder(
+    Have | Want | Heard | Referral | Compare | ValuesKnown | Buckets | ValuesWanted | Values
+)
 
 
 class Nonces:

@@ -21,7 +21,9 @@ newcomers refer older members to each other (`camcast.engine.repair.history`).
 Inside a community, a batch that was asked for is delivered, kept and announced, and not pushed.
 What is told to the communities above (`camcast.engine.repair.upward`) is pushed there, and climbs
 on. Events that nobody keeps are given up (`camcast.engine.repair.asking`), and what is older than
-the membership is had on demand only (`camcast.engine.repair.history`).
+the membership is had on demand only (`camcast.engine.repair.history`). Of each key the last value
+is kept beyond that (`camcast.engine.repair.last_values`), and compared by itself
+(`camcast.engine.repair.comparing`).
 
 *Hostile.* A process that asks without having received a `Have` gets no batch
 (`camcast.engine.repair.answering`), and everything that is said and remembered is bounded.
@@ -44,6 +46,7 @@ from camcast.doors.repair import Repairs, RepairWatcher
 from camcast.engine.known_streams import KnownRanges
 from camcast.engine.repair.answering import STREAMS_A_MESSAGE_MAX, Answering, SendAgain
 from camcast.engine.repair.asking import Asking, GivingUp, Holder, check_held
+from camcast.engine.repair.comparing import Comparing, ValuesContext
 from camcast.engine.repair.confirming import Confirming
 from camcast.engine.repair.history import History, Referring
 from camcast.engine.repair.hold_back import HoldBack
@@ -61,7 +64,7 @@ from camcast.engine.repair.told import (
 )
 from camcast.engine.repair.upward import News, Upward
 from camcast.engine.store import published_at
-from camcast.vocabulary.batches import NOT_UPWARD, Batch
+from camcast.vocabulary.batches import KEYED, NOT_UPWARD, Batch
 from camcast.vocabulary.events import Missed, StreamId
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.vocabulary.messages import Message, read_topic
@@ -83,6 +86,7 @@ class Repair(Repairs):
         tell_missed: Callable[[Missed], None],
         containment: Containment,
         hold_back: HoldBack | None = None,
+        values: ValuesContext | None = None,
     ) -> None:
         self._context = context
         self._hold_back = hold_back
@@ -90,6 +94,8 @@ class Repair(Repairs):
         """Asks other members whether they hold events of this process."""
         self._containment = containment
         self._haves = haves = Haves(context, nonces)
+        self.comparing = None if values is None else Comparing(context, values, haves, nonces)
+        """Keeps the last values of keys; None where a process has events for others only."""
         self._upward = Upward(context, haves)
         self._news = News(context, haves, self._upward)
         self._history = History(context, haves)
@@ -211,6 +217,8 @@ class Repair(Repairs):
         context.store.put(batch, context.retention, now)
         stream = batch.stream
         self._fetching.drop(batch)
+        if batch.flags & KEYED and self.comparing is not None:
+            self.comparing.add(batch, now)
         if batch.first == 1:
             known.begun = published_at(batch)
         if published_at(batch) < context.member_since + JOINING_SECONDS:
@@ -316,6 +324,8 @@ class Repair(Repairs):
                 self._referring.on_referral(source, message, now)
             case Compare():
                 self._referring.on_compare(source, message, now)
+            case _ if self.comparing is not None:
+                self.comparing.receive(source, message, now)
 
     def on_standstill(self, seconds: float, now: float) -> None:
         """Wait longer for answers by the seconds in which this process could read none."""
@@ -342,6 +352,8 @@ class Repair(Repairs):
                 self._history.wake(number, now)
             case ("confirm",):
                 self.confirming.wake()
+            case ("values",) if self.comparing is not None:
+                self.comparing.wake(now)
 
     def history(self, seconds: float, now: float) -> list[Batch]:
         """Return what is kept here of the last `seconds`, and ask others for the rest.

@@ -555,6 +555,10 @@ class Haves:
         self.send(contact, self.held(streams, after, now), now, after=after, reply=reply)
         return True
 
+    def count_bytes(self, said: int) -> None:
+        """Count bytes that other announcements take of the room."""
+        self._bytes += said
+
     def room(self, now: float) -> float:
         """Return how many bytes of `Have` may be said now; the news are said beyond them."""
         said = self._bytes - HAVE_BYTES_A_SECOND * (now - self._at)

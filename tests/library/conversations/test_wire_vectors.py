@@ -12,7 +12,7 @@ from camcast.engine import link_messages
 from camcast.engine.node import Node
 from camcast.testing.world import World
 from camcast.vocabulary import wire
-from camcast.vocabulary.batches import SIGNED, After, Batch, make_batch
+from camcast.vocabulary.batches import SIGNED, After, Batch, Keyed, make_batch
 from camcast.vocabulary.events import Event, EventId, stream_id
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.messages import encode
@@ -55,6 +55,11 @@ def follower() -> Batch:
     return make_batch(stream, 9, [b"!"], ITALY, published=PUBLISHED, after=after)
 
 
+def keyed() -> Batch:
+    stream = stream_id(PUBLISHER, STARTED)
+    return make_batch(stream, 10, [b"!"], ITALY, published=PUBLISHED, keyed=Keyed(b"leader"))
+
+
 def ping() -> bytes:
     head = wire.control_head(wire.Kind.LINKS, ITALY.group, SENDER, ADDRESS)
     return wire.encode_control(head, encode(link_messages.Ping(".soccer")))
@@ -67,6 +72,7 @@ ENCODED: dict[str, Callable[[], bytes]] = {
     ),
     "a signed batch": signed,
     "a batch that follows another stream": lambda: event(follower(), ITALY),
+    "an event with a key": lambda: event(keyed(), ITALY),
     "two records": lambda: event(batch(0, 2, b"!"), ITALY) + ping(),
 }
 
@@ -95,6 +101,7 @@ def test_it_is_encoded_as_the_page_says(name: str) -> None:
         ("an upward message", 1, 7, 1, [b"a", b"", b"bc"]),
         ("a signed batch", 2, 1, 1, [b"!"]),
         ("a batch that follows another stream", 0, 9, 1, [b"!"]),
+        ("an event with a key", 0, 10, 1, [b"!"]),
         ("two records", 0, 2, 1, [b"!"]),
     ],
 )

@@ -1,7 +1,8 @@
 """Judges a case of `tests.library.laws.faults`: who was to get what, and what became of it.
 
 ``python -m tests.library.laws.fault_judge scamp 17 [18 ...]`` runs and judges seeds of a backend,
-``python -m tests.library.laws.fault_judge several scamp 17 [18 ...]`` seeds of `make_system`.
+``python -m tests.library.laws.fault_judge several scamp 17 [18 ...]`` seeds of `make_system`,
+and so do ``harsh`` (`make_harsh`) and ``keyed`` (`make_keyed`).
 
 A process is to get an event in each of its communities that includes the event's topic, by the
 relation that the scenario declares, and its own events as well (docs/api.md, `subscribe`). An event
@@ -28,7 +29,7 @@ import sys
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from math import inf
-from typing import Final
+from typing import Any, Final
 
 from attrs import define, field
 
@@ -39,7 +40,7 @@ from camcast.virtual.network import Process
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import Deliver
 from camcast.vocabulary.topics import GroupId, Topic
-from tests.library.laws.faults import Case, make_case, make_system
+from tests.library.laws.faults import Case, make_case, make_harsh, make_keyed, make_system
 from tests.library.laws.faulty_run import FaultyRun
 
 
@@ -74,6 +75,8 @@ class Verdict:
     """Made outside the community of an event whose upward probability is 0."""
     back: list[str] = field(factory=list)
     """Made after a later event of the publisher and topic, and not flagged as late."""
+    apart: list[str] = field(factory=list)
+    """Members of a community that have other last values than those they are connected to."""
     forged: int = 0
     """Batches that processes counted as forged in their own names, though nobody forged any."""
 
@@ -86,7 +89,8 @@ class Verdict:
             f" {len(self.late)} late (by {self.latest:.1f} s), {len(self.gone)} gone,"
             f" {len(self.cut_off)} cut off, {len(self.never_joined)} never joined,"
             f" {len(self.shut_out)} shut out, {len(self.twice)} twice, {len(self.foreign)} foreign,"
-            f" {len(self.undue)} undue, {len(self.back)} back, {self.forged} forged"
+            f" {len(self.undue)} undue, {len(self.back)} back, {len(self.apart)} apart,"
+            f" {self.forged} forged"
         )
 
 
@@ -180,6 +184,8 @@ class _Made:
         note_delivery, note_step = network.on_delivery, network.on_step
 
         def on_delivery(process: Process, delivery: Deliver) -> None:
+            if delivery.last_value:  # for subscribers of last values, who get no event by it twice
+                return
             for event in delivery.batch.events():
                 made = key_of(process), delivery.group, str(event.id)
                 self.deliveries.append(made)
@@ -234,12 +240,13 @@ def judge(case: Case) -> Verdict:
     """Run a case, and say what became of all that somebody was to get (a set-full checker)."""
     run = FaultyRun(case)
     acquaintances, made = _Acquaintances(run), _Made(run)
+    verdict = Verdict(case)
+    run.compare = lambda: verdict.apart.extend(_apart(run, acquaintances))
     with collector_off():
         run.run(None)
     reading, islands = run._record.reading, acquaintances.islands(without=run._joining)
     with_all = acquaintances.islands()
     start = run.start
-    verdict = Verdict(case)
     for event, published in reading.published.items():
         when = published.when - start
         deliveries = reading.deliveries[event]
@@ -292,6 +299,40 @@ def judge(case: Case) -> Verdict:
             words = f"{key_of(process)} in {topic}"
             (verdict.never_joined if could else verdict.shut_out).append(words)
     return verdict
+
+
+def _apart(run: FaultyRun, acquaintances: _Acquaintances) -> Iterator[str]:
+    """Yield the members that have other last values than all who are connected have together.
+
+    And those that have values of topics which their community does not include.
+    """
+    islands = acquaintances.islands(without=run._joining)
+    above = run._scenario.super_topics
+    of: dict[tuple[str, int], dict[str, dict[tuple[Topic, bytes], Any]]] = {}
+    for process in run._network:
+        node = key_of(process)
+        for local_group in process.node.local_groups:
+            values = local_group.last_values
+            if not local_group.joined or values is None:
+                continue
+            community = local_group.topic.name
+            of.setdefault((community, islands[node]), {})[node] = {
+                (topic, key): value.rank
+                for topic, kept in values.topics.items()
+                for key, value in kept.items()
+            }
+            for topic in values.topics:
+                if not above.includes(community, topic.name):
+                    yield f"{node} in {community} keeps keys of {topic}"
+    for (community, _), members in of.items():
+        winners: dict[tuple[Topic, bytes], Any] = {}
+        for kept in members.values():
+            for place, rank in kept.items():
+                winners[place] = max(rank, winners.get(place, rank))
+        for node, kept in members.items():
+            lacking = [place for place, rank in winners.items() if kept.get(place) != rank]
+            if lacking:
+                yield f"{node} in {community}: {len(lacking)} of {len(winners)} keys, {lacking[:2]}"
 
 
 def receivers(
@@ -348,15 +389,18 @@ def _not_theirs(case: Case, reading: Reading) -> list[str]:
     return wrong
 
 
+MAKERS: Final = {"several": make_system, "harsh": make_harsh, "keyed": make_keyed}
+"""The cases of a mode of the command line; without a mode they are those of `make_case`."""
+
 LISTS: Final = (
     *("lost", "told_wrongly", "late", "gone", "cut_off", "never_joined", "shut_out"),
-    *("twice", "foreign", "undue", "back"),
+    *("twice", "foreign", "undue", "back", "apart"),
 )
 
 if __name__ == "__main__":
     logging.disable(logging.WARNING)  # of many processes that find nobody, as the faults mean it
-    make = make_system if sys.argv[1] == "several" else make_case
-    membership, *numbers = sys.argv[2:] if make is make_system else sys.argv[1:]
+    make = MAKERS.get(sys.argv[1], make_case)
+    membership, *numbers = sys.argv[1 + (sys.argv[1] in MAKERS) :]
     for number in numbers:
         verdict = judge(make(membership, int(number)))
         print(verdict, flush=True)

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from random import Random
 from typing import Any, Final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from camcast.doors.plugs import find_backend
 from camcast.research.scenarios.base import Processes
@@ -18,6 +18,7 @@ from camcast.research.scenarios.super_topics import DeclaredTopic
 from camcast.research.scenarios.virtual import Crashes, Links, Partition, Pauses, VirtualScenario
 from camcast.research.scenarios.workload import Workload
 from camcast.research.workloads import Publication
+from camcast.vocabulary.batches import Keyed
 from camcast.vocabulary.topics import ROOT, Topic
 
 TOPICS: Final = tuple(map(Topic.parse, (".", ".a", ".b", ".a.x", ".a.y", ".b.x")))
@@ -148,6 +149,93 @@ FAULTS: Final[dict[str, Callable[[Random], Fault]]] = {
 }
 
 
+def _stutter(rng: Random) -> Fault:
+    begin = rng.uniform(2, 8)
+    pauses = tuple(Pauses(at_seconds=begin + n, seconds=0.9, share=0.15) for n in range(25))
+    return Fault("stutter", "pauses", pauses, begin, begin + 25)
+
+
+def _two_one_way(rng: Random) -> Fault:
+    begin = rng.uniform(2, 8)
+    cuts = tuple(
+        Partition(from_seconds=begin + n, until_seconds=begin + 30 + n, share=0.3, one_way=True)
+        for n in (0, 1)
+    )
+    return Fault("cut-one-way-twice", "cuts", cuts, begin, begin + 31)
+
+
+def _flapping_cut(rng: Random) -> Fault:
+    begin = rng.uniform(2, 8)
+    cuts = tuple(
+        Partition(from_seconds=begin + 6 * n, until_seconds=begin + 6 * n + 4, share=0.5)
+        for n in range(8)
+    )
+    return Fault("cut-flapping", "cuts", cuts, begin, begin + 48)
+
+
+def _rolling(rng: Random) -> Fault:
+    begin = rng.uniform(2, 6)
+    crashes = tuple(
+        Crashes(
+            at_seconds=begin + 2 * n,
+            share=0.12,
+            restart_seconds=rng.uniform(0.2, 3),
+            identity="same",
+            gateway=n == 6,
+        )
+        for n in range(12)
+    )
+    return Fault("rolling-same", "crashes", crashes, begin, begin + 28)
+
+
+def _flapping_same(rng: Random) -> Fault:
+    begin = rng.uniform(2, 6)
+    crashes = tuple(
+        Crashes(
+            at_seconds=begin + n,
+            share=0.15,
+            restart_seconds=rng.uniform(0.05, 0.6),
+            identity="same",
+        )
+        for n in range(15)
+    )
+    return Fault("flapping-same", "crashes", crashes, begin, begin + 16)
+
+
+def _three_kills(rng: Random) -> Fault:
+    begin = rng.uniform(3, 8)
+    crashes = tuple(Crashes(at_seconds=begin + 6 * n, share=0.25) for n in range(3))
+    return Fault("kill-25-thrice", "crashes", crashes, begin, begin + 12)
+
+
+HARSH: Final[dict[str, Callable[[Random], Fault]]] = {
+    "stutter": _stutter,
+    "cut-one-way-60": _partition("cut-one-way-60", 60.0, share=0.3, one_way=True),
+    "cut-non-transitive-60": _partition("cut-non-transitive-60", 60.0, share=0.2, other_share=0.2),
+    "cut-loss-70": _partition("cut-loss-70", 40.0, loss=0.7),
+    "cut-pairs": _partition("cut-pairs", 100.0, share=0.08, other_share=0.08),
+    "cut-flapping": _flapping_cut,
+    "rolling-same": _rolling,
+    "flapping-same": _flapping_same,
+    "kill-25-thrice": _three_kills,
+    "cut-one-way-twice": _two_one_way,
+    "satellite": _links(
+        "satellite", latency="uniform", low_seconds=0.2, high_seconds=0.4, loss=0.02
+    ),
+    "slow": _links("slow", latency="uniform", low_seconds=0.5, high_seconds=1.5),
+    "heavy-tailed": _links(
+        "heavy-tailed", latency="lognormal", median_seconds=0.1, p95_seconds=2.0
+    ),
+    "doubled": _links("doubled", duplication=0.5, reordering=0.5, hold_seconds_max=3.0),
+    "pause-5": FAULTS["pause-5"],
+    "kill-50-gateway": FAULTS["kill-50-gateway"],
+    "cut-level": FAULTS["cut-level"],
+}
+"""Faults that last longer, come again and again, or make links slower than a question is patient.
+
+Their order is part of what a seed means, as that of `FAULTS` is."""
+
+
 @frozen
 class Change:
     """A moment at which one process, drawn at random, joins a community or leaves it."""
@@ -166,10 +254,19 @@ class Case:
     changes: tuple[Change, ...] = ()
     kept_back: int = 0
     """Of so many events one stays in its community; 0: none does."""
+    keys: int = 0
+    """Half of the events have one of so many keys of their topic, and some delete it; 0: none."""
 
     def upward_probability(self, payload: bytes) -> float | None:
         """Return the upward probability of the event with this payload, if it has one."""
         return 0.0 if self.kept_back and int(payload) % self.kept_back == 0 else None
+
+    def keyed(self, payload: bytes) -> Keyed | None:
+        """Return the key of the event with this payload, if it has one."""
+        number = int(payload)
+        if not self.keys or number % 2:
+            return None
+        return Keyed(b"%d" % (number * 7919 % self.keys), number % 20 == 0)
 
     def deadline(self, published: float) -> float:
         """Return by when everybody should have an event, by the scenario's clock."""
@@ -181,6 +278,17 @@ class Case:
         Whoever has it and lives longer must have handed it on.
         """
         return self._soon_after(published, [one for one in self.faults if one.key != "crashes"])
+
+    @property
+    def values_agree_by(self) -> float | None:
+        """By when members have the same last values, by the scenario's clock; None without keys.
+
+        No later than the run ends, as where there is no bound.
+        """
+        if not self.keys:
+            return None
+        end = self.scenario.publishing_seconds
+        return min(self.deadline(end) + self.late_max, self.scenario.duration_seconds - 0.1)
 
     @property
     def late_max(self) -> float:
@@ -198,14 +306,32 @@ class Case:
         return deadline
 
 
-def make_case(membership: str, seed: int, names: tuple[str, ...] = ()) -> Case:
-    """Make a case with the faults of these names, or with one to three at random."""
+def make_harsh(membership: str, seed: int, names: tuple[str, ...] = ()) -> Case:
+    """Make a case as `make_case` does, with the faults of `HARSH`."""
+    return make_case(membership, seed, names, HARSH)
+
+
+def make_case(
+    membership: str,
+    seed: int,
+    names: tuple[str, ...] = (),
+    known: Mapping[str, Callable[[Random], Fault]] = FAULTS,
+) -> Case:
+    """Make a case with the faults of these names, or with one to three `known` ones at random."""
     rng = Random(f"faults {seed}")
-    drawn = names or tuple(rng.sample(list(FAULTS), rng.choice((1, 1, 2, 2, 3))))
-    faults = tuple(FAULTS[name](rng) for name in drawn)
+    drawn = names or tuple(rng.sample(list(known), rng.choice((1, 1, 2, 2, 3))))
+    faults = tuple(known[name](rng) for name in drawn)
     publishing = _publishing_seconds(faults)
     communities = {topic: rng.randint(3, 9 if topic == ROOT else 6) for topic in TOPICS}
     return Case(_scenario(membership, seed, faults, publishing, communities=communities), faults)
+
+
+KEYS: Final = 12  # chosen: of each topic; 150 events with keys replace most of them, some twice
+
+
+def make_keyed(membership: str, seed: int, names: tuple[str, ...] = ()) -> Case:
+    """Make the case of `make_case` whose events have keys."""
+    return evolve(make_case(membership, seed, names), keys=KEYS)
 
 
 SYSTEM_FAULTS: Final = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import attrs
@@ -27,9 +28,14 @@ class FaultyRun(_Run):
         self._case = case
         self.upward: dict[str, float | None] = {}
         """The upward probability of each event that has one of its own."""
+        self.compare: Callable[[], None] = lambda: None
+        """Called when members should have the same last values."""
 
     @override
     def _schedule(self, start: float, publications: list[Publication]) -> None:
+        compared = self._case.values_agree_by
+        if compared is not None:
+            self._network.queue.at(start + compared, self.compare)
         for change in self._case.changes:
             self._network.queue.at(start + change.at_seconds, self._change, change)
         super()._schedule(start, publications)
@@ -68,14 +74,17 @@ class FaultyRun(_Run):
 
     @override
     def _publish_as(self, process: Process, topic: Topic, payload: bytes) -> None:
-        p_sel = self._case.upward_probability(payload)
-        if p_sel is None:
+        p_sel, keyed = self._case.upward_probability(payload), self._case.keyed(payload)
+        if p_sel is None and keyed is None:
             super()._publish_as(process, topic, payload)
             return
         published = Published(key_of(process), self._network.now, topic.name)
+        if keyed is not None and keyed.deleted:
+            payload = b""
 
         def publish(node: Node, now: float) -> EventId:
-            return node.publish(topic, payload, now, upward_probability=p_sel).id
+            receipt = node.publish(topic, payload, now, upward_probability=p_sel, keyed=keyed)
+            return receipt.id
 
         event = self._network.do(process, publish)
         self._record.published(event, published)

@@ -246,6 +246,37 @@ def test_a_full_disk_ends_a_subscriber(gateway: str) -> None:
         assert "Traceback" not in err
 
 
+@pytest.mark.slow
+def test_the_last_values_of_keys_are_printed_to_who_comes_later(
+    gateway: str, capfd: Capture
+) -> None:
+    assert in_process("latest", ".none", "--gateway", gateway, "--wait", "0.1") == 3
+    publish = ("publish", ".state", "--gateway", gateway, "--wait", PATIENCE_SECONDS)
+    with subscriber(".state", gateway) as member:
+        member.read()
+        for value, key in (("20", "roof"), ("21", "roof"), ("gone", "cellar")):
+            assert in_process(*publish, value, "--key", key) == 0
+            event = member.read()
+            assert (event["payload"], event["key"]) == (value, key)
+        assert in_process(*publish, "--key", "cellar", "--delete") == 0
+        assert (event := member.read())["deleted"]
+        assert event["payload"] == ""
+        capfd.readouterr()
+        wait = ("--wait", PATIENCE_SECONDS)
+        assert in_process("latest", ".state", "--gateway", gateway, *wait) == 0
+        (line,) = capfd.readouterr().out.splitlines()
+        shown = checked(json.loads(line))
+        assert (shown["key"], shown["payload"]) == ("roof", "21")
+        with subscriber(".state", gateway, "--latest") as later:
+            later.read()
+            assert later.read()["payload"] == "21"
+    code, err = refusal(capfd, *publish, "x", "--delete")
+    assert (code, err) == (1, "camcast: --delete goes with --key, and with no event\n")
+    code, err = refusal(capfd, "subscribe", ".a", "--latest", "--since", "5")
+    assert code == 2
+    assert "--latest begins" in err
+
+
 def test_a_script_waits_for_events_and_is_told_when_none_came(gateway: str, tmp_path: Path) -> None:
     """A file is one event; those of --count that did not come within --for have an exit code."""
     assert in_process("subscribe", ".quiet", "--gateway", gateway, "--for", "100ms") == 3

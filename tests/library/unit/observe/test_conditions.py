@@ -63,7 +63,7 @@ def gateways(*answers: bool | None) -> tuple[FirstContactStats, ...]:
 @pytest.fixture(scope="module")
 def well() -> Stats:
     """A member of `.a` with a peer, a link, a gateway that answers and a subscriber who reads."""
-    world = World()
+    world = World(repair=True)
     member, _, _ = (world.join(Topic.parse(topic)) for topic in (".a", ".a", "."))
     assert world.run(60.0, until=lambda: all(one.live_links() for one in member.local_groups))
     stats = stats_of(member, world.now)
@@ -127,6 +127,7 @@ FAULTS: Final[list[tuple[str, str, object, str]]] = [
     ("events_dropped", "counters.missed", 7, "7 events"),
     ("events_gone", "counters.told_missed", 3, "3 events"),
     ("not_accepted", "counters.unpublished", 9, "9 events"),
+    ("keys_let_go", "communities.0.repair.keys_let_go", 3, "3 last values"),
     ("let_go_early", "store.let_go_early", 4, "4 batches"),
     ("callback_fails", "communities.0.callback_errors", 2, "2 times"),
     ("plug_fails", "counters.plug_errors", 2, "2 times"),

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from camcast.vocabulary import batches, wire
-from camcast.vocabulary.batches import Batch, decode_body, make_batch
+from camcast.vocabulary.batches import After, Batch, Keyed, decode_body, make_batch
 from camcast.vocabulary.events import SEQUENCE_MAX, EventId, StreamId, stream_id
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
@@ -122,10 +122,9 @@ def test_a_batch_cut_at_any_byte_is_malformed() -> None:
         decode(body + b"!")
 
 
-@pytest.mark.parametrize("flag", [32, 64])
-def test_reserved_flags_of_a_body_are_refused(flag: int) -> None:
+def test_the_reserved_flag_of_a_body_is_refused() -> None:
     with pytest.raises(MalformedError, match="reserved flags"):
-        decode(ONE[:30] + bytes([flag]) + ONE[31:])
+        decode(ONE[:30] + bytes([64]) + ONE[31:])
 
 
 @pytest.mark.parametrize(
@@ -163,3 +162,33 @@ def test_random_bytes_are_a_batch_or_malformed(garbage: bytes) -> None:
     for body in (garbage, ONE[:28] + garbage, ONE[:42] + garbage):
         with suppress(MalformedError):
             assert decode(body).body == body
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize(("keyed", "payload"), [(Keyed(b"roof"), b"21"), (Keyed(b"k", True), b"")])
+def test_a_key_is_read_from_the_body(keyed: Keyed, payload: bytes, signed: bool) -> None:
+    after = After(STREAM, 3, 0)
+    made = make_batch(STREAM, 4, [payload], TOPIC, published=1, keyed=keyed, after=after)
+    if signed:
+        made = made.signed(bytes(8), lambda _: bytes(64))
+    batch = decode(made.body)
+    assert batch.keyed == made.keyed == keyed
+    assert batch.payloads() == [payload]
+    assert batch.size == len(payload)
+    assert batch.after == after
+    assert decode(make_batch(STREAM, 1, [payload], TOPIC).body).keyed is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        make_batch(STREAM, 1, [b"a", b"b"], TOPIC, keyed=Keyed(b"k")).body,  # which nobody makes
+        make_batch(STREAM, 1, [b"a"], TOPIC, keyed=Keyed(b"")).body,
+        make_batch(STREAM, 1, [b"a"], TOPIC, keyed=Keyed(b"k", True)).body,
+        make_batch(STREAM, 1, [b"a"], TOPIC, keyed=Keyed(b"k")).body[:-3],
+        make_batch(STREAM, 1, [b""], TOPIC, keyed=Keyed(b"k")).body[: 42 + len(TOPIC.encoded) + 1],
+    ],
+)
+def test_a_key_that_cannot_be_is_malformed(body: bytes) -> None:
+    with pytest.raises(MalformedError):
+        decode(body)
