@@ -101,9 +101,13 @@ class _Awaited:
     """When it was offered first."""
     offerers: list[_Offerer] = field(factory=list)
     """Those that may be asked still, in the order of their offers."""
-    asked: PeerId | None = None
-    """The process that was asked last."""
-    asked_at: float = -inf
+    asked: dict[PeerId, float] = field(factory=dict)
+    """When each process was asked; the one that was asked last comes last."""
+
+    @property
+    def last(self) -> PeerId | None:
+        """The process that was asked last."""
+        return next(reversed(self.asked), None)
 
 
 class Fetching:
@@ -170,8 +174,8 @@ class Fetching:
         if awaited is None:
             return False
         neighbour = self._context.neighbour(source)
-        if awaited.asked == source:
-            self._delay.observe(now - max(awaited.asked_at, neighbour.brought))
+        if source in awaited.asked:  # that of one that was passed over is as good a measure
+            self._delay.observe(now - max(awaited.asked[source], neighbour.brought))
         neighbour.brought = now
         self._passed_over.pop(source, None)
         self._forget(batch.stream, batch.first)
@@ -185,16 +189,17 @@ class Fetching:
     def on_refused(self, batch: Batch, source: PeerId, now: float) -> None:
         """Ask the next offerer for a batch that `source` sent and this process does not believe."""
         awaited = self._awaited.get(batch.stream, {}).get(batch.first)
-        if awaited is not None and awaited.asked == source:
+        if awaited is not None and awaited.last == source:
             self._pass_over(source)
-            awaited.asked = None
+            awaited.asked.clear()
             self._look([(batch.stream, batch.first)], now)
 
     def on_standstill(self, seconds: float, now: float) -> None:
         """Pass nobody over for the time in which this process could read no answer."""
         for batches in self._awaited.values():
             for awaited in batches.values():
-                awaited.asked_at = min(now, awaited.asked_at + seconds)
+                for peer, asked_at in awaited.asked.items():
+                    awaited.asked[peer] = min(now, asked_at + seconds)
 
     def wake(self, number: int, now: float) -> None:
         """Ask the next offerers for what is due, if this timer is the latest."""
@@ -212,13 +217,14 @@ class Fetching:
         for stream, first in keys:
             awaited = self._awaited[stream][first]
             if (due := self._due(stream, first, awaited, now)) <= now:
-                if awaited.asked is not None:
-                    late[awaited.asked] = None
+                if awaited.last is not None:
+                    late[awaited.last] = None
                 offerer = self._next_offerer(awaited)
                 if offerer is None:
                     self._forget(stream, first)
                     continue
-                awaited.asked, awaited.asked_at = offerer.contact.peer, now
+                awaited.asked.pop(offerer.contact.peer, None)
+                awaited.asked[offerer.contact.peer] = now
                 asked.setdefault(offerer, []).append((stream, (first, first + awaited.count)))
                 due = now + self._delay.timeout
             due_next = min(due_next, due)
@@ -233,9 +239,9 @@ class Fetching:
 
     def _due(self, stream: StreamId, first: int, awaited: _Awaited, now: float) -> float:
         """Return when an offerer is to be asked, or the next one if one was asked."""
-        if awaited.asked is not None:
-            brought = self._context.neighbour(awaited.asked).brought
-            return max(awaited.asked_at, brought) + self._delay.timeout
+        if (last := awaited.last) is not None:
+            brought = self._context.neighbour(last).brought
+            return max(awaited.asked[last], brought) + self._delay.timeout
         due, known = now, self._context.streams.known.get(stream)
         if known is None or first >= known.stop:  # else it comes no more by itself
             due += max(0.0, self.watcher.patience(stream, awaited.since, now))

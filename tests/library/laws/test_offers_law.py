@@ -88,7 +88,7 @@ def test_each_process_gets_one_body(spread: Spread) -> None:
 @pytest.mark.slow  # 1 s each
 @pytest.mark.parametrize("spread", SPREADS)
 def test_what_a_publisher_said_outlives_it(spread: Spread) -> None:
-    """It dies before anybody could have asked, and so does the first of those that it sent it to."""
+    """It dies before anybody could have asked, and so does one of those that it sent it to."""
     world = OfferWorld(spread)
     nodes = world.fill(A, NODES)
     events = world.publish_large(nodes[4], A)

@@ -123,6 +123,19 @@ def test_who_is_busy_answering_is_not_passed_over(world: RepairWorld, node: Node
     assert asked(world) == [1]
 
 
+def test_an_answer_that_was_late_is_waited_for_from_then_on(world: RepairWorld, node: Node) -> None:
+    """On an overloaded machine a second was too short, and each body came twice."""
+    for number in (1, 2):
+        offer(world, node, number, (1, 1))
+    world.run(2.5)
+    answer(world, node, 1)  # that of the second offerer is later still
+    assert asked(world) == [1, 2]
+    for number in (1, 2):
+        offer(world, node, number, (2, 1))
+    world.run(6.0)
+    assert asked(world) == [1]
+
+
 def test_who_was_passed_over_is_not_the_first_to_be_asked(world: RepairWorld, node: Node) -> None:
     offer(world, node, 1, (1, 1))
     offer(world, node, 2, (1, 1))
