@@ -40,6 +40,11 @@ its cold list, and every `SEEK_SECONDS` with one that the discovery names: an an
 halves of a healed partition, and communities that were founded twice. A process whose view is empty
 joins again.
 
+*Processes that nobody can dial.* A table has places of its own for them
+(`camcast.doors.table_membership`), and their entries are given to nobody: such a process is held by
+those that it has shuffled with in the last `view` periods, as many as hold any other process. Who
+holds it does not shuffle with it, and drops its entry when that is older.
+
 *The size.* Shuffles carry the samples of `camcast.vocabulary.size_estimate`.
 
 Deviations from the source. A free slot costs no process an entry: a walk that ends at a process
@@ -234,7 +239,7 @@ class Cyclon(TableMembership):
     def _on_join(self, newcomer: Contact, now: float) -> None:
         self.become_member(now)  # two processes that still join found the community together
         self._estimate.note(newcomer.peer, now)
-        if self._has_room:  # in a small community everybody knows everybody
+        if self._has_room_for(newcomer):  # in a small community everybody knows everybody
             self._hold(newcomer, now)
         if len(self._table) < 2:
             return
@@ -257,9 +262,9 @@ class Cyclon(TableMembership):
     def _hold(self, newcomer: Contact, now: float) -> None:
         """Hold a newcomer, and give it the entry whose place it takes, else an own entry."""
         given = Entry(self._me, 0)
-        if newcomer.peer not in self._table and not self._has_room:
-            evicted = self._table.choose(self._rng)
-            assert evicted is not None
+        if newcomer.peer not in self._table and newcomer.is_dialable and not self._has_room:
+            dialled = self._dialled
+            evicted = dialled[int(self._rng.random() * len(dialled))]
             given = self._entry(evicted)
             self.drop(evicted.peer)
         self._note_alive(newcomer, now)
@@ -273,7 +278,8 @@ class Cyclon(TableMembership):
         for exchange in unanswered.values():
             self._give_up(exchange.partner, now)
         self._walks_left = WALKS_A_PERIOD
-        oldest = min(self._table, key=lambda c: self._born[c.peer], default=None)
+        self._drop_unheard()
+        oldest = min(self._dialled, key=lambda c: self._born[c.peer], default=None)
         if oldest is not None:
             self._shuffle_with(oldest, now)
 
@@ -295,10 +301,10 @@ class Cyclon(TableMembership):
         self._outlet.wake(ANSWER_SECONDS, "again", number)
 
     def _drawn_for(self, partner: Contact, count: int) -> list[Contact]:
-        """Draw entries for a partner: if nobody can dial it, none that nobody can dial."""
-        if partner.is_dialable:
+        """Draw entries for a partner, of processes that can be dialled."""
+        if not self._table.attached:
             return self._table.sample(count, self._rng, partner.peer)
-        usable = [one for one in self._table if one.is_dialable]
+        usable = [one for one in self._dialled if one.peer != partner.peer]
         return self._rng.sample(usable, min(count, len(usable)))
 
     def _on_shuffle(self, source: Contact, request: Shuffle, now: float) -> None:
@@ -331,8 +337,8 @@ class Cyclon(TableMembership):
                 continue
             if self.is_gone(contact.peer, now - age * self._options.shuffle_seconds):
                 continue
-            if not self._has_room:
-                if not slots:
+            if not self._has_room_for(contact):
+                if not slots or not contact.is_dialable:
                     return
                 self.drop(slots.pop(0))
             self.hold(contact, now)
@@ -353,6 +359,13 @@ class Cyclon(TableMembership):
     def drop(self, peer: PeerId) -> None:
         super().drop(peer)
         self._born.pop(peer, None)
+
+    def _drop_unheard(self) -> None:
+        """Drop the processes that nobody can dial and that have not shuffled for `view` periods."""
+        for contact in list(self._table) if self._table.attached else ():
+            age = self._period - self._born[contact.peer]
+            if age > self._options.view and not contact.is_dialable:
+                self.drop(contact.peer)
 
     def _give_up(self, partner: Contact, now: float) -> None:
         """Drop a partner that has not answered."""

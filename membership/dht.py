@@ -34,7 +34,7 @@ it. A process that fewer than `HELD_MIN` hold asks random members of its table f
 *Processes that nobody can dial* are drawn by nobody, since the discovery cannot find them. Such a
 process is held by those that it holds: it asks each process of its table for a place, and again
 after each refresh. Whoever can be dialled holds these beside the entries that it draws, and draws
-fewer of those, though never less than `DRAWN_SHARE` of a table; as no others send to them, they
+fewer of those, though never less than `DIALLED_SHARE` of a table; as no others send to them, they
 come first in a fan-out. It lets them go when they release it, or no longer say that they hold it.
 
 *Healing.* A process whose table is empty asks the discovery each `check_seconds`. Every
@@ -56,6 +56,7 @@ from attrs import field, frozen, validators
 from typing_extensions import override
 
 from camcast.doors.membership import Backend, Membership, MembershipContext
+from camcast.doors.table_membership import DIALLED_SHARE
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.peers import PeerTable
@@ -67,9 +68,6 @@ TABLE_MAX: Final = 256  # chosen: bounds the table whatever the discovery estima
 IN_VIEW_MAX: Final = 256  # chosen: likewise for the known holders
 # chosen: a process that one holder has released still has another while it asks for a place.
 HELD_MIN: Final = 2
-# chosen: with half of the processes undialable they have three quarters of the holders that others
-# have; with more of them the others are still connected without them
-DRAWN_SHARE: Final = 1 / 3
 MET_MAX: Final = 256  # chosen: 25 kB; larger communities have tables of 11 and more
 
 
@@ -299,8 +297,8 @@ class DhtTable(Membership):
     @property
     def _drawn_wanted(self) -> int:
         """How many entries are to be drawn, beside the processes that nobody can dial."""
-        attached = len(self._table) - len(self._drawn)
-        return max(ceil(DRAWN_SHARE * self._wanted), self._wanted - attached)
+        attached = self._table.attached
+        return max(ceil(DIALLED_SHARE * self._wanted), self._wanted - attached)
 
     @property
     def _missing(self) -> int:

@@ -45,8 +45,8 @@ founded twice become one. A process whose views are both empty joins again.
 
 *Processes that nobody can dial* have neighbours that can be dialled alone, and would find these
 full: whoever can be dialled takes them in beside its other neighbours, and never one in place of
-another. It has fewer of the others for them, though never less than `DIALLED_SHARE` of a view; and
-as few processes send to them, they come first in a fan-out.
+another (`camcast.doors.table_membership`). As few processes send to them, they come first in a
+fan-out.
 
 *The size.* Holding carries the sample of `camcast.vocabulary.size_estimate`.
 
@@ -63,7 +63,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import partial
-from math import ceil
 from typing import Final
 
 from attrs import field, frozen, validators
@@ -101,8 +100,6 @@ ACTIVE_WALK: Final = 6  # [HyParView 5.1] ARWL, steps of ForwardJoin, Shuffle; a
 PASSIVE_WALK: Final = 3
 SHUFFLE_ACTIVE: Final = 3  # [HyParView 5.1] ka, neighbours in a shuffle; as in iroh-gossip
 SHUFFLE_PASSIVE: Final = 4  # [HyParView 5.1] kp, processes of the passive view in a shuffle
-# chosen: as in the tables of `membership.dht`; two of five, beside three that also connect others
-DIALLED_SHARE: Final = 1 / 3
 ASKED_PERIODS: Final = 10  # chosen: heartbeats after which an answer to a request is too late
 
 
@@ -282,25 +279,6 @@ class HyParView(TableMembership):
     @override
     def _lost(self) -> bool:
         return not len(self._table) and not len(self._passive)
-
-    @property
-    def _dialled(self) -> list[Contact]:
-        """The neighbours that compete for the places of the view: those that can be dialled."""
-        return [contact for contact in self._table if contact.is_dialable]
-
-    @property
-    @override
-    def _has_room(self) -> bool:
-        dialled = len(self._dialled)
-        attached = len(self._table) - dialled
-        most = self._table_max
-        return dialled < max(ceil(DIALLED_SHARE * most), most - attached)
-
-    @override
-    def _has_room_for(self, contact: Contact) -> bool:
-        if contact.is_dialable:
-            return self._has_room
-        return self._liveness.can_hold(contact)
 
     @override
     def hold(self, contact: Contact, now: float) -> bool:

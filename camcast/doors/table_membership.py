@@ -17,6 +17,11 @@ its name.
 with heartbeats processes also compare which events they know. A peer that falls silent goes from
 the table to a cold list (`camcast.vocabulary.cold_list`), and is greeted again from time to time.
 
+*Processes that nobody can dial* are held by those alone that can be dialled, which would have no
+room for them: they have places of their own in a table (at most 64, `Liveness.can_hold`). A table
+has fewer other peers for them, though never less than `DIALLED_SHARE` of its size. With half of the
+processes undialable a table is so a tenth larger on average.
+
 *Foundings and partitions.* The discovery is asked for members every minute, and those that are not
 in the table are met (`meet`): a community that was founded twice becomes one.
 
@@ -29,7 +34,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable
-from math import inf
+from math import ceil, inf
 from typing import Any, ClassVar, Final
 
 from typing_extensions import override
@@ -46,6 +51,9 @@ from camcast.vocabulary.streams import jittered
 PROBE_SECONDS: Final = 5.0  # chosen: as SCAMP; between two tries of the cold list
 PROBED: Final = 3  # chosen: most of the cold list is dead; six are tried in ten seconds
 WATCHED_PERIODS: Final = 5  # chosen: two that know different events tell each other within two
+# chosen: with half of the processes undialable they have five sixths of the holders that others
+# have, with a third of a table three quarters at best; they connect the others, too
+DIALLED_SHARE: Final = 1 / 5
 
 GONE_MAX: Final = 1000  # chosen: 100 kB; views of a thousand that end together are remembered
 
@@ -68,10 +76,11 @@ class TableMembership(Membership):
         suspect_after: int = 3,
         watched: int | None = None,
     ) -> None:
-        """Keep at most `table_max` peers; `tick` is called every `period_seconds`, jittered.
+        """Keep `table_max` peers, more if nobody can dial many of them.
 
-        Heartbeats have the same period: a peer that is silent for `suspect_after` periods is
-        suspect. With `watched`, only so many peers of the table get heartbeats at a time.
+        `tick` is called every `period_seconds`, jittered. Heartbeats have the same period: a peer
+        that is silent for `suspect_after` periods is suspect. With `watched`, only so many peers of
+        the table get heartbeats at a time.
         """
         self._me = context.me
         self._topic = context.topic
@@ -126,11 +135,19 @@ class TableMembership(Membership):
 
     @property
     def _has_room(self) -> bool:
-        return len(self._table) < self._table_max
+        """Whether the table has room for a peer that can be dialled."""
+        attached = self._table.attached
+        most = max(ceil(DIALLED_SHARE * self._table_max), self._table_max - attached)
+        return len(self._table) - attached < most
 
     def _has_room_for(self, contact: Contact) -> bool:
-        """Whether the table has room for this peer; by default for each alike."""
-        return self._has_room
+        """Whether the table has room for this peer."""
+        return self._has_room if contact.is_dialable else self._liveness.can_hold(contact)
+
+    @property
+    def _dialled(self) -> list[Contact]:
+        """The peers that can be dialled, which compete for the places of the table."""
+        return [contact for contact in self._table if contact.is_dialable]
 
     def hold(self, contact: Contact, now: float) -> bool:
         """Put a peer into the table if there is room, or renew its address; return if it is there.

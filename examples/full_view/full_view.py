@@ -12,7 +12,7 @@ from attrs import field, frozen, validators
 
 from camcast.doors.membership import Backend, MembershipContext
 from camcast.doors.table_membership import TableMembership
-from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
 
 VIEW_MAX = 1000  # chosen: bounds the table, whatever strangers send; 1,000 heartbeats a period
@@ -51,13 +51,16 @@ class FullView(TableMembership):
 
     def __init__(self, context: MembershipContext, options: FullViewOptions) -> None:
         super().__init__(context, VIEW_MAX, options.beat_seconds, options.suspect_after)
+        self._greeted: dict[PeerId, None] = {}
+        """Those that were greeted in this period: all members name them."""
 
     def greeting(self, now: float) -> Hello:
         """Ask a contact for the other members."""
         return Hello()
 
     def tick(self, now: float) -> None:
-        """Do nothing: the liveness service sends the heartbeats."""
+        """Greet again whoever has not answered; the liveness service sends the heartbeats."""
+        self._greeted.clear()
 
     def on_message(self, source: Contact, message: Hello | Members, now: float) -> None:
         """Take a message; nobody has looked at what it says."""
@@ -66,7 +69,10 @@ class FullView(TableMembership):
             known = self._table.sample(MEMBERS_MAX, self._rng, source.peer)
             self._outlet.send([source], Members(tuple(known)))
         else:
-            unknown = [c for c in message.contacts[:MEMBERS_MAX] if c.peer not in self._table]
+            named = [c for c in message.contacts[:MEMBERS_MAX] if c.peer not in self._greeted]
+            room = VIEW_MAX - len(self._greeted)  # strangers may name anybody
+            unknown = [c for c in named if c.peer not in self._table][:room]
+            self._greeted |= {contact.peer: None for contact in unknown}
             self._outlet.send(unknown, Hello())  # they are held only once they answer
 
 

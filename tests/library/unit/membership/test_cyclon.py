@@ -158,11 +158,30 @@ def test_a_walk_does_not_end_where_neither_process_can_be_dialled() -> None:
     assert bench.said() == [(2, Walk(0))]
 
 
-def test_who_cannot_be_dialled_is_sent_no_others_that_cannot() -> None:
-    bench = Bench(2, 3)
-    bench.membership.receive(contact(2), Given(Entry(HIDDEN[1], 0)), 0.0)
-    assert len(bench.membership.peers()) == 3
-    bench.membership.receive(HIDDEN[0], Shuffle(1, (), b""), 1.0)
-    [(to, answer)] = bench.said_to()
-    assert to == HIDDEN[0]
-    assert {entry.contact for entry in answer.entries} == {contact(2), contact(3)}
+def test_who_cannot_be_dialled_is_held_beside_the_others_and_given_to_nobody() -> None:
+    bench = Bench(2, 3, 4, 5)
+    for hidden in HIDDEN:
+        bench.membership.receive(hidden, Shuffle(1, (), b""), 0.5)
+        answer = bench.said_to()[-1][1]
+        assert {entry.contact for entry in answer.entries} < set(map(contact, (2, 3, 4, 5)))
+    assert set(bench.membership.peers()) == {*HIDDEN, *map(contact, (2, 3, 4, 5))}
+    for period in range(1, 4):
+        assert HIDDEN[0] not in {entry.contact for entry in bench.period(period).entries}
+
+
+def test_who_cannot_be_dialled_is_dropped_when_it_has_not_shuffled_for_as_long_as_the_view() -> (
+    None
+):
+    bench = Bench(2)
+    held = bench.membership.peers()
+    bench.membership.receive(HIDDEN[0], Shuffle(1, (), b""), 0.5)
+    for period in range(1, 5):
+        bench.membership.wake(("tick",), float(period))
+    assert HIDDEN[0].peer in held
+    assert all(to != HIDDEN[0] for to, message in bench.said_to() if isinstance(message, Shuffle))
+    bench.membership.receive(HIDDEN[0], Shuffle(2, (), b""), 4.5)
+    for period in range(5, 9):
+        bench.membership.wake(("tick",), float(period))
+    assert HIDDEN[0].peer in held
+    bench.membership.wake(("tick",), 9.0)
+    assert HIDDEN[0].peer not in held

@@ -40,7 +40,7 @@ def test_who_cannot_be_drawn_again_is_held_until_it_lets_go() -> None:
     lone.membership.contacts_found(FOUND[6:], 5.0, 10.0)
     assert _held(lone) == {one.peer for one in HIDDEN}
     assert lone.membership.peers().pinned == len(HIDDEN)
-    assert len(lone.membership.peers()) == len(HIDDEN) + 2  # a third of four, rounded up
+    assert len(lone.membership.peers()) == len(HIDDEN) + 1  # a fifth of four, rounded up
     lone.membership.receive(HIDDEN[0], Release(), 6.0)
     assert _held(lone) == {one.peer for one in HIDDEN[1:]}
 
