@@ -158,6 +158,10 @@ class CommunityManager:
             transport and a passphrase already.
         control: The path of a unix socket at which the process answers questions about itself
             (docs/operating.md).
+        relay: Take part in a community that does not interest this process when members that nobody
+            can dial ask for it: their events pass through this process, which delivers none, and
+            are counted as relayed. Communities below its own a process carries in any case, since
+            it gets their events anyway.
         rng: The random stream of the protocols; None: seeded by the operating system.
 
     Example:
@@ -201,6 +205,7 @@ class CommunityManager:
         transport: str | None = None,
         pipes: OutputPipes | None = None,
         control: Path | None = None,
+        relay: bool = False,
         rng: Random | None = None,
     ) -> None:
         settings = ProcessSettings.of(
@@ -232,6 +237,7 @@ class CommunityManager:
             archive_days=archive_days,
             transport=transport,
             control=control,
+            relay=relay,
         )
         self._set_up(settings, trace, pipes, rng, ())
 
@@ -269,6 +275,7 @@ class CommunityManager:
             ),
             parameters=given.spread.community(),
             remember=contacts.remember,
+            relay=given.relay,
             port_required=not found or not self._bind.endswith(":0"),
             every_interface=host_of(self._bind) == "tcp://[::]",
             protocol=protocol,

@@ -417,6 +417,12 @@ class ProcessSettings:
         "Answer camcast status, peers, topics, doctor and trace at a unix socket there.",
         metavar="PATH",
     )
+    relay: bool = _setting(
+        False,
+        "Carry communities whose members nobody can dial when they ask for it and no member of a"
+        " community above does: their events pass through this process (events_relayed).",
+        check_flag,
+    )
 
     @classmethod
     def of(cls, **values: Any) -> ProcessSettings:

@@ -18,6 +18,7 @@ from camcast.cli.output import print_json, print_line
 from camcast.cli.printed import GatewayAddress
 from camcast.cli.served_health import served_health
 from camcast.cli.until_signalled import run_until_signalled
+from camcast.doors.options import OptionError
 
 # chosen: a fixed one, because others have to name it; the port of all our examples.
 GATEWAY_BIND: Final = "tcp://127.0.0.1:7000"
@@ -42,6 +43,8 @@ def gateway(
         list[str] | None, options.option_of(Contacts, "discovery_options")
     ] = None,
     protocol: Annotated[str | None, options.option_of(Spread, "protocol")] = None,
+    relay: Annotated[bool, options.option_of(ProcessSettings, "relay")] = False,
+    membership: Annotated[str | None, options.option_of(Contacts, "membership")] = None,
     gateway: Annotated[
         list[str] | None,
         typer.Option(
@@ -67,13 +70,17 @@ def gateway(
     the other commands, when it is ready. Several may run side by side; every process announces
     itself to all it knows, and gateways that are named to each other tell each other once a minute.
     With --remember FILE a gateway that starts again calls those who were there, so they announce
-    themselves at once, also at another address under its name.
+    themselves at once, also at another address under its name. With --relay it takes part in
+    communities of which no member can be dialled, nor any of those above, with the --membership
+    that they have.
     """
     with clear_failures():
-        # It joins no community: of membership and protocol, only the discovery matters.
+        # If it joins no community: of membership and protocol, only the discovery matters.
+        if membership is not None and not relay:
+            raise OptionError("--membership goes with --relay; a gateway serves all memberships")
         contacts = Contacts(
             system=system,
-            membership="dht" if overlay else "scamp",
+            membership=membership or ("dht" if overlay else "scamp"),
             discovery=discovery,
             discovery_options=options.named_values(discovery_settings, "--discovery-set"),
             gateways=gateway or (),
@@ -86,6 +93,7 @@ def gateway(
             contacts=contacts,
             spread=spread,
             control=control,
+            relay=relay,
         )
         run_until_signalled(_serve(make_manager(settings), health, json=json))
 

@@ -338,7 +338,9 @@ class Intake:
                     return
         receivers = _receivers_of(local_group, batch)
         for part in new:
-            if receivers:
+            if local_group.relayed:
+                counters.relayed += part.count
+            elif receivers:
                 counters.events += part.count
             else:
                 counters.parasites += part.count

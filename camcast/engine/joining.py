@@ -12,17 +12,22 @@ its dissemination and its repair start.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from camcast.doors.discovery import Discovery
 from camcast.doors.first_contacts import CONTACTS_WANTED
+from camcast.doors.protocol import Group
+from camcast.doors.signatures import NotAllowedError
 from camcast.engine.local_group import RETRY_SECONDS, LocalGroup
+from camcast.engine.local_group_maker import Surroundings, make_local_group
 from camcast.engine.misfits import MisfitAnswers
 from camcast.engine.process_context import ProcessContext
+from camcast.interests.wanted import ProcessInterest
 from camcast.vocabulary.happenings import Happening
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.outbox import Finding, Token, Wake
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind
 
@@ -45,18 +50,45 @@ class Joining:
     def __init__(
         self,
         process: ProcessContext,
+        around: Surroundings,
         discovery: Discovery,
         misfits: MisfitAnswers,
         is_put_out: Callable[[PeerId], bool],
         tell_neighbours: Callable[[LocalGroup, float], None],
     ) -> None:
-        self._process, self._discovery, self._misfits = process, discovery, misfits
+        self._process, self._around = process, around
+        self._discovery, self._misfits = discovery, misfits
         self._is_put_out, self._tell_neighbours = is_put_out, tell_neighbours
         self._joining: dict[GroupId, LocalGroup] = {}
         self._moved: dict[GroupId, None] = {}
         """The groups among these whose membership has had an input, so that it may have joined."""
 
-    def begin(self, local_group: LocalGroup, now: float) -> None:
+    def check(self, topics: Sequence[Topic], now: float) -> None:
+        """Raise `NotAllowedError` if the members of a topic would not take this process in."""
+        for topic in topics:
+            if not self._process.guard.may_join(self._process.me.peer, topic, now):
+                raise NotAllowedError(
+                    f"this process has no certificate to join {topic} now; certify its key for it,"
+                    " or renew the certificate"
+                )
+
+    def enter(
+        self,
+        group: Group,
+        interest: ProcessInterest,
+        super_topics: Sequence[Topic],
+        parameters: CommunitySettings,
+        now: float,
+    ) -> LocalGroup:
+        """Begin to take part in a group."""
+        local_group = make_local_group(
+            self._process, self._around, group, interest, super_topics, parameters
+        )
+        self._process.groups.enter(local_group)
+        self._begin(local_group, now)
+        return local_group
+
+    def _begin(self, local_group: LocalGroup, now: float) -> None:
         """Announce this process as a member of a group, and seek others."""
         self._joining[local_group.topic.group] = local_group
         self._discovery.announce(local_group.topic, now)

@@ -6,7 +6,7 @@ from math import inf
 from typing import ClassVar, Final
 
 from camcast.vocabulary.identity import Contact
-from camcast.vocabulary.messages import Decoder, Message
+from camcast.vocabulary.messages import Decoder, Message, Right
 
 CONTACTS_MAX: Final = 64  # chosen: contacts in one answer, whatever z is; 3 kB
 SEARCH_TTL: Final = 3  # chosen: steps of a search (3.3, note 4); it asks at most 84 processes
@@ -93,6 +93,13 @@ class OtherChoice(Message, tag=9, frozen=True):
     options: str = ""
 
 
+class Carry(Message, tag=10, frozen=True):
+    """Take part in the community of `topic`: of its members that I know nobody can be dialled."""
+
+    right: ClassVar[Right] = Right.JOIN
+    topic: str
+
+
 DECODER: Final[Decoder[Message]] = Decoder(
     ReqContact
     | AnsContact
@@ -103,4 +110,5 @@ DECODER: Final[Decoder[Message]] = Decoder(
     | Gone
     | SuperTopics
     | OtherChoice
+    | Carry
 )

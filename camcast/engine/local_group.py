@@ -52,6 +52,8 @@ class LocalGroup:
     """Tells its timers from those of an earlier membership of the same group."""
     neighbour_changes: list[tuple[bool, Contact]]
     """Changes of the topic table that the node has not passed on yet: (there, neighbour)."""
+    relayed: bool = False
+    """Whether the group's events are of no interest to this process, which relays them."""
     streams: KnownStreams = field(factory=KnownStreams)
     """The known events of the group."""
     repair: Repair | None = None

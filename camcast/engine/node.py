@@ -58,9 +58,9 @@ from camcast.doors.contained import PlugError
 from camcast.doors.datagrams import DatagramPort, Endpoint
 from camcast.doors.discovery import Discovery, DiscoveryContext
 from camcast.doors.options import shared_options
-from camcast.doors.signatures import NotAllowedError
 from camcast.engine import link_messages, liveness_messages, security_messages
 from camcast.engine.attachments import Attachments
+from camcast.engine.carrying import Carrying
 from camcast.engine.discovery_datagrams import DiscoveryDatagrams
 from camcast.engine.group_tallies import GroupTallies
 from camcast.engine.groups import Groups
@@ -68,11 +68,11 @@ from camcast.engine.guard.access_control import AccessControl
 from camcast.engine.guard.signing import Signing
 from camcast.engine.intake import Intake
 from camcast.engine.joining import Joining
-from camcast.engine.link_messages import OtherChoice
+from camcast.engine.link_messages import Carry, OtherChoice
 from camcast.engine.liveness import LivenessService
 from camcast.engine.liveness_messages import Attach, Attached
 from camcast.engine.local_group import LocalGroup
-from camcast.engine.local_group_maker import Surroundings, make_local_group
+from camcast.engine.local_group_maker import Surroundings
 from camcast.engine.misfits import MisfitAnswers
 from camcast.engine.open_guard import Guard
 from camcast.engine.process_context import ProcessContext
@@ -219,7 +219,11 @@ class Node:
         )
         self.discovery: Discovery = finding.contain(Discovery, found)
         self._joining = Joining(
-            process, self.discovery, self._misfits, self._is_put_out, self._tell_neighbours
+            *(process, self._around, self.discovery, self._misfits),
+            *(self._is_put_out, self._tell_neighbours),
+        )
+        self._carrying = Carrying(
+            process, settings, self.discovery, self._joining, self._leave_group
         )
         self._handlers: dict[Kind, Callable[[Arrival, bytes], bool]] = {
             Kind.MEMBERSHIP: self._on_membership,
@@ -288,7 +292,8 @@ class Node:
         wanted = protocol.make(
             "groups", settings.protocol.groups, topic, settings.topics, self.me.peer
         )
-        self._check_may_join([group.topic for group in wanted], now)
+        self._carrying.end(topic, now)
+        self._joining.check([group.topic for group in wanted], now)
         self._declare(topic, {**above, topic: super_topics}, now)
         if not settings.protocol.linked:
             super_topics = ()
@@ -301,16 +306,10 @@ class Node:
                 local_group.context.interest.want(topic, where)
                 continue
             interest = ProcessInterest(topic, where)
-            local_group = make_local_group(
-                self._process,
-                self._around,
-                group,
-                interest,
-                super_topics,
-                parameters or settings.parameters,
+            local_group = self._joining.enter(
+                group, interest, super_topics, parameters or settings.parameters, now
             )
-            groups.enter(local_group)
-            self._joining.begin(local_group, now)
+            self._carrying.watch(local_group)
         of_topic = tuple(groups.current[group.topic.group] for group in wanted)
         self._subscribed[topic.group] = of_topic
         self._joining.settle(now)
@@ -323,15 +322,6 @@ class Node:
         if self._plug_failed is None:
             raise error
         self._plug_failed(error)
-
-    def _check_may_join(self, topics: Sequence[Topic], now: float) -> None:
-        """Raise `NotAllowedError` if the members of a topic would not take this process in."""
-        for topic in topics:
-            if not self.guard.may_join(self.me.peer, topic, now):
-                raise NotAllowedError(
-                    f"this process has no certificate to join {topic} now; certify its key for it,"
-                    " or renew the certificate"
-                )
 
     @property
     def selective(self) -> bool:
@@ -361,6 +351,7 @@ class Node:
             else:
                 interest.drop(topic)
         self._groups.fit(self.hierarchy.withdraw(topic), now)
+        self._carrying.end_unwanted(now)
         self._joining.settle(now)
         self.recorder.record_control(now)
 
@@ -693,6 +684,8 @@ class Node:
         message = self._read(link_messages.DECODER, arrival, body, topic)
         if isinstance(message, OtherChoice):
             self._misfits.on_choice(arrival, message)
+        elif isinstance(message, Carry):
+            self._carrying.receive(arrival.source, message, arrival.now)
         elif message is not None:
             self._queries.receive(arrival.source, arrival.group, message, arrival.now)
         return True
@@ -758,6 +751,8 @@ class Node:
             number, *rest = name
             assert isinstance(number, int)
             local_group.ways_up.wake(number, tuple(rest), now)
+        elif name == ("carry",):
+            self._carrying.wake(local_group, now)
         elif not local_group.joined and name == (local_group.retries,):
             # The node's own: nobody had answered.
             self._joining.seek(local_group.topic, now)

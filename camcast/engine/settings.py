@@ -58,6 +58,8 @@ class Settings:
     """The name of the system, which datagrams bear; connections are the transport's."""
     extensions: tuple[Extension, ...] = EXTENSIONS
     """The extensions that the process understands, as its connections name them."""
+    relay: bool = False
+    """Whether the process carries communities of processes that nobody can dial if asked to."""
     topics: tuple[Topic, ...] = ()
     """All topics that exist, for protocols that must know them beforehand."""
 

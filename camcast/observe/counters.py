@@ -65,6 +65,11 @@ class NodeCounters:
     parasites: int = count("event_parasites", "Copies of events of communities it was never in")
     """First copies of events that do not interest this process, in its groups; and every copy in
     a group that it never was in. With CAMCAST this must stay 0."""
+    relayed: int = count(
+        "events_relayed", "First copies of events of communities that it relays", repr=False
+    )
+    """First copies of events that do not interest this process, in communities that it was
+    configured to carry for processes that nobody can dial (`camcast.engine.carrying`)."""
     late: int = count("events_late", "Copies of events of communities that it has left")
     """Event copies of groups that this process has left, and copies of events that it published so
     long ago that it can no longer compare them (`camcast.engine.own_events`)."""

@@ -195,6 +195,7 @@ class World:
         dialable: bool = True,
         peer: PeerId | None = None,
         parts: Parts | None = None,
+        relay: bool = False,
     ) -> Node:
         """Start a node of CAMCAST that joins nothing yet and knows gateways for every topic.
 
@@ -209,6 +210,7 @@ class World:
             parameters=parameters or CommunitySettings(),
             protocol=CamcastProtocol(),
             system=self.settings.system,
+            relay=relay,
         )
         return self.start(settings, peer=peer, parts=parts, dialable=dialable)
 

@@ -28,7 +28,9 @@ from camcast.vocabulary.topics import GroupId, Topic
 Standing = Literal["member", "alone", "degraded", "deaf"]
 """How a process stands in a community that it has joined."""
 
-_OfCommunity = Literal["joined", "left", "unheard", "unanswered", "missed", "history_short"]
+_OfCommunity = Literal[
+    "joined", "left", "unheard", "unanswered", "missed", "history_short", "carries"
+]
 _OfRepair = Literal["repair_full", "promise_broken"]
 _OfTables = Literal["peer_seen", "peer_gone", "linked", "unlinked", "searching"]
 _OfProcess = Literal["isolated", "healed", "deafened", "hears", "paused", "clock_set", "crashed"]
@@ -202,6 +204,8 @@ PROCESS_KINDS: Final[Mapping[HappeningKind, Row]] = {
         ),
         counters=("clock_sets",),
     ),
+    # This process begins to take part in a community for members that nobody can dial.
+    "carries": Row(_info("carries {topic} for processes that nobody can dial"), ring=True),
     # The nearest known super-processes changed; the first ones are logged at INFO.
     "linked": Row(
         _debug("{topic} is linked to {count} processes of {of}", "of", "count"), ring=True

@@ -9,6 +9,7 @@ from statistics import mean
 import pytest
 
 from camcast.doors.plugs import find_backend
+from camcast.engine.carrying import LEASE_SECONDS, RENEW_SECONDS
 from camcast.engine.node import Node
 from camcast.testing.pressed_membership_contract import membership_of
 from camcast.testing.world import World
@@ -33,9 +34,16 @@ class Firewalled(World):
     The gateway is no member.
     """
 
-    def __init__(self, backend: str, dialable: list[bool], seed: int = 1, loss: float = 0.0):
+    def __init__(
+        self,
+        backend: str,
+        dialable: list[bool],
+        seed: int = 1,
+        loss: float = 0.0,
+        relay: bool = False,
+    ):
         super().__init__(seed, loss=loss, repair=True)
-        self.gateway = self.add(backend=backend)
+        self.gateway = self.add(backend=backend, relay=relay)
         self.members = [self.enter(backend, one) for one in dialable]
         self.run(SETTLED)
 
@@ -198,6 +206,93 @@ def test_two_that_nobody_finds_in_the_dht_meet_as_soon_as_another_one_can_be_fou
     world.run(SETTLED)
     world.all_publish()
     world.assert_all_hear_all_once()
+
+
+def carried(backend: str, above: int) -> tuple[Firewalled, list[Node]]:
+    """Return three undialable members, and members of the topic above, as they have settled."""
+    world = Firewalled(backend, [])
+    carriers = [world.enter(backend, dialable=True, topic=ROOT) for _ in range(above)]
+    world.members = [world.enter(backend, dialable=False) for _ in range(3)]
+    world.run(30.0)
+    return world, carriers
+
+
+def carries(node: Node) -> bool:
+    return TOPIC.group in {local_group.topic.group for local_group in node.local_groups}
+
+
+@pytest.mark.parametrize("backend", ["scamp", "dht"])
+def test_members_above_carry_for_a_community_of_which_nobody_can_be_dialled(backend: str) -> None:
+    """They get its events anyway, and each once; nobody else takes part."""
+    world, above = carried(backend, 2)
+    sibling = world.enter(backend, dialable=True, topic=Topic.parse(".d"))
+    assert [*map(carries, above)] == [True, True]
+    world.all_publish()
+    world.assert_all_hear_all_once()
+    for node in above:
+        assert world.delivered_to(node) == {(ROOT, one.me.peer): 1 for one in world.members}
+        assert node.counters.relayed == 0
+    assert not carries(sibling)
+
+
+def test_who_carries_is_replaced_when_it_crashes_and_ends_when_nobody_asks() -> None:
+    world, above = carried("scamp", 3)
+    first = next(node for node in above if carries(node))
+    above.remove(first)
+    world.kill(first)
+    world.run(60.0)
+    assert all(carries(node) for node in above)
+    world.all_publish()
+    world.assert_all_hear_all_once()
+    for node in world.members:
+        world.leave(node, TOPIC)
+    world.run(LEASE_SECONDS + RENEW_SECONDS)
+    assert not any(carries(node) for node in above)
+
+
+def test_who_carries_ends_once_a_member_can_be_dialled_or_it_leaves_the_topic_above() -> None:
+    world, (carrier,) = carried("scamp", 1)
+    assert carries(carrier)
+    world.members.append(world.enter("scamp", dialable=True))
+    world.run(LEASE_SECONDS + 2 * RENEW_SECONDS)
+    assert not carries(carrier)
+    world.all_publish()
+    world.assert_all_hear_all_once()
+    world.kill(world.members.pop())
+    world.run(60.0)
+    assert carries(carrier)
+    world.leave(carrier, ROOT)
+    assert not carries(carrier)
+
+
+def test_who_carries_a_topic_that_it_joins_gets_its_events_once() -> None:
+    world, (carrier,) = carried("scamp", 1)
+    world.do(carrier, lambda one, now: one.join(TOPIC, now))
+    world.run(SETTLED)
+    world.all_publish()
+    got = world.delivered_to(carrier)
+    assert got == {(where, one.me.peer): 1 for where in (TOPIC, ROOT) for one in world.members}
+
+
+@pytest.mark.parametrize("backend", ["scamp", "dht"])
+def test_a_gateway_relays_where_nobody_above_carries_and_counts_it(backend: str) -> None:
+    world = Firewalled(backend, [False, False], relay=True)
+    world.run(30.0)
+    world.all_publish()
+    counters = world.gateway.counters
+    assert (counters.relayed, counters.parasites, counters.events) == (2, 0, 0)
+    for node in world.members:
+        assert world.delivered_to(node) == {(TOPIC, one.me.peer): 1 for one in world.members}
+
+
+def test_a_gateway_relays_nothing_where_members_above_carry() -> None:
+    world = Firewalled("scamp", [], relay=True)
+    world.enter("scamp", dialable=True, topic=ROOT)
+    world.members = [world.enter("scamp", dialable=False) for _ in range(2)]
+    world.run(30.0)
+    world.all_publish()
+    world.assert_all_hear_all_once()
+    assert world.gateway.counters.relayed == 0
 
 
 def test_events_climb_from_and_to_undialable_processes() -> None:

@@ -56,5 +56,13 @@ def test_only_what_may_explain_something_is_remembered() -> None:
     for kind in PROCESS_KINDS:
         recent.take(Happening(kind), ".a", 1.0)
     remembered = ["join", "leave", "isolated", "healed", "deafened", "hears", "paused"]
-    remembered += ["linked", "unlinked", "missed", "repair_full", "history_short", "crash"]
+    remembered += [
+        "carries",
+        "linked",
+        "unlinked",
+        "missed",
+        "repair_full",
+        "history_short",
+        "crash",
+    ]
     assert [one.kind for one in recent.life] == remembered

@@ -143,6 +143,7 @@ def happenings(group: GroupId) -> Iterator[Happening]:
     yield Happening("unheard", group, count=7)
     yield Happening("missed", group, count=2, event="p-1-3")
     yield Happening("history_short", group, count=120)
+    yield Happening("carries", group)
     yield Happening("repair_full", group, count=3)
     yield Happening("promise_broken", group, count=1)
     yield Happening("left", group)
