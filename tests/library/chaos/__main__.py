@@ -21,7 +21,7 @@ from camcast.doors.plugs import UnknownPlugError, find_backend
 from camcast.live import transports
 from tests.library.chaos import results
 from tests.library.chaos.lab import Choice
-from tests.library.chaos.network import ROOT, obstacles
+from tests.library.chaos.network import ROOT, filter_obstacles, obstacles
 from tests.library.chaos.scenario import Outcome, Scenario, run
 from tests.library.chaos.scenarios import SCENARIOS, soak
 
@@ -72,6 +72,13 @@ def main(
     if reasons := obstacles():
         print(f"the chaos suite cannot run here: {'; '.join(reasons)}", file=sys.stderr)
         raise typer.Exit(SKIPPED)
+    if reasons := filter_obstacles():
+        skipped = [one.name for one in scenarios if one.closed]
+        scenarios = [one for one in scenarios if not one.closed]
+        if skipped:
+            print(f"skipped: {', '.join(skipped)}: {'; '.join(reasons)}", file=sys.stderr)
+        if not scenarios:
+            raise typer.Exit(SKIPPED)
     console = Console(width=None if sys.stdout.isatty() else _WIDTH)
     choices = [
         Choice(membership=name, transport=transport, seed=seed, spread=spread, profile=profile)

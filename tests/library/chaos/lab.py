@@ -141,6 +141,8 @@ class Lab:
         """Those that run nodes, in the order of their start; gateways are in `gateways`."""
         self.gateways: list[Worker] = []
         self.fault = Fault()
+        self.closed: frozenset[int] = frozenset()
+        """The hosts that nobody can connect to; their nodes know it."""
         self._choice = choice
         self._rate = 0.0
         self._folder = folder
@@ -236,6 +238,7 @@ class Lab:
             topic=topic,
             bind=f"tcp://{self.network.address(worker.host)}:{port}",
             gateways=list(gateways),
+            reachable="no" if worker.host in self.closed else "yes",
             **self._new_identity(name),
             paces=list(paces),
             trace_bytes=trace_bytes,
@@ -246,6 +249,11 @@ class Lab:
             return {}
         key = read_secret_key(self._authority.identity(name)["identity"]).public
         return {"identity": name, "key": str(key)}
+
+    def close_in(self, *hosts: int) -> None:
+        """Put hosts behind firewalls that let nobody in, before anything runs there."""
+        self.network.close_in(hosts)
+        self.closed = frozenset(hosts)
 
     async def start(self, worker: Worker, nodes: Sequence[NodeSpec]) -> None:
         """Start nodes in a worker, and wait until they are ready members, or have failed."""

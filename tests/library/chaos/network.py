@@ -8,6 +8,8 @@ between hosts pass a further namespace, the *router*.
   alone can do that, so that nft need not be installed.
 - `Weather` has a TUN device for each host instead, whose other end `tests.library.chaos.switch`
   holds. The switch loses, delays, reorders and duplicates packets, since few kernels have netem.
+- `Wires` also closes a host (`close_in`): the filter of nftables in its namespace lets packets in
+  only of connections that the host has made, as a firewall or a NAT does. Only this needs `nft`.
 - `Loopback` makes neither: hosts are addresses 127.0.0.x of this machine. It needs no root.
 
 Namespaces are removed by a *janitor*, a shell that waits for the end of its standard input and then
@@ -35,6 +37,15 @@ ROOT: Final = Path(__file__).parents[3]
 # chosen: TCP over Ethernet has no larger packets; a larger one would soften what loss does
 _MTU: Final = 1400
 _GATE: Final = "10.66.1.1"
+_ESTABLISHED_ONLY: Final = """
+table inet firewall {
+    chain input {
+        type filter hook input priority 0; policy drop;
+        iifname lo accept
+        ct state established,related accept
+    }
+}
+"""
 _JANITOR: Final = """
 cat > /dev/null
 for space in "$@"; do
@@ -57,6 +68,13 @@ def obstacles() -> list[str]:
     return found
 
 
+def filter_obstacles() -> list[str]:
+    """Return why hosts cannot be closed here; nothing if they can."""
+    if shutil.which("nft") is None:
+        return ["the command `nft` is not installed (Debian: nftables)"]
+    return []
+
+
 class Network(Protocol):
     """Joins hosts, which are numbered from 0."""
 
@@ -68,6 +86,9 @@ class Network(Protocol):
 
     def cut(self, ways: Iterable[tuple[int, int]]) -> None:
         """Lose what goes from the first to the second host of each pair, until `heal`."""
+
+    def close_in(self, hosts: Iterable[int]) -> None:
+        """Let nothing into these hosts but packets of connections that they have made."""
 
     def set_weather(self, **weather: float) -> None:
         """Set what befalls each packet; see `tests.library.chaos.switch`."""
@@ -101,6 +122,10 @@ class Loopback:
     def cut(self, ways: Iterable[tuple[int, int]]) -> None:
         """Cannot be done."""
         raise NotImplementedError("the loopback cannot be cut")
+
+    def close_in(self, hosts: Iterable[int]) -> None:
+        """Cannot be done."""
+        raise NotImplementedError("the loopback has no filter of its own")
 
     def set_weather(self, **weather: float) -> None:
         """Cannot be done."""
@@ -182,6 +207,11 @@ class Wires(_Namespaces):
             _ip("-n", self._router, "rule", "add", *rule)
             self._cuts.append(rule)
 
+    def close_in(self, hosts: Iterable[int]) -> None:
+        """Put a stateful filter between these hosts and their wires, for good."""
+        for host in hosts:
+            _run(self.command(host, ["nft", "-f", "-"]), _ESTABLISHED_ONLY)
+
     def set_weather(self, **weather: float) -> None:
         """Cannot be done."""
         raise NotImplementedError("wires have no weather")
@@ -224,6 +254,10 @@ class Weather(_Namespaces):
         """Cannot be done."""
         raise NotImplementedError("cuts are for wires")
 
+    def close_in(self, hosts: Iterable[int]) -> None:
+        """Cannot be done."""
+        raise NotImplementedError("closed hosts are for wires")
+
     def set_weather(self, **weather: float) -> None:
         """Set the weather; what is not named is as on a clear day."""
         assert self._switch.stdin is not None
@@ -247,6 +281,11 @@ class Weather(_Namespaces):
 
 def _ip(*arguments: str) -> None:
     """Run one command of iproute2; `OSError` says what it complained of."""
-    done = subprocess.run(["ip", *arguments], capture_output=True, text=True, check=False)
+    _run(["ip", *arguments])
+
+
+def _run(command: Sequence[str], given: str = "") -> None:
+    """Run a command with this input; `OSError` says what it complained of."""
+    done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise OSError(f"ip {' '.join(arguments)}: {done.stderr.strip()}")
+        raise OSError(f"{' '.join(command)}: {done.stderr.strip()}")

@@ -50,6 +50,8 @@ class Scenario:
     nodes: int = 31
     processes: int = 6
     hosts: int = 4
+    closed: tuple[int, ...] = ()
+    """The hosts behind firewalls, which the packet filter of nftables makes."""
     weather: bool = False
     """Whether hosts are joined by the lossy switch instead of wires."""
     share_pipes: bool = True

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from math import inf
-from typing import Final
+from typing import Any, Final
 
 from tests.library.chaos.lab import Lab, cut_between
 from tests.library.chaos.scenario import Scenario, over_levels
@@ -87,6 +87,24 @@ async def a_hub_of_few_descriptors(lab: Lab, scenario: Scenario) -> None:
     )
 
 
+async def both_topics_everywhere(lab: Lab, scenario: Scenario) -> None:
+    """A process on each host, with a node in `.` and one in `.a`; some hosts are closed."""
+    lab.close_in(*scenario.closed)
+    gateway = await lab.start_gateway()
+    topics = [topic for topic in (".", ".a") for _ in range(scenario.processes)]
+    await lab.populate(topics, scenario.processes, [gateway])
+
+
+async def open_above_alone(lab: Lab, scenario: Scenario) -> None:
+    """Members of `.` on the first two hosts, and all those of `.a` on closed ones."""
+    lab.close_in(*scenario.closed)
+    gateway = await lab.start_gateway()
+    await lab.populate([".", "."], 2, [gateway], (0, 1))
+    await lab.populate(
+        [".a"] * len(scenario.closed), len(scenario.closed), [gateway], scenario.closed
+    )
+
+
 # -- what happens ----------------------------------------------------------------------------
 
 
@@ -119,6 +137,26 @@ def kill(share: float, *, gateway: bool) -> Happening:
         lab.fault_begins()
         for worker in [*lab.draw(share), *(lab.gateways if gateway else ())]:
             lab.kill(worker)
+
+    return happen
+
+
+async def kill_first(lab: Lab) -> None:
+    """Kill -9 of the first process, through which others hear each other."""
+    lab.fault_begins()
+    lab.kill(lab.living()[0])
+
+
+def stop_first(seconds: float) -> Happening:
+    """Return the stop of the first process, for a time."""
+
+    async def happen(lab: Lab) -> None:
+        first = lab.living()[0]
+        lab.fault_begins()
+        lab.stop(first)
+        await asyncio.sleep(seconds)
+        lab.resume(first)
+        lab.fault_ends()
 
     return happen
 
@@ -298,6 +336,23 @@ def _burst(publishers: int, title: str) -> Scenario:
     )
 
 
+def _closed(
+    name: str, title: str, happen: Happening, closed: Iterable[int], **more: Any
+) -> Scenario:
+    """Return a scenario of eight hosts, some of which let nobody in."""
+    usual: dict[str, Any] = {"prepare": both_topics_everywhere, "share_pipes": False}
+    return Scenario(
+        name=name,
+        title=title,
+        happen=happen,
+        closed=tuple(closed),
+        nodes=16,
+        processes=8,
+        hosts=8,
+        **(usual | more),
+    )
+
+
 _HALVES: Final = cut_between((0, 1), (2, 3))
 
 SCENARIOS: Final = [
@@ -395,6 +450,37 @@ SCENARIOS: Final = [
         happen=nothing(15),
         nodes=24,
         rate=10.0,
+    ),
+    _closed("firewall-1-of-8", "one of eight hosts lets nobody in", nothing(15), [7]),
+    _closed("firewall-7-of-8", "seven of eight hosts let nobody in", nothing(15), range(1, 8)),
+    _closed(
+        "firewall-carry",
+        "no host of a topic lets anybody in, members of the one above carry",
+        nothing(15),
+        range(2, 8),
+        prepare=open_above_alone,
+    ),
+    _closed(
+        "firewall-kill",
+        "six of eight hosts let nobody in; kill -9 of one of the others",
+        kill_first,
+        range(2, 8),
+        after=20,
+        excused=(1.0, 10.0),
+    ),
+    _closed(
+        "firewall-stop",
+        "six of eight hosts let nobody in; one of the others stopped for 20 s",
+        stop_first(20),
+        range(2, 8),
+        arrival_seconds=_WHEN_HEALED,
+    ),
+    _closed(
+        "firewall-cut",
+        "six of eight hosts let nobody in; one of the others cut off for 30 s",
+        cut(30, *cut_between((1,), (0, *range(2, 8)))),
+        range(2, 8),
+        arrival_seconds=_WHEN_HEALED,
     ),
     Scenario(
         name="few-descriptors",

@@ -11,11 +11,32 @@ from pathlib import Path
 
 import pytest
 
-from tests.library.chaos.network import ROOT, Loopback, Network, Weather, Wires, obstacles
+from tests.library.chaos.network import (
+    ROOT,
+    Loopback,
+    Network,
+    Weather,
+    Wires,
+    filter_obstacles,
+    obstacles,
+)
 from tests.patience import wait_until
 
 needs_root = pytest.mark.skipif(bool(obstacles()), reason="; ".join(obstacles()))
+needs_filter = pytest.mark.skipif(bool(filter_obstacles()), reason="; ".join(filter_obstacles()))
 
+_LISTENER = """
+import socket, sys
+listener = socket.create_server((sys.argv[1], 5000))
+print("up", flush=True)
+connection, _ = listener.accept()
+connection.sendall(b"back")
+"""
+_CALLER = """
+import socket, sys
+connection = socket.create_connection((sys.argv[1], 5000), timeout=10)
+sys.stdout.buffer.write(connection.recv(100))
+"""
 _RECEIVER = """
 import select, socket, sys
 receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -80,6 +101,21 @@ def test_a_cut_is_of_one_direction_and_ends_when_healed(wires: Wires) -> None:
     assert sent(wires, 1, 0) == sent(wires, 0, 2) == [0, 1, 2]
     wires.heal()
     assert sent(wires, 0, 1) == [0, 1, 2]
+
+
+@needs_root
+@needs_filter
+def test_a_closed_host_is_answered_on_the_connections_that_it_makes(wires: Wires) -> None:
+    wires.close_in([1])
+    assert sent(wires, 0, 1) == []
+    listener = [sys.executable, "-c", _LISTENER, wires.address(0)]
+    with subprocess.Popen(
+        wires.command(0, listener), stdout=subprocess.PIPE, text=True
+    ) as listening:
+        assert listening.stdout is not None
+        assert listening.stdout.readline() == "up\n"
+        caller = wires.command(1, [sys.executable, "-c", _CALLER, wires.address(0)])
+        assert subprocess.run(caller, capture_output=True, check=True).stdout == b"back"
 
 
 @needs_root

@@ -41,6 +41,14 @@ def test_without_iproute2_it_says_so_and_stops(monkeypatch: pytest.MonkeyPatch) 
     assert "iproute2" in done.stderr
 
 
+def test_without_nft_no_host_is_closed_and_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.library.chaos.__main__.obstacles", list)
+    monkeypatch.setenv("PATH", "")
+    done = call("--only", "firewall-carry,firewall-cut")
+    assert done.exit_code == SKIPPED
+    assert "firewall-carry, firewall-cut: the command `nft` is not installed" in done.stderr
+
+
 @pytest.mark.parametrize(
     "arguments",
     [(option, "nosuch") for option in ("--only", "--membership", "--transport", "--spread")],

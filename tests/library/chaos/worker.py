@@ -125,6 +125,7 @@ class _Worker:
             self._setup.membership,
             gateways=spec.gateways,
             bind=spec.bind,
+            reachable=spec.reachable,
             insecure=True,
             parameters=CommunitySettings(spread=self._setup.spread),
             trace=None if spec.trace_bytes is None else self._disk(spec.trace_bytes),
