@@ -38,6 +38,7 @@ from typing_extensions import override
 from camcast.app import community as communities
 from camcast.app import manager as managers
 from camcast.app.community import State
+from camcast.app.durable import DurableSubscription
 from camcast.app.loop_thread import (
     LoopThread,
     TimeLimit,
@@ -365,10 +366,17 @@ class Subscription(_Reader[queues.Subscription[E], Received[E] | Gap], Generic[E
         """Return how full the queue is, and what did not get through it."""
         return self._manager._look("stats", self._inner.stats, afterwards=True)
 
+    def ack(self) -> None:
+        """See `camcast.app.durable.DurableSubscription.ack`; raises `CommunityError` for others."""
+        inner = self._inner
+        if not isinstance(inner, DurableSubscription):
+            raise CommunityError("only a durable subscription has a cursor (durable=)")
+        self._manager._look("ack", inner.ack, afterwards=True)
+
     def batches(self) -> Iterator[ReceivedBatch[E] | Gap]:
         """See `camcast.Subscription.batches`; a thread of several calls it for itself."""
         self._feed.check_iterable()
-        return _Items(self, self._feed.queue.take_batch, _as_batch, None)
+        return _Items(self, self._feed.take_batch, _as_batch, None)
 
 
 def _undo(reader: _Reader[Any, Any]) -> None:

@@ -21,9 +21,9 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Final, Generic
+from typing import Final, Generic, TypeVar
 
 from attrs import define, evolve
 from typing_extensions import override
@@ -42,6 +42,7 @@ from camcast.vocabulary.typed import E
 from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
 
 _log = Logger(__name__)
+T = TypeVar("T")
 
 # chosen: neighbours have answered by then, and what they offer is asked for, twice the time of
 # `camcast.engine.repair.history.ANSWERED_SECONDS` and more
@@ -119,7 +120,7 @@ class DurableFeed(EventFeed[E], Generic[E]):
         self._filling: list[int] | None = None
         self._begun_at = self.loop.time()
         self._begun = False
-        self._take, self.take = self.take, self._take_next
+        self.take, self.take_batch = self._after(self.take), self._after(self.take_batch)
         self._handle = self.loop.call_soon(self._read)
 
     @override
@@ -149,9 +150,14 @@ class DurableFeed(EventFeed[E], Generic[E]):
         if not self.explicit:
             self.ack()
 
-    def _take_next(self) -> Any:
-        self.asked_for_next()
-        return self._take()
+    def _after(self, take: Callable[[], T]) -> Callable[[], T]:
+        """Return what takes the next item, and notes that the reader is done with the others."""
+
+        def take_next() -> T:
+            self.asked_for_next()
+            return take()
+
+        return take_next
 
     def _advance(self, done: int) -> None:
         """Move the cursor so that so many of the events that were queued are done."""
@@ -259,22 +265,11 @@ class DurableSubscription(Subscription[E], Generic[E]):
 
     @override
     async def __anext__(self) -> Received[E] | Gap:
-        self._feed.asked_for_next()
-        item = await self._feed.next(self._feed.take)
+        item = await self._feed.next(self._feed.take)  # which notes it, unlike the shorter way
         if item is None:
             raise StopAsyncIteration
         made: Received[E] | Gap = self._feed.made(item)
         return made
-
-    @override
-    async def batches(self) -> AsyncIterator[ReceivedBatch[E] | Gap]:
-        while True:
-            self._feed.asked_for_next()
-            queue = self._feed.queue
-            item: ReceivedBatch[E] | Gap | None = await self._feed.next(queue.take_batch)
-            if item is None:
-                return
-            yield item
 
 
 def seconds_since(when: datetime, runner: Runner) -> float:

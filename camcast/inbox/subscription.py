@@ -89,6 +89,8 @@ class EventFeed(Feed[DeliveryQueue[E]], Generic[E]):
         take: Callable[[], Received[E] | ReceivedBatch[E] | Gap | None] = (
             queue.take_event if on_batch is None else queue.take_batch
         )
+        self.take_batch: Callable[[], ReceivedBatch[E] | Gap | None] = queue.take_batch
+        """Takes the next batch or gap; None where the queue is empty."""
         super().__init__(on_close, queue, callback or on_batch, take, topic)
 
     @property
@@ -219,7 +221,7 @@ class _Batches(Generic[E]):
 
     async def __anext__(self) -> ReceivedBatch[E] | Gap:
         feed = self._feed
-        item: ReceivedBatch[E] | Gap | None = await feed.next(feed.queue.take_batch)
+        item: ReceivedBatch[E] | Gap | None = await feed.next(feed.take_batch)
         if item is None:
             raise StopAsyncIteration
         return item

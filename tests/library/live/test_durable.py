@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from camcast import Community, CommunityError, CommunityManager, Received
-from camcast.app import durable
+from camcast import Community, CommunityError, CommunityManager, Received, ReceivedBatch
+from camcast.app import blocking, durable
 from camcast.app.durable import DurableSubscription
 from tests.library.live.communities import OPTIONS, together
-from tests.patience import live
+from tests.patience import PATIENCE_SECONDS, live
 
 NAME = "billing"
 
@@ -138,3 +138,37 @@ async def test_since_may_be_a_time(tmp_path: Path) -> None:
     async with manager(None) as one:
         with pytest.raises(CommunityError, match="archive"):
             one.community(".a").subscribe(durable=NAME)
+
+
+@live
+async def test_batches_move_the_cursor_as_events_do(tmp_path: Path) -> None:
+    path = tmp_path / "events"
+    async with manager(path) as one:
+        near = await one.join(".a")
+        subscription = subscribed(near)
+        await publish(near, 0, 3)
+        taken = 0
+        async for batch in subscription.batches():
+            assert isinstance(batch, ReceivedBatch)
+            taken += len(batch)
+            if taken == 3:
+                break
+        await publish(near, 3, 4)
+        assert await take(subscription, 1) == [3]
+    async with manager(path) as one:
+        subscription = subscribed(await one.join(".a"))
+        assert await take(subscription, 1) == [3]
+
+
+def test_a_blocking_subscriber_goes_on_likewise(tmp_path: Path) -> None:
+    for first, wanted in ((0, [0, 1]), (3, [2, 3])):
+        with blocking.CommunityManager(archive=tmp_path / "events", options=OPTIONS) as one:
+            near = one.join(".a")
+            subscription = near.subscribe(durable=NAME, ack=True)
+            for number in range(first, first + 3):
+                near.publish(b"%d" % number)
+            items = [subscription.next(timeout=PATIENCE_SECONDS) for _ in wanted]
+            assert [int(item.payload) for item in items if isinstance(item, Received)] == wanted
+            subscription.ack()
+            with near.subscribe() as other, pytest.raises(CommunityError, match="cursor"):
+                other.ack()
