@@ -16,8 +16,8 @@ from camcast import CommunityManager
 from tests.library.live.communities import OPTIONS
 from tests.patience import live
 
-KILLS = 4
-EVENTS_A_LIFE = 50
+KILLS = 3
+EVENTS_A_LIFE = 30
 
 
 async def life(archive: Path, gateway: str, count: int, *, last: bool) -> list[int]:
