@@ -122,6 +122,8 @@ class CommunityManager:
             open process can read and publish.
         passphrase: Closes the process to all that do not know it: links are encrypted, and a
             stranger finishes no handshake (docs/security.md).
+        also_passphrase: Who knows this one instead gets in, too, while the group changes from one
+            passphrase to the other.
         identity: The file of the process's secret key (``camcast keys``). The process then signs
             its events, and talks only to processes with a chain of certificates from a trusted
             root, that do what these allow: the profile ``signed``.
@@ -185,6 +187,7 @@ class CommunityManager:
         reachable: Reachable = "yes",
         insecure: bool = False,
         passphrase: str | None = None,
+        also_passphrase: str | None = None,
         identity: Path | None = None,
         certificates: Path | Iterable[Path] = (),
         trust: Path | Iterable[Path] = (),
@@ -219,6 +222,7 @@ class CommunityManager:
             reachable=reachable,
             insecure=insecure,
             passphrase=passphrase,
+            also_passphrase=also_passphrase,
             identity=identity,
             certificates=certificates,
             trust=trust,
@@ -288,8 +292,8 @@ class CommunityManager:
         pinned = self._transport != transports.ZMQ
         check_keys(self._settings.gateways, wanted=security.signed, pinned=pinned)
         self._system = contacts.system
-        passphrase = security.passphrase
-        self._passphrase = None if passphrase is None else check_passphrase(passphrase)
+        passphrases = security.passphrase, security.also_passphrase
+        self._passphrases = [one and check_passphrase(one) for one in passphrases]
         self._parts = Parts(discovery_rng=None if rng is not None else SystemRandom())
         self._identity: IdentityWatch | None = None
         if security.signed:
@@ -393,10 +397,11 @@ class CommunityManager:
             admission, penalties = profile.known, profile.penalties
             pipes = transports.open_with(self._transport, profile, self._system)
         elif pipes is None:
-            if self._passphrase is not None:  # which takes a while, but only once a process
-                await asyncio.to_thread(group_key, self._passphrase)
+            for passphrase in filter(None, self._passphrases):
+                await asyncio.to_thread(group_key, passphrase)  # slow, but only once a process
+            first, also = self._passphrases
             pipes = transports.open_pipes(
-                self._transport, passphrase=self._passphrase, system=self._system
+                self._transport, passphrase=first, also_passphrase=also, system=self._system
             )
         store = _stores.setdefault(loop, Store()) if self._repair else None
         runner: Runner | None = None

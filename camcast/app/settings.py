@@ -210,6 +210,13 @@ class Security:
         name="--passphrase-file",
         metavar="FILE",
     )
+    also_passphrase: str | None = _setting(
+        None,
+        "Who knows this passphrase instead gets in, too, while the group changes from one to the"
+        " other (docs/security.md); one line, mode 0600.",
+        name="--also-passphrase-file",
+        metavar="FILE",
+    )
     identity: Path | None = _setting(
         None,
         "The secret key of this process (camcast keys new): it signs its events, and talks"
@@ -465,7 +472,7 @@ class ProcessSettings:
             )
         if self.listening.transport is not None and pipes is not None:
             raise ValueError("give a transport or pipes, not both: the pipes have a transport")
-        if passphrase is not None and pipes is not None:
+        if (passphrase or security.also_passphrase) is not None and pipes is not None:
             raise ValueError("give the passphrase to open_pipes: the pipes' links are encrypted")
         if signed and passphrase is not None:
             raise OptionError(
@@ -501,6 +508,7 @@ class ProcessSettings:
             if self.listening.reachable == "no" and self.listening.advertise is not None:
                 raise OptionError("a process that is not reachable has no address to advertise")
         try:
+            transports.check_also(transport, passphrase, security.also_passphrase)
             transports.check_named(transport, self.contacts.system)
         except ValueError as error:
             raise OptionError(str(error)) from error

@@ -26,6 +26,7 @@ from camcast.cli.plugs import plugs
 from camcast.cli.publish import publish
 from camcast.cli.revoke import revoke
 from camcast.cli.subscribe import subscribe
+from camcast.cli.system import system
 from camcast.cli.trace import trace
 from camcast.cli.tune import tune
 
@@ -86,6 +87,7 @@ _COMMANDS: Final[dict[Callable[..., None] | typer.Typer, str]] = {
     publish: "publish .soccer.italy 'Goal!' --gateway tcp://127.0.0.1:7000",
     latest: "latest .plant --gateway tcp://127.0.0.1:7000",
     gateway: "gateway --bind tcp://127.0.0.1:7000",
+    system: "",
     keys: "",
     certify: "certify --with root.key --for ada.pub --topic .soccer --may join,publish --days 7"
     " --output ada.cert",

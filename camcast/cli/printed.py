@@ -202,3 +202,28 @@ class Revoked(TypedDict):
     next_update: int
     revoked: list[str]
     list: bytes
+
+
+class SystemFolder(TypedDict):
+    """The folder of a new system, and the public key of its root."""
+
+    folder: str
+    root: str
+
+
+class MemberRow(TypedDict):
+    """A member of a system, and its latest certificate."""
+
+    name: str
+    state: str
+    """``valid``, ``ends`` (a fifth of the time is left), ``expired`` or ``revoked``."""
+    may: list[str]
+    topic: str
+    address: str
+    """Where its processes listen."""
+    key: str
+    serial: str
+    not_before: int
+    not_after: int
+    folder: str
+    """The folder that is to be copied to the member's machine."""

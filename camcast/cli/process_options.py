@@ -106,6 +106,20 @@ class ProfileOptions:
 
 
 @frozen
+class AlsoPassphraseOptions:
+    """The second passphrase of a group that changes from one to the other."""
+
+    also_passphrase_file: Annotated[Path | None, options.option_of(Security, "also_passphrase")] = (
+        None
+    )
+
+    def value(self, _security: Mapping[str, Any]) -> str | None:
+        """Return the passphrase; raises as `ProfileOptions.passphrase`."""
+        file = self.also_passphrase_file
+        return None if file is None else check_passphrase(read_passphrase(file))
+
+
+@frozen
 class GatewayOptions:
     """The gateways that a process asks first."""
 
@@ -169,6 +183,7 @@ class ProtocolSetOptions:
 PROFILE: Final = ProfileOptions()
 WRITTEN: Final[Mapping[str, Any]] = {
     "passphrase": PROFILE,
+    "also_passphrase": AlsoPassphraseOptions(),
     "gateways": GatewayOptions(),
     "options": SetOptions(),
     "discovery_options": DiscoverySetOptions(),

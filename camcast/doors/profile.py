@@ -38,6 +38,11 @@ class Profile(ABC):
     def link_public(self) -> bytes:
         """The public key that belongs to `link_secret`."""
 
+    @property
+    def also_secret(self) -> bytes:
+        """Another secret key, which processes that dial this one may take for its; or empty."""
+        return b""
+
     @abstractmethod
     def key_of(self, contact: Contact) -> bytes | None:
         """Return the public key of the process that a contact names; None if it is unknown.
@@ -63,8 +68,11 @@ class Profile(ABC):
 
     @property
     @abstractmethod
-    def datagram_key(self) -> bytes | None:
-        """The 32 bytes that datagrams are sealed with; None if each process has its own key."""
+    def datagram_keys(self) -> tuple[bytes, ...]:
+        """The keys, of 32 bytes, that open datagrams, of which the first one seals them.
+
+        Empty if each process has its own key.
+        """
 
     @property
     def shown(self) -> bytes:

@@ -537,10 +537,10 @@ def _datagram_port(
     if profile is None:
         return UdpPort(receive)
     # Imported when needed, and PyNaCl with them.
-    if (key := profile.datagram_key) is not None:
+    if keys := profile.datagram_keys:
         from camcast.live.profiles.sealed_port import SealedPort
 
-        return SealedPort(receive, key, clock)
+        return SealedPort(receive, keys, clock)
     from camcast.live.profiles.signed_links import SignedLinks
     from camcast.live.profiles.signed_port import SignedPort
 

@@ -8,7 +8,7 @@ from typing import Final
 from camcast.doors.plugs import UnknownPlugError
 from camcast.doors.profile import Profile
 from camcast.doors.transport import OutputPipes, PipeLimits
-from camcast.security.passphrase import group_key
+from camcast.security.passphrase import check_passphrase, group_key
 from camcast.vocabulary.systems import check_system
 from camcast.vocabulary.wire import FRAME_HEADER, RECORD_BYTES_MAX
 
@@ -58,18 +58,25 @@ def find_transport(name: str) -> Callable[..., OutputPipes]:
 
 
 def open_pipes(
-    transport: str = DEFAULT, *, passphrase: str | None = None, system: str = ""
+    transport: str = DEFAULT,
+    *,
+    passphrase: str | None = None,
+    also_passphrase: str | None = None,
+    system: str = "",
 ) -> OutputPipes:
     """Open output pipes that several managers of this loop can share.
 
     `transport` is ``zmtp``, ``tcp`` (the same, by TCP within a machine as well) or ``zmq``: all
     understand each other. With a `passphrase` all links are encrypted, and only those who know it
     get in. Raises `UnknownPlugError` for any other transport, `PassphraseError`, and `ValueError`
-    for a `system` that is no name, or that the transport cannot name.
+    for a `system` that is no name, or that the transport cannot name, and where `also_passphrase`
+    stands alone, is the other one, or the transport takes no second one.
 
     Args:
         transport: How frames travel.
         passphrase: Closes all links to processes that do not know it; None: the links are open.
+        also_passphrase: Who knows this one instead gets in, too, while a group changes from one to
+            the other.
         system: The name of the system whose processes alone are talked to.
 
     Example:
@@ -81,10 +88,12 @@ def open_pipes(
             pipes.close()
     """
     profile: Profile | None = None
+    check_also(transport, passphrase, also_passphrase)
     if passphrase is not None:
         from camcast.live.profiles.shared_key import SharedKey  # and PyNaCl with it
 
-        profile = SharedKey(group_key(passphrase))
+        also = None if also_passphrase is None else group_key(also_passphrase)
+        profile = SharedKey(group_key(passphrase), also)
     return open_with(transport, profile, system)
 
 
@@ -94,6 +103,21 @@ def open_with(transport: str, profile: Profile | None, system: str) -> OutputPip
     limits = PipeLimits(record_bytes_max=RECORD_BYTES_MAX)
     named = {"system": system} if check_named(transport, system) else {}
     return make(limits, frame_header=FRAME_HEADER, profile=profile, **named)
+
+
+def check_also(transport: str, passphrase: str | None, also: str | None) -> None:
+    """Raise `ValueError` for a second passphrase that the transport or the first one rules out."""
+    if also is None:
+        return
+    if passphrase is None:
+        raise ValueError("a second passphrase (also_passphrase) goes with a first one (passphrase)")
+    if check_passphrase(passphrase) == check_passphrase(also):
+        raise ValueError("the second passphrase (also_passphrase) is the first one")
+    if transport == ZMQ:
+        raise ValueError(
+            "the transport 'zmq' listens with one passphrase alone, as libzmq has one key for a"
+            " socket; take 'zmtp' or 'tcp' while the group changes its passphrase"
+        )
 
 
 def check_named(transport: str, system: str) -> str:

@@ -383,8 +383,8 @@ def _list_overdue(stats: Stats, past: Past) -> Iterator[Sight]:
 
 _CUT_OFF: Final = ("no_gateway", "gateway_silent", "unjoined", "no_link", "alone", "peer_lost")
 _CERTIFY: Final = (
-    "certify its key again (camcast certify), and put the file in the place of the old one: it is"
-    " read within 5 s"
+    "certify its key again (camcast system renew, or camcast certify), and put the file in the"
+    " place of the old one: it is read within 5 s"
 )
 _NOT_LET_IN: Final = ("no_gateway", "gateway_silent", "unjoined")
 _WARNING: Final = logging.WARNING

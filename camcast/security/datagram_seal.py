@@ -8,6 +8,7 @@ sent it, and an attacker that learns the key can read all recorded datagrams.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
 from nacl import bindings
@@ -26,15 +27,18 @@ OVERHEAD: Final = NONCE_BYTES + bindings.crypto_secretbox_MACBYTES + STAMP_BYTES
 
 
 class DatagramSeal:
-    """Seals and opens the datagrams of one process; `now` is the time in seconds since 1970."""
+    """Seals and opens the datagrams of one process; `now` is the time in seconds since 1970.
 
-    def __init__(self, key: bytes) -> None:
-        self._key = key
+    The first key seals; all of them open.
+    """
+
+    def __init__(self, keys: tuple[bytes, ...]) -> None:
+        self._keys = keys
         self._taken = TakenOnce()
 
     def seal(self, data: bytes, nonce: bytes, now: float) -> bytes:
         """Return the datagram that carries `data`; `nonce` has `NONCE_BYTES`, never used again."""
-        return nonce + bindings.crypto_secretbox_easy(stamp(now) + data, nonce, self._key)
+        return nonce + bindings.crypto_secretbox_easy(stamp(now) + data, nonce, self._keys[0])
 
     def open(self, datagram: bytes, now: float) -> bytes:
         """Return the data of a datagram.
@@ -45,9 +49,9 @@ class DatagramSeal:
         if len(datagram) < OVERHEAD:
             raise DatagramError("it is not sealed; its sender has no passphrase")
         nonce = datagram[:NONCE_BYTES]
-        try:
-            stamped = bindings.crypto_secretbox_open_easy(datagram[NONCE_BYTES:], nonce, self._key)
-        except CryptoError:
-            raise DatagramError("its sender has not this passphrase") from None
-        self._taken.check(nonce, stamped, now)
-        return stamped[STAMP_BYTES:]
+        for key in self._keys:
+            with suppress(CryptoError):
+                stamped = bindings.crypto_secretbox_open_easy(datagram[NONCE_BYTES:], nonce, key)
+                self._taken.check(nonce, stamped, now)
+                return stamped[STAMP_BYTES:]
+        raise DatagramError("its sender has not this passphrase")

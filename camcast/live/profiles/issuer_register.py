@@ -29,7 +29,7 @@ stands in the register and in the list.
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from hashlib import blake2b
 from pathlib import Path
@@ -133,22 +133,34 @@ class IssuerRegister:
                 return certificate
         raise LookupError(f"{self._path} has no certificate {serial.hex()}")
 
+    @property
+    def revoked(self) -> Collection[bytes]:
+        """The serials of all that the key has revoked."""
+        return self._revoked.keys()
+
+    def issued_to(self, subject: bytes) -> list[Certificate]:
+        """Return the certificates that this public key has got, as far as they are noted."""
+        return [one for one, _ in self._issued if one.subject == subject]
+
     def revoke(
         self,
         certificates: Iterable[Certificate],
         known: Iterable[tuple[RevocationList, bytes]],
         now: int,
         next_update_seconds: int,
+        *,
+        first: bool = False,
     ) -> tuple[RevocationList, bytes]:
         """Sign, keep and return the list that follows all that are known, and revokes these, too.
 
-        `known` are lists of this issuer from elsewhere, each with its bytes. Raises
+        `known` are lists of this issuer from elsewhere, each with its bytes. `first`: the key is
+        new, so that there is no list before. Raises
         `CertificateFileError` if the files cannot be written, and `ValueError` for a list that
         cannot be.
         """
         for value, data in known:
             self._add_list(value, data)
-        if self._last is None:
+        if self._last is None and not first:
             _log.warning(
                 "no list of revocations of %s is known: this is taken for the first. If there was"
                 " one before, sign again with --known FILE, where FILE has it",

@@ -24,17 +24,20 @@ _log = Logger(__name__)
 
 
 class SealedPort(DatagramPort):
-    """UDP among those that have the key; `receive(port, source, data)` takes what they send.
+    """UDP among those that have a key of these; `receive(port, source, data)` takes what they send.
 
     `refused` counts all other datagrams.
     """
 
     def __init__(
-        self, receive: Callable[[int, Endpoint, bytes], None], key: bytes, clock: Clock
+        self,
+        receive: Callable[[int, Endpoint, bytes], None],
+        keys: tuple[bytes, ...],
+        clock: Clock,
     ) -> None:
         self.refused = 0
         self._receive = receive
-        self._seal = DatagramSeal(key)
+        self._seal = DatagramSeal(keys)
         self._clock = clock
         self._port = UdpPort(self._unsealed)
         self._loop = asyncio.get_running_loop()

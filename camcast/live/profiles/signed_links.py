@@ -105,9 +105,9 @@ class SignedLinks(Profile):
 
     @property
     @override
-    def datagram_key(self) -> None:
+    def datagram_keys(self) -> tuple[bytes, ...]:
         """See `Profile`; members have no key that all share."""
-        return
+        return ()
 
     def now(self) -> float:
         """Return the time by which intervals are measured."""

@@ -130,8 +130,8 @@ def test_ada_and_the_group_are_as_the_page_says() -> None:
 
 def test_the_keys_of_a_group_and_its_datagrams_are_as_the_page_says() -> None:
     group = SharedKey(group_key("correct horse battery staple"))
-    datagram = DatagramSeal(group.datagram_key).seal(b"ping", bytes(range(24)), 1_700_000_000.25)
-    for said in (group.link_public, group.datagram_key, datagram[24:]):
+    datagram = DatagramSeal(group.datagram_keys).seal(b"ping", bytes(range(24)), 1_700_000_000.25)
+    for said in (group.link_public, *group.datagram_keys, datagram[24:]):
         assert f"`{said.hex()}`" in PAGE
 
 

@@ -183,7 +183,7 @@ def test_no_mutation_makes_the_engine_raise_or_grow(profile: str, count: int) ->
 @pytest.mark.parametrize("count", [1_000, pytest.param(500_000, marks=pytest.mark.slow)])
 def test_no_mutation_of_a_sealed_datagram_is_opened(count: int) -> None:
     rng = Random(count)
-    mine, other = DatagramSeal(b"k" * 32), DatagramSeal(b"o" * 32)
+    mine, other = DatagramSeal((b"k" * 32,)), DatagramSeal((b"o" * 32,))
     sealed = [
         one.seal(rng.randbytes(rng.randrange(300)), rng.randbytes(NONCE_BYTES), now)
         for one, now in [(mine, 1_000.0)] * 20 + [(other, 1_000.0)] * 5 + [(mine, 2_000.0)] * 5

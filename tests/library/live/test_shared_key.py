@@ -6,6 +6,7 @@ import asyncio
 import signal
 from collections.abc import Callable
 from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,67 @@ async def test_strangers_deliver_nothing_and_enter_no_table(transport: str) -> N
         assert first.counters.input.strangers_refused >= 2
         assert other.counters.input.frames_received == 0
         assert none.counters.input.frames_received == 0
+
+
+ROUNDS = ((OURS, None), (OURS, THEIRS), (THEIRS, OURS), (THEIRS, None))
+"""What a group that changes its passphrase is started with: before, and in three rounds."""
+
+
+@live
+@pytest.mark.parametrize("membership", ["scamp", "dht"])
+async def test_a_group_changes_its_passphrase_and_all_talk_meanwhile(membership: str) -> None:
+    """Of each round and the next: either dials the other, over connections and by datagrams."""
+    for before, after in pairwise(ROUNDS if membership == "scamp" else ROUNDS[1:3]):
+        for one, other in ((before, after), (after, before)):
+            async with (
+                CommunityManager(
+                    membership, passphrase=one[0], also_passphrase=one[1], parameters=CERTAIN
+                ) as first,
+                CommunityManager(
+                    membership,
+                    gateways=[first.address],
+                    passphrase=other[0],
+                    also_passphrase=other[1],
+                    parameters=CERTAIN,
+                ) as second,
+            ):
+                inboxes = []
+                for manager in (first, second):
+                    community = await manager.join(".a")
+                    inbox = Inbox()
+                    community.subscribe(inbox)
+                    inboxes.append((community, inbox))
+                for community, _ in inboxes:
+                    await community.ready()
+                    await community.publish(b"e")
+                for _, inbox in inboxes:
+                    await eventually(lambda inbox=inbox: inbox.payloads == [b"e", b"e"])
+
+
+@live
+async def test_who_has_neither_passphrase_stays_out() -> None:
+    async with (
+        CommunityManager(passphrase=OURS, also_passphrase=THEIRS) as first,
+        CommunityManager(gateways=[first.address], passphrase=f"{OURS} {THEIRS}") as stranger,
+    ):
+        await first.join(".a")
+        with pytest.raises(GatewayTimeout):
+            await stranger.join(".a")
+        assert first.counters.input.strangers_refused > 0
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"also_passphrase": THEIRS}, "goes with a first one"),
+        ({"passphrase": OURS, "also_passphrase": f" {OURS}\n"}, "is the first one"),
+        ({"passphrase": OURS, "also_passphrase": "short"}, "at least 15 characters"),
+        ({"passphrase": OURS, "also_passphrase": THEIRS, "transport": "zmq"}, "'zmq' listens with"),
+    ],
+)
+def test_a_second_passphrase_that_cannot_be_is_refused(given: dict[str, str], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        CommunityManager(**given)  # type: ignore[arg-type]
 
 
 @live

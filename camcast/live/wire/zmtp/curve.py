@@ -278,17 +278,23 @@ class CurveClient(_Curve):
 class CurveServer(_Curve):
     """The end that accepts a connection; `admits` says whether a client may talk.
 
-    A client that asks for a key is told `said_key`, once, if there is one.
+    A client that asks for a key is told `said_key`, once, if there is one. A client whose HELLO is
+    for the key `also` is answered with that one.
     """
 
     suspicion = ""
 
     def __init__(
-        self, keys: CurveKeys, admits: Admits, random_bytes: Random, said_key: bytes = b""
+        self,
+        keys: CurveKeys,
+        admits: Admits,
+        random_bytes: Random,
+        said_key: bytes = b"",
+        also: CurveKeys | None = None,
     ) -> None:
         super().__init__(_TO_CLIENT, _TO_SERVER, random_bytes)
         self._said_key = said_key
-        self._keys = keys
+        self._keys, self._also = keys, also
         self._admits = admits
         self._cookie_key = b""
 
@@ -319,9 +325,16 @@ class CurveServer(_Curve):
             raise ProtocolError("its HELLO has a wrong size or version")
         short_client, number, box = hello[74:106], hello[106:114], hello[114:]
         self._hear(number)
-        key = shared_key(short_client, self._keys.secret)
         refusal = StrangerError(OTHER_KEY)
-        _open_box(key, b"CurveZMQHELLO---" + number, box, refusal)
+        try:
+            key = shared_key(short_client, self._keys.secret)
+            _open_box(key, b"CurveZMQHELLO---" + number, box, refusal)
+        except StrangerError:
+            if self._also is None:
+                raise
+            self._keys = self._also
+            key = shared_key(short_client, self._keys.secret)
+            _open_box(key, b"CurveZMQHELLO---" + number, box, refusal)
         short = CurveKeys(self._random(KEY_BYTES))
         self._cookie_key = self._random(KEY_BYTES)
         cookie_nonce = self._random(16)

@@ -157,10 +157,12 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             extensions=extensions,
         )
         self._keys: CurveKeys | None = None
+        self._also: CurveKeys | None = None
         if profile is not None:
             from camcast.live.wire.zmtp.curve import CurveKeys  # and PyNaCl with it
 
             self._keys = CurveKeys(profile.link_secret)
+            self._also = CurveKeys(profile.also_secret) if profile.also_secret else None
         self._accepted = Accepted(self.connections_max, self.limits)
         self._accepted.on_both_ways = self._attached
         self._hearer: ZmtpInput | None = None
@@ -215,7 +217,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         from camcast.live.wire.zmtp.curve import CurveServer
 
         said = self.profile.said_key if _is_on_the_loopback(host) else b""
-        return CurveServer(self._keys, self._admits, os.urandom, said)
+        return CurveServer(self._keys, self._admits, os.urandom, said, self._also)
 
     def _as_client(self, pipe: _ZmtpOutput) -> Mechanism:
         """Return our side of a connection; raises `StrangerError` where no key is known."""

@@ -17,26 +17,26 @@ def nonce(number: int) -> bytes:
 
 def test_the_bytes_are_those_of_secretbox() -> None:
     """The vector for a second implementation; PyNaCl's own box is the oracle."""
-    sealed = DatagramSeal(KEY).seal(b"ping", nonce(1), NOW)
+    sealed = DatagramSeal((KEY,)).seal(b"ping", nonce(1), NOW)
     stamped = SecretBox(KEY).decrypt(sealed)
     assert sealed[:24] == nonce(1)
     assert stamped == int(NOW * 1000).to_bytes(8) + b"ping"
     assert len(sealed) == len(b"ping") + OVERHEAD
     assert sealed[24:].hex() == "c4f901f54a8b426992808dee5e7bf2430f2b042ceb19543d94777622"
-    assert DatagramSeal(KEY).open(sealed, NOW) == b"ping"
+    assert DatagramSeal((KEY,)).open(sealed, NOW) == b"ping"
 
 
 def test_a_stranger_can_make_none() -> None:
     """Nor alter any: tests/library/hostile/test_fuzz.py."""
-    ours = DatagramSeal(KEY)
-    forged = DatagramSeal(b"s" * 32).seal(b"who is nearest?", nonce(1), NOW)
+    ours = DatagramSeal((KEY,))
+    forged = DatagramSeal((b"s" * 32,)).seal(b"who is nearest?", nonce(1), NOW)
     for datagram in (b"", b"plain", bytes(200), forged):
         with pytest.raises(DatagramError):
             ours.open(datagram, NOW)
 
 
 def test_what_was_sent_before_is_refused_for_as_long_as_it_could_be_taken() -> None:
-    ours = DatagramSeal(KEY)
+    ours = DatagramSeal((KEY,))
     early = ours.seal(b"1", nonce(1), NOW + SLACK_SECONDS)  # from a clock that is fast
     assert ours.open(early, NOW) == b"1"
     for later in (0, SLACK_SECONDS, 2 * SLACK_SECONDS):
@@ -50,7 +50,7 @@ def test_what_was_sent_before_is_refused_for_as_long_as_it_could_be_taken() -> N
 
 def test_what_was_taken_is_not_taken_again_after_the_clock_was_set() -> None:
     """Back and forth, within and beyond the slack; and what is new is taken at once."""
-    ours, wall, number = DatagramSeal(KEY), NOW, 10
+    ours, wall, number = DatagramSeal((KEY,)), NOW, 10
     taken: list[bytes] = []
     for set_by in (0.0, 200.0, -400.0, 600.0, -3600.0, 3200.0, 40.0):
         wall += set_by
@@ -64,7 +64,7 @@ def test_what_was_taken_is_not_taken_again_after_the_clock_was_set() -> None:
 
 
 def test_the_memory_of_what_was_taken_is_bounded() -> None:
-    ours = DatagramSeal(KEY)
+    ours = DatagramSeal((KEY,))
     for number in range(NONCES_MAX + 10):
         ours.open(ours.seal(b"", nonce(number), NOW), NOW)
     assert len(ours._taken._taken) == NONCES_MAX

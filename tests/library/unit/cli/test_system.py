@@ -1,0 +1,215 @@
+"""`camcast system`: a folder whose members get all that they need, and no more than they may."""
+
+from __future__ import annotations
+
+import errno
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from camcast.live.profiles import system_folder
+from camcast.live.profiles.certificate_file import read_chain, read_revocations
+from camcast.live.profiles.identity_files import IdentityFiles
+from camcast.live.profiles.key_file import read_public_key, write_key_pair
+from camcast.security.chains import Chain, verify_chain
+from camcast.security.keys import SecretKey
+from camcast.vocabulary.lasting_file import write_lasting
+from tests.camcast_command import Capture, answer, camcast, refusal
+
+GATE = "tcp://192.0.2.1:7000"
+MEMBERS = Path("members")
+
+
+@pytest.fixture(autouse=True)
+def _system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer(capfd, "system", "init", ".")
+
+
+def admit(capfd: Capture, name: str, *options: object) -> Any:
+    return answer(capfd, "system", "admit", name, *options)
+
+
+def chain(name: str, folder: Path = MEMBERS) -> Chain:
+    return verify_chain(
+        read_chain(folder / name / f"{name}.cert"), [read_public_key(Path("root.pub"))]
+    )
+
+
+def revoked(path: str = "root.revoked") -> list[bytes]:
+    return [entry.serial for entry in read_revocations(Path(path))[0].certificates]
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def configuration(name: str) -> dict[str, Any]:
+    return tomllib.loads((MEMBERS / name / "camcast.toml").read_text())
+
+
+def states(capfd: Capture) -> dict[str, str]:
+    return {row["name"]: row["state"] for row in answer(capfd, "system", "show")}
+
+
+def test_a_members_folder_has_all_that_its_machine_needs_and_no_secret_of_others(
+    capfd: Capture, caplog: pytest.LogCaptureFixture
+) -> None:
+    gate = admit(capfd, "gate", "--may", "serve", "--at", GATE)
+    ada = admit(capfd, "ada", "--topic", ".plant")
+    assert ada["folder"] == "members/ada"
+    own = ["ada.cert", "ada.key", "ada.pub", "camcast.toml", "root.list", "root.pub"]
+    assert files(MEMBERS / "ada") == own
+    assert (MEMBERS / "ada").stat().st_mode & 0o77 == 0
+    assert configuration("ada")["gateway"] == [f"{GATE}#{gate['key']}"]
+    assert configuration("gate")["bind"] == GATE
+    assert configuration("gate")["gateway"] == []
+    last = chain("ada").last
+    assert (last.rights.names, last.prefix) == (("join", "publish"), ".plant")
+    folder = MEMBERS / "ada"
+    files_read = IdentityFiles(
+        folder / "ada.key", folder / "ada.cert", folder / "root.pub", folder / "root.list"
+    )
+    assert files_read.read(last.not_before).public.text == ada["key"]
+    assert caplog.text == ""
+
+
+def test_a_gateway_that_comes_later_is_in_the_folders_of_all(capfd: Capture) -> None:
+    admit(capfd, "ada")
+    assert configuration("ada")["gateway"] == []
+    gate = admit(capfd, "gate", "--may", "serve", "--at", GATE)
+    assert configuration("ada")["gateway"] == [f"{GATE}#{gate['key']}"]
+    answer(capfd, "system", "revoke", "gate")
+    assert configuration("ada")["gateway"] == []
+
+
+def test_a_secret_that_was_made_elsewhere_stays_there(tmp_path: Path, capfd: Capture) -> None:
+    (tmp_path / "machine").mkdir()
+    secret = SecretKey(b"eve".ljust(32))
+    public = write_key_pair(tmp_path / "machine/eve.key", secret)
+    assert admit(capfd, "eve", "--for", public)["key"] == secret.public.text
+    assert "eve.key" not in files(MEMBERS / "eve")
+    assert "is the key of eve" in refusal(capfd, "system", "admit", "bob", "--for", public)[1]
+    assert not (MEMBERS / "bob").exists()
+
+
+def test_renewing_keeps_key_rights_topic_and_address(capfd: Capture) -> None:
+    admit(capfd, "gate", "--may", "serve", "--at", GATE)
+    admit(capfd, "ada", "--topic", ".plant", "--days", 2)
+    before, gate = chain("ada"), chain("gate")
+    (row,) = answer(capfd, "system", "renew", "ada", "--days", 9)
+    after = chain("ada")
+    assert (after.subject, after.last.prefix) == (before.subject, ".plant")
+    assert after.last.rights == before.last.rights
+    assert row["not_after"] - row["not_before"] == 9 * 86_400
+    assert chain("gate") == gate
+    assert len(answer(capfd, "system", "renew")) == 2
+    assert chain("ada").last.not_after - chain("ada").last.not_before == 9 * 86_400
+    assert configuration("gate")["bind"] == GATE
+
+
+def test_who_is_revoked_is_revoked_with_all_earlier_certificates(capfd: Capture) -> None:
+    admit(capfd, "bob")
+    admit(capfd, "ada")
+    answer(capfd, "system", "renew")
+    serials = {chain("ada").last.serial}
+    answer(capfd, "system", "renew", "ada")
+    answer(capfd, "system", "renew", "ada")
+    serials |= {chain("ada").last.serial}
+    (row,) = answer(capfd, "system", "revoke", "ada")
+    assert len(revoked()) == 4
+    assert serials <= {*revoked()}
+    assert revoked() == revoked("members/bob/root.list")
+    assert states(capfd) == {"bob": "valid", "ada": "revoked"}
+    key = Path(row["folder"]) / "ada.pub"
+    assert "was revoked as ada" in refusal(capfd, "system", "admit", "ada", "--for", key)[1]
+    admit(capfd, "ada")
+    assert chain("ada").last.serial not in revoked()
+    assert len(answer(capfd, "system", "renew")) == 2
+
+
+def test_the_state_is_told(capfd: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    admit(capfd, "ada", "--days", 10)
+    now = chain("ada").last.not_before
+    for days, state in ((1, "valid"), (9, "ends"), (10, "expired")):
+        monkeypatch.setattr("time.time", lambda days=days: now + days * 86_400.0)
+        assert states(capfd) == {"ada": state}
+    assert camcast("system", "show") == 0
+    assert "expired" in capfd.readouterr().out
+
+
+def test_the_next_list_is_due_when_the_last_certificate_ends(capfd: Capture) -> None:
+    admit(capfd, "ada", "--days", 10)
+    admit(capfd, "bob", "--days", 3)
+    due = read_revocations(MEMBERS / "bob/root.list")[0].next_update
+    assert due == chain("ada").last.not_after
+
+
+@pytest.mark.parametrize("command", [["admit", "eve"], ["renew"], ["revoke", "ada"]])
+def test_a_command_that_was_cut_short_is_given_again(
+    command: list[str], capfd: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever write fails, nobody who was revoked is a member, and the second try ends well."""
+    admit(capfd, "gate", "--may", "serve", "--at", GATE)
+    admit(capfd, "ada")
+    serial = chain("ada").last.serial
+    writes = 0
+
+    def write(path: Path, *arguments: Any, **options: Any) -> None:
+        nonlocal writes
+        if not writes:
+            raise OSError(errno.ENOSPC, "no space", str(path))
+        writes -= 1
+        write_lasting(path, *arguments, **options)
+
+    with monkeypatch.context() as patched:
+        for module in ("system_folder", "issuer_register", "key_file"):
+            patched.setattr(f"camcast.live.profiles.{module}.write_lasting", write)
+        tries = 0
+        while (writes := tries) <= 40 and camcast("system", *command):
+            assert "no space" in capfd.readouterr().err
+            assert configuration("gate")["bind"] == GATE
+            tries += 1
+    assert tries > 3
+    capfd.readouterr()
+    listed = states(capfd)
+    if command[0] == "revoke":
+        assert listed == {"gate": "valid", "ada": "revoked"}
+        assert serial in revoked("members/gate/root.list")
+    else:
+        assert {*listed.values()} == {"valid"}
+        assert {path.name for path in MEMBERS.iterdir()} == {*listed}
+    assert system_folder.members(Path())
+
+
+REFUSALS = [
+    (["admit", "ada"], "ada is a member"),
+    (["admit", "../eve"], "is no name of a member"),
+    (["admit", "root"], "is no name of a member"),
+    (["admit", "eve", "--may", "serve"], "others have to find who may serve"),
+    (["admit", "eve", "--may", "serve", "--at", "tcp://0.0.0.0:7000"], "others have to find"),
+    (["admit", "eve", "--may", "serve", "--at", "tcp://192.0.2.1:0"], "others have to find"),
+    (["admit", "eve", "--at", "nowhere"], "nowhere"),
+    (["admit", "eve", "--may", "rule"], "no right is called 'rule'"),
+    (["admit", "eve", "--may", "issue"], "issue nothing"),
+    (["admit", "eve", "--days", "0"], "less than a second"),
+    (["admit", "eve", "--topic", "plant"], "plant"),
+    (["admit", "eve", "--for", "none.pub"], "none.pub: No such file"),
+    (["renew", "eve"], "has no member eve"),
+    (["renew", "--days", "-1"], "less than a second"),
+    (["revoke", "eve"], "has no member eve"),
+    (["show", "--in", "elsewhere"], "elsewhere is no folder of a system"),
+    (["init", "."], "root.key exists"),
+]
+
+
+def test_what_cannot_be_is_said_in_a_sentence(capfd: Capture) -> None:
+    admit(capfd, "ada")
+    for arguments, said in REFUSALS:
+        code, error = refusal(capfd, "system", *arguments)
+        assert code == 2
+        assert said in error
+        assert not (MEMBERS / "eve").exists()
+    assert states(capfd) == {"ada": "valid"}
