@@ -59,7 +59,7 @@ from attrs import define, field
 from typing_extensions import override
 
 from camcast.doors.datagrams import DatagramPort, Endpoint, address_of, endpoint_of
-from camcast.doors.discovery import Discovery, DiscoveryContext, FirstContact
+from camcast.doors.discovery import Announced, Discovery, DiscoveryContext, FirstContact
 from camcast.doors.first_contacts import CONTACTS_WANTED
 from camcast.doors.named_contacts import ADDRESSES_MAX, PAUSE_SECONDS, NamedContacts
 from camcast.vocabulary.addresses import AddressError, check_address, is_numeric
@@ -323,6 +323,11 @@ class GatewayDiscovery(Discovery):
     def first_contacts(self) -> Sequence[FirstContact]:
         """See `Discovery`; in the order in which they were first asked."""
         return tuple(self._first_contacts.values())
+
+    @override
+    def announced(self, now: float) -> Iterator[Announced]:
+        for topic, member in self._register.all(now):
+            yield Announced(topic, member.contact, member.since)
 
     def _note(self, gateway: str, *, answers: bool, now: float) -> None:
         """Note whether a gateway answers, and since when."""

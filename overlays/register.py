@@ -32,6 +32,8 @@ class Member:
     """When the lease ends."""
     checked: float = -inf
     """When the member last answered a check."""
+    since: float = -inf
+    """When the member announced itself first; it has renewed its lease since then."""
     told: bool = False
     """Whether another gateway has told of the member, and not the member itself."""
 
@@ -67,7 +69,8 @@ class Register:
             del members[next(iter(members))]
         checked = -inf if before is None else before.checked
         until = now + (TOLD_SECONDS if told else LEASE_SECONDS)
-        remembered = members[contact.peer] = Member(contact, until, checked, told)
+        since = now if before is None or before.until < now else before.since
+        remembered = members[contact.peer] = Member(contact, until, checked, since, told)
         return remembered
 
     def forget(self, group: GroupId, peer: PeerId) -> None:
@@ -85,6 +88,13 @@ class Register:
             contacts = tuple(one.contact for one in members if one.until >= now and not one.told)
             if contacts:
                 yield topic, contacts
+
+    def all(self, now: float) -> Iterator[tuple[Topic, Member]]:
+        """Yield all members whose lease runs, each with its topic."""
+        for group, topic in self._topics.items():
+            for member in self._groups[group].values():
+                if member.until >= now:
+                    yield topic, member
 
     def members(self, group: GroupId, now: float) -> list[Contact]:
         """Return the members whose lease runs."""

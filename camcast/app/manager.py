@@ -55,7 +55,7 @@ from camcast.live.gateway_file import (
 )
 from camcast.live.own_address import find_address, is_found
 from camcast.live.runner import Runner
-from camcast.live.snapshot import take_peer_stats, take_stats
+from camcast.live.snapshot import take_announced, take_peer_stats, take_stats
 from camcast.live.wall_clock import start_clock
 from camcast.observe.conditions import Watch
 from camcast.observe.counters import Counters
@@ -323,6 +323,8 @@ class CommunityManager:
             "trace": self._trace_event,
             "tune": self._tune,
             "ready": lambda _: self.stats().unready(),
+            "events": self._happenings,
+            "announced": lambda _: take_announced(self._lifetime.running()),
         }
         control = given.control
         self._recent = None if control is None else Recent()
@@ -764,6 +766,14 @@ class CommunityManager:
         event, runner = parse_event_id(str(question.get("event"))), self._lifetime.running()
         runner.flush()  # it may have been published in this very turn of the loop
         return account_of_event(event, runner, self._recent, self._inbox.communities.values())
+
+    def _happenings(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Answer a question of `camcast events`: what happened after the first `after` things."""
+        assert self._recent is not None, "there is a control socket"
+        after = question.get("after", 0)
+        if type(after) is not int:
+            raise ValueError(f"after is the number of happenings that are known, not {after!r}")
+        return {"count": self._recent.told_count, "events": self._recent.told_after(after)}
 
     def _tune(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
         """Do what `camcast tune` asks for; return the parameters of the topic from then on."""

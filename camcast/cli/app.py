@@ -16,17 +16,20 @@ from camcast.cli.certify import certify
 from camcast.cli.command_group import CommandGroup, add_command
 from camcast.cli.dashboard import dashboard
 from camcast.cli.doctor import doctor
+from camcast.cli.events import events
 from camcast.cli.failure import EXIT_FAILED, UNWRITABLE, complain
 from camcast.cli.gateway import gateway
 from camcast.cli.history import history
 from camcast.cli.keys import keys
 from camcast.cli.latest import latest
 from camcast.cli.logs import LogForm, complaints, set_up_logs
+from camcast.cli.ping import ping
 from camcast.cli.plugs import plugs
 from camcast.cli.publish import publish
 from camcast.cli.revoke import revoke
 from camcast.cli.subscribe import subscribe
 from camcast.cli.system import system
+from camcast.cli.top import top
 from camcast.cli.trace import trace
 from camcast.cli.tune import tune
 
@@ -98,6 +101,9 @@ _COMMANDS: Final[dict[Callable[..., None] | typer.Typer, str]] = {
     topics: "topics /run/user/1000/camcast.sock",
     tune: "tune /run/user/1000/camcast.sock .soccer g=20",
     doctor: "doctor --gateway tcp://192.0.2.1:7000",
+    top: "top /run/user/1000/camcast",
+    events: "events /run/user/1000/camcast --follow",
+    ping: "ping .soccer.italy /run/user/1000/camcast --gateway tcp://127.0.0.1:7000",
     plugs: "plugs",
     trace: "trace 2f0c8f5e19a3b6d72f0c8f5e19a3b6d7-1795351636-3 a.sock b.sock",
     history: "history events.archive --export events.jsonl",

@@ -13,7 +13,7 @@ from camcast.cli.failure import CommandError, clear_failures
 from camcast.cli.output import print_json
 from camcast.cli.printed import TopicRow
 from camcast.cli.readiness import ask_ready
-from camcast.live.control_socket import ask
+from camcast.live.control_socket import Connection, ask
 from camcast.observe.conditions import utc
 
 _UNITS: Final = ("B", "kB", "MB", "GB")
@@ -44,7 +44,8 @@ def status(
     """Ask a running process how it is: its communities, peers, pipes and losses.
 
     The process has to run with --control PATH, or CommunityManager(control=PATH). With --json it is
-    the whole snapshot, with the fields of docs/operating.md. With a FOLDER there is a line, or with
+    the whole snapshot, with the fields of docs/operating.md. A gateway lists who has announced
+    himself to it: in which topic, where, and for how long. With a FOLDER there is a line, or with
     --json a snapshot, of each process that has its socket in it. Exit code 1: somebody does not
     answer.
     """
@@ -52,9 +53,10 @@ def status(
         if socket.is_dir():
             _status_of_folder(socket, json=json)
             return
-        answer = ask(socket, "status")
+        with Connection(socket) as connection:
+            answer, announced = connection.ask("status"), connection.ask("announced")
     if json:
-        print_json(answer, "status/1")
+        print_json({**answer, "announced": announced}, "status/1")
         return
     counters, pipes, liveness = answer["counters"], answer["pipes"], answer["liveness"]
     print_lines(
@@ -97,6 +99,15 @@ def status(
             for one in answer["communities"]
         ),
     )
+    if announced:
+        print_table(
+            ("announced in", "address", "peer", "for"),
+            (
+                (one["topic"], one["address"], one["peer"][:8], duration(one["seconds"]))
+                for one in announced
+            ),
+            texts=3,
+        )
 
 
 def ask_folder(folder: Path) -> dict[str, dict[str, Any] | str]:
@@ -132,24 +143,34 @@ def _status_of_folder(folder: Path, *, json: bool) -> None:
 
 
 def row_of(name: str, stats: dict[str, Any]) -> tuple[object, ...]:
-    """Return the row of a process: of its conditions those that last and that nothing explains."""
-    communities, counters = stats["communities"], stats["counters"]
-    wrong = [
+    """Return the row of a process."""
+    counters = stats["counters"]
+    return (
+        *(name, communities_of(stats), wrong_with(stats)),
+        *(duration(stats["up_seconds"]), stats["liveness"]["watched"], counters["events"]),
+        sum(
+            queue["queued_events"] for one in stats["communities"] for queue in one["subscriptions"]
+        ),
+        counters["missed"] + counters["told_missed"],
+    )
+
+
+def communities_of(stats: dict[str, Any]) -> str:
+    """Return the communities of a process, with its state where it is no member like others."""
+    return ", ".join(
+        one["topic"] if one["state"] == "member" else f"{one['topic']} ({one['state']})"
+        for one in stats["communities"]
+    )
+
+
+def wrong_with(stats: dict[str, Any]) -> str:
+    """Return the names of the conditions of a process that last and that nothing explains."""
+    names = (
         one["name"]
         for one in stats["conditions"]
         if one["stage"] == "lasting" and one["because"] is None
-    ]
-    return (
-        name,
-        ", ".join(
-            one["topic"] if one["state"] == "member" else f"{one['topic']} ({one['state']})"
-            for one in communities
-        ),
-        ", ".join(dict.fromkeys(wrong)),
-        *(duration(stats["up_seconds"]), stats["liveness"]["watched"], counters["events"]),
-        sum(queue["queued_events"] for one in communities for queue in one["subscriptions"]),
-        counters["missed"] + counters["told_missed"],
     )
+    return ", ".join(dict.fromkeys(names))
 
 
 def ready(socket: Socket) -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NotRequired, TypedDict
 
+from camcast.observe.stats import AnnouncedStats
+
 
 class Joined(TypedDict):
     """The first line of ``subscribe``."""
@@ -131,6 +133,58 @@ class GatewayAddress(TypedDict):
 
     address: str
     gateway: str
+
+
+class WithAnnounced(TypedDict):
+    """What ``status`` of one process adds to its snapshot."""
+
+    announced: NotRequired[list[AnnouncedStats]]
+    """Who has announced himself to this process, if it is a gateway."""
+
+
+class PingRow(TypedDict):
+    """Whether a probe came to a process in one of its communities."""
+
+    process: str
+    """Its control socket."""
+    peer: str
+    community: str
+    has: bool | None
+    """None: it could not be asked."""
+    seconds: float | None
+    """After the publication."""
+    hops: int | None
+    says: str
+
+
+class HappeningRow(TypedDict):
+    """Something that happened to a process."""
+
+    at: float
+    """In seconds since 1970."""
+    process: str
+    """Its control socket."""
+    kind: str
+    """A happening, or a condition."""
+    topic: str
+    says: str
+
+
+class TopRow(TypedDict):
+    """A process at one moment."""
+
+    process: str
+    """Its control socket."""
+    communities: str
+    wrong: str
+    """The conditions that last, and that nothing explains."""
+    up_seconds: float
+    peers: int
+    received_a_second: float
+    sent_bytes_a_second: float
+    waiting: int
+    """Events that wait for its subscribers."""
+    lost: int
 
 
 class TopicRow(TypedDict):

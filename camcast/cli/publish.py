@@ -156,7 +156,7 @@ async def _publish(
     manager = make_manager(settings)
     async with manager, served_health(manager, health):
         community = manager.community(topic)
-        await _not_alone(community, wait_seconds, retry=retry)
+        await not_alone(community, wait_seconds, retry=retry)
         number = 0
         async for event in events:
             number += 1
@@ -176,7 +176,7 @@ async def _publish(
             unheard += receipt.accepted and not leaves
             if json and not _show(receipt, topic):
                 return True
-        await _all_left(manager.pipes)
+        await all_left(manager.pipes)
     if unheard:
         complain(f"{unheard} of {published} events left for nobody; publish them again")
     if dropped:
@@ -196,7 +196,7 @@ def _sent(event: bytes, topic: Topic) -> Sent | None:
     return Sent(tuple(above.name for above in (topic, *topic.ancestors()) if above.level), fields)
 
 
-async def _all_left(pipes: OutputPipes) -> None:
+async def all_left(pipes: OutputPipes) -> None:
     """Wait until everything is on the wire, for as long as something moves."""
     for _ in range(GATHERING_TURNS_MAX):  # then what was published has left the node
         await asyncio.sleep(0)
@@ -205,7 +205,7 @@ async def _all_left(pipes: OutputPipes) -> None:
         sent = pipes.counters.bytes_sent
 
 
-async def _not_alone(community: Community, wait_seconds: float, *, retry: bool) -> None:
+async def not_alone(community: Community, wait_seconds: float, *, retry: bool) -> None:
     """Join, and wait until there is a peer or a link to a super-topic."""
     try:
         async with asyncio.timeout(wait_seconds):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar, Protocol, TypeVar
@@ -127,6 +127,16 @@ class FirstContact:
     """The time at which `answers` took its value."""
 
 
+@frozen
+class Announced:
+    """A member of a community that has announced itself to this process."""
+
+    topic: Topic
+    contact: Contact
+    since: float
+    """When it did so first."""
+
+
 class Discovery(ABC):
     """How strangers are found: one instance a process, for all its communities.
 
@@ -186,6 +196,10 @@ class Discovery(ABC):
 
     def first_contacts(self) -> Sequence[FirstContact]:
         """Return the configured first contacts that were asked so far, without this process."""
+        return ()
+
+    def announced(self, now: float) -> Iterable[Announced]:
+        """Return the members that have announced themselves to this process, where it is asked."""
         return ()
 
     @abstractmethod

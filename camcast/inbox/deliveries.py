@@ -30,7 +30,7 @@ from camcast.vocabulary.happenings import EventKind
 from camcast.vocabulary.hierarchy import Hierarchy
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.outbox import Deliver, Tell
-from camcast.vocabulary.topics import GroupId, Topic
+from camcast.vocabulary.topics import PROBE, GroupId, Topic
 from camcast.vocabulary.typed import E, Sent
 
 LATENCIES_MAX: Final = 512  # chosen: 50 kB a community; five of them are above the 99th percentile
@@ -206,7 +206,12 @@ class Deliveries(Generic[E]):
             subscription.tell(missed)
 
     def deliver(self, batch: Batch, *, history: bool) -> None:
-        """Hand a batch to all subscriptions; with `history`, to those that asked for its time."""
+        """Hand a batch to all subscriptions; with `history`, to those that asked for its time.
+
+        A probe is for nobody: that it arrived is noted where it was received.
+        """
+        if batch.topic.levels[-1:] == (PROBE,):
+            return
         subscriptions = list(self.subscriptions)
         if history:
             published = batch.since - batch.age

@@ -24,7 +24,7 @@ class Reporter:
     ) -> None:
         self._node = node
         self._recent = recent
-        self._log = HappeningLog(node.me, node.clock)
+        self._log = HappeningLog(node.me, node.clock, remembers=recent is not None)
         self._on_change = on_change
         self.standings: dict[GroupId, Standing] = {}
         """How the process stands in the groups that it is a member of."""
@@ -50,7 +50,9 @@ class Reporter:
         if self._recent is not None:
             community = "" if local_group is None else local_group.subscribed.name
             self._recent.take(happening, community, now)
-        self._log.take(happening, topic, now)
+        told = self._log.take(happening, topic, now)
+        if self._recent is not None and told is not None:
+            self._recent.tell(told)
         change = PROCESS_KINDS[happening.kind].change
         if change is not None and local_group is not None:
             about = local_group.topic, happening.contact, happening.silent

@@ -20,6 +20,7 @@ from camcast.live.archive.archive import FileArchive
 from camcast.live.runner import Runner
 from camcast.observe.counters import Counters
 from camcast.observe.stats import (
+    AnnouncedStats,
     CertificateStats,
     CommunityStats,
     DiscoveryStats,
@@ -94,6 +95,21 @@ def revocation_stats(node: Node) -> tuple[RevocationStats, ...]:
     """Return when the lists of revocations that a node knows are to be followed by the next."""
     due = {} if node.signing is None else node.signing.lists_due()
     return tuple(RevocationStats(issuer=issuer, due=when) for issuer, when in due.items())
+
+
+def take_announced(runner: Runner) -> list[AnnouncedStats]:
+    """Return who has announced himself to this process, by topic and then by address."""
+    now = asyncio.get_running_loop().time()
+    found = [
+        AnnouncedStats(
+            topic=one.topic.name,
+            peer=one.contact.peer.hex(),
+            address=one.contact.address,
+            seconds=now - one.since,
+        )
+        for one in runner.node.discovery.announced(now)
+    ]
+    return sorted(found, key=lambda one: (one.topic, one.address))
 
 
 def liveness_stats(node: Node, now: float) -> LivenessStats:

@@ -11,6 +11,7 @@ import logging
 from datetime import UTC, datetime
 
 from camcast.observe.conditions import counted
+from camcast.observe.recent import Told
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.happenings import PROCESS_KINDS, Happening
 from camcast.vocabulary.identity import Contact
@@ -23,25 +24,33 @@ _log = Logger(__name__)
 class HappeningLog:
     """Writes the happenings of one process to the log."""
 
-    def __init__(self, me: Contact, clock: Clock) -> None:
+    def __init__(self, me: Contact, clock: Clock, *, remembers: bool = False) -> None:
+        self._remembers = remembers
         self._me = me
         self._clock = clock
         self._linked: dict[GroupId, None] = {}
         """The groups whose super-topic tables have entries."""
 
-    def take(self, happening: Happening, topic: str, now: float) -> None:
-        """Log a happening in a community; `topic` is empty if it is about none."""
-        line, group = PROCESS_KINDS[happening.kind].log, happening.group
+    def take(self, happening: Happening, topic: str, now: float) -> Told | None:
+        """Log a happening in a community; `topic` is empty if it is about none.
+
+        Returns what is to be remembered, with `remembers`: what is logged at INFO or above, and
+        changes.
+        """
+        row, group = PROCESS_KINDS[happening.kind], happening.group
+        line = row.log
         if line is None:
-            return
+            return None
         level = line.level
         if happening.kind in ("unlinked", "left"):
             self._linked.pop(group, None)
         elif happening.kind == "linked" and group not in self._linked:
             level = logging.INFO  # the table was empty
             self._linked[group] = None
-        if not _log.isEnabledFor(level):
-            return
+        remembered = self._remembers and (level >= logging.INFO or row.change is not None)
+        logged = _log.isEnabledFor(level)
+        if not logged and not remembered:
+            return None
         values = self._values(happening, now)
         fields: dict[str, object] = {"event": happening.kind}
         if topic:
@@ -49,7 +58,9 @@ class HappeningLog:
         fields |= {name: values[name] for name in line.fields}
         values["gateways"] = ", ".join(happening.addresses)
         said = line.text.format(topic=topic, **values)
-        _log.log(level, "%s", said, extra={"camcast": fields})
+        if logged:
+            _log.log(level, "%s", said, extra={"camcast": fields})
+        return Told(self._clock.wall(now), happening.kind, topic, said) if remembered else None
 
     def _values(self, happening: Happening, now: float) -> dict[str, object]:
         """Return what fields and texts of the table may name."""

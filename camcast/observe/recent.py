@@ -11,6 +11,8 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final
 
+import msgspec
+
 from camcast.observe.event_trace import Moment
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import Batch
@@ -25,10 +27,25 @@ _Noted = tuple[float, str, str, StreamId, int, int, str, int, tuple[bytes, ...]]
 make, since there is one for everything that happens to a batch."""
 
 
+class Told(msgspec.Struct, frozen=True):
+    """A happening in the words of the log."""
+
+    when: float
+    """In seconds since 1970."""
+    kind: str
+    topic: str
+    """The community that it is about; empty: the process."""
+    says: str
+
+
 class Recent:
     """The rings of one process; they take `Happening`s, and batches as a `TakeBatch`."""
 
     def __init__(self) -> None:
+        self.told: deque[Told] = deque(maxlen=LIFE_MAX)
+        """What an operator would read in the log, for `camcast events`."""
+        self.told_count = 0
+        """How much was told so far, of which the last is in `told`."""
         self.life: deque[Moment] = deque(maxlen=LIFE_MAX)
         self._events: deque[_Noted | Moment] = deque(maxlen=EVENTS_MAX)
 
@@ -47,6 +64,16 @@ class Recent:
                 seconds=happening.seconds,
             )
             self.life.append(moment)
+
+    def tell(self, told: Told) -> None:
+        """Remember a happening in words."""
+        self.told.append(told)
+        self.told_count += 1
+
+    def told_after(self, count: int) -> list[Told]:
+        """Return what was told after the first `count` happenings, as far as it is remembered."""
+        new = self.told_count - count
+        return list(self.told)[-new:] if new > 0 else []
 
     def note_batch(
         self, when: float, kind: BatchKind, batch: Batch, community: str, peers: tuple[bytes, ...]

@@ -256,6 +256,18 @@ class RevocationStats:
     """When the next list is due, in seconds since 1970."""
 
 
+@frozen(kw_only=True)
+class AnnouncedStats:
+    """A member of a community that has announced itself to a gateway."""
+
+    topic: str
+    peer: str
+    """Its identity, in hexadecimal."""
+    address: str
+    seconds: float
+    """For how long it has been announced."""
+
+
 Stage = Literal["beginning", "lasting", "over"]
 
 

@@ -163,6 +163,23 @@ class DiscoveryContract:
             assert found(town.seek(member)) == addresses(*others)
 
     @in_town
+    def test_who_is_listed_as_announced_has_announced_himself(self, town: Town) -> None:
+        """Nobody need be listed anywhere; who is has announced himself, and not withdrawn."""
+        here, there = town.add(), town.add()
+        town.announce(here)
+        town.announce(there, topic=OTHER)
+        for withdrawn in (False, True):
+            true = {(OTHER, there.me.peer), (TOPIC, here.me.peer)}
+            if withdrawn:
+                town.withdraw(here)
+                town.run(WITHDRAWAL)
+                true = {(OTHER, there.me.peer)}
+            for person in town.people.values():
+                listed = [*person.discovery.announced(town.now)]
+                assert {(one.topic, one.contact.peer) for one in listed} <= true
+                assert all(one.since <= town.now for one in listed)
+
+    @in_town
     def test_communities_do_not_mix(self, town: Town) -> None:
         here, there, both, below = [town.add() for _ in range(4)]
         town.announce(here, both)

@@ -40,6 +40,10 @@ _ASCII_LEVEL: Final = re.compile(r"[A-Za-z0-9_+-]+")  # most levels: spares a lo
 _WILDCARDS: Final = ("*", "**", "#", ">")  # of MQTT, NATS and zenoh
 
 
+PROBE: Final = "camcast-ping"
+"""The last level of the topic of a probe, an event of ``camcast ping``: no subscription gets it."""
+
+
 class TopicError(CamcastError, ValueError):
     """A topic's name does not follow the grammar; the message says where and why."""
 
