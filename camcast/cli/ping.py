@@ -78,7 +78,11 @@ def ping(
             ("process", "community", "got it", "after", "hops", "why"),
             (
                 (
-                    *(row["process"], row["community"], {True: "yes", False: "NO"}.get(row["has"])),
+                    *(
+                        row["process"],
+                        row["community"],
+                        {True: "yes", False: "NO", None: "?"}[row["has"]],
+                    ),
                     "" if row["seconds"] is None else f"{row['seconds'] * 1000:.1f} ms",
                     "" if row["hops"] is None else row["hops"],
                     row["says"],

@@ -1,10 +1,26 @@
-"""The page is one file; what is in it tests/library/unit/ops/test_page_security.py looks at."""
+"""The script of the dashboard's page, in Node, over a small document of its own."""
+
+from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Final
+
+import pytest
 
 from camcast.ops.dashboard.dashboard_page import page
+from tests.patience import PATIENCE_SECONDS
+
+NODE: Final = shutil.which("node")
+CLAIMS: Final = Path(__file__).with_name("page_claims.js")
 
 
-def test_the_page_asks_nobody_but_its_own_server() -> None:
-    assert "default-src 'none'" in page()
-    assert not re.findall(r'(?:src|href)="', page())
+@pytest.mark.skipif(NODE is None, reason="there is no Node")
+@pytest.mark.parametrize("claim", re.findall(r"^  async (\w+)", CLAIMS.read_text(), re.M))
+def test_the_page_holds_to(claim: str, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(page())
+    command = [str(NODE), str(CLAIMS), claim, str(tmp_path / "page.html")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_SECONDS)
+    assert done.returncode == 0, done.stderr
