@@ -731,6 +731,11 @@ class Community(Generic[E]):
         for feed in self._changes:
             feed.put(attrs.evolve(change, topic=self.topic))
 
+    def _condition_changed(self, change: Change) -> None:
+        """Take a condition of the process, or of this community."""
+        for feed in self._changes:
+            feed.put(change)
+
     def _stats(self) -> CommunityStats | None:
         """Return a snapshot of this community; None if the process takes no part in it."""
         local_group = self._local_group

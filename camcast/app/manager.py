@@ -57,7 +57,7 @@ from camcast.live.own_address import find_address, is_found
 from camcast.live.runner import Runner
 from camcast.live.snapshot import take_announced, take_peer_stats, take_stats
 from camcast.live.wall_clock import start_clock
-from camcast.observe.conditions import Watch
+from camcast.observe.conditions import Sight, Watch
 from camcast.observe.counters import Counters
 from camcast.observe.event_trace import Account
 from camcast.observe.recent import Recent
@@ -68,7 +68,7 @@ from camcast.vocabulary.addresses import host_of
 from camcast.vocabulary.arguments import check_optional, check_timeout, check_type
 from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.events import parse_event_id
-from camcast.vocabulary.happenings import Change
+from camcast.vocabulary.happenings import Change, ConditionKind
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.parameters import Parameters
@@ -332,7 +332,7 @@ class CommunityManager:
         self._rng = rng
         self._pipes: OutputPipes | None = None
         self._lifetime = Lifetime()
-        self._watch = Watch()
+        self._watch = Watch(self._condition_changed)
         """The conditions of the process; each start has a new watch."""
         self._inbox = Inbox(None if self._recent is None else self._recent.note)
         self._communities = KnownCommunities[Community](self._inbox)
@@ -373,7 +373,7 @@ class CommunityManager:
         except BaseException:
             self._close_archive()
             raise
-        self._watch = Watch()
+        self._watch = Watch(self._condition_changed)
         self._lifetime.running().look_regularly(self.stats)
         if self._identity is not None:
             self._identity.start()
@@ -750,6 +750,15 @@ class CommunityManager:
         archive, self._archive = self._archive, None
         if archive is not None:
             archive.close()
+
+    def _condition_changed(self, kind: ConditionKind, name: str, sight: Sight) -> None:
+        """Tell the communities of a condition that it is about: one, or all."""
+        of_topic = sight.about.startswith(".")
+        for community in self._communities:
+            if not of_topic or community.topic.name == sight.about:
+                community._condition_changed(
+                    Change(kind, community.topic, condition=name, says=sight.says, do=sight.do)
+                )
 
     def _changed(self, group: GroupId, change: Change) -> None:
         runner = self._lifetime.runner

@@ -21,6 +21,9 @@ the count has not grown for `FADES_SECONDS`.
 explained one has the name of its cause, and is no warning of its own. The rows of causes stand
 above those of their consequences.
 
+*Who is told.* The application gets a `Change` when a condition begins to last that nothing
+explains, and one when it is over.
+
 A row with a `level` is logged: once when the condition lasts, with what to do, and once when it is
 over. Rows without one are of faults that are logged in more detail where they happen.
 """
@@ -37,6 +40,7 @@ from typing import Final, NamedTuple
 from attrs import define, field, frozen
 
 from camcast.observe.stats import ConditionStats, Stage, Stats
+from camcast.vocabulary.happenings import ConditionKind
 from camcast.vocabulary.logger import Logger
 
 _log = Logger(__name__)
@@ -656,15 +660,25 @@ class _Condition:
     """When it was seen first, and last, in seconds since the process started."""
     seen: float
     lasts: bool = False
+    told: bool = False
+    """Whether it was told as wrong."""
     logged: bool = False
     """Whether its beginning was logged as more than a consequence."""
     because: str | None = None
 
 
-class Watch:
-    """The conditions of one process, by the snapshots that it is given."""
+Tell = Callable[[ConditionKind, str, Sight], None]
+"""Takes a condition that begins to last, or is over: its name, and what was seen of it last."""
 
-    def __init__(self) -> None:
+
+class Watch:
+    """The conditions of one process, by the snapshots that it is given.
+
+    `tell` is told of those that nothing explains.
+    """
+
+    def __init__(self, tell: Tell | None = None) -> None:
+        self._tell = tell
         self._past = Past()
         self._seen: dict[tuple[str, str], _Condition] = {}
         """The conditions that the last snapshot showed, by their name and what they are about."""
@@ -688,10 +702,15 @@ class Watch:
         for condition in self._seen.values():
             condition.because = self._cause_of(condition.row.name)
             self._log_beginning(condition, stats)
+            if condition.lasts and not condition.because and not condition.told:
+                condition.told = True
+                self._tell_of(condition, "wrong")
         for condition in before.values():
             if condition.lasts:
                 self._over.appendleft(condition)
                 self._log_end(condition, stats)
+            if condition.told:
+                self._tell_of(condition, "right")
         while self._over and past.now - self._over[-1].seen > HISTORY_SECONDS:
             self._over.pop()
         return (
@@ -701,6 +720,10 @@ class Watch:
             ),
             *(_as_stats(one, "over", stats) for one in self._over),
         )
+
+    def _tell_of(self, condition: _Condition, kind: ConditionKind) -> None:
+        if self._tell is not None:
+            self._tell(kind, condition.row.name, condition.sight)
 
     def _cause_of(self, name: str) -> str | None:
         """Return the condition that explains another one, of those that are seen."""

@@ -50,6 +50,9 @@ TraceKind = Literal[BatchKind, _OfLife, "control"]
 not events, the bytes that the node has sent for a community since its last such record, each copy
 counted; without a community, what it sent for no community of its own."""
 ChangeKind = Literal[Standing, "left", "peer_seen", "peer_gone"]
+"""The changes that are made of happenings."""
+ConditionKind = Literal["wrong", "right"]
+"""The changes that are made of conditions (`camcast.observe.conditions`)."""
 
 NO_GROUP: Final = GroupId(bytes(8))
 """Stands for the group of the parts of a node that serve all groups."""
@@ -89,6 +92,10 @@ class Change:
     more. Of those that are gone the `silent` ones were found dead or cut off. Others have left
     the community, or live on outside this table: it holds some members only.
 
+    And what is wrong with the process or with the community in it: a condition (docs/operating.md,
+    Conditions) that lasts is ``wrong``, and ``right`` once it is over. One that another condition
+    explains is not told.
+
     Example:
         ::
 
@@ -97,11 +104,17 @@ class Change:
                     print("cut off from", change.topic)
     """
 
-    kind: ChangeKind
+    kind: ChangeKind | ConditionKind
     topic: Topic
     peer: Contact | None = None
     """Of `peer_seen` and `peer_gone`."""
     silent: bool = False
+    condition: str = ""
+    """Of `wrong` and `right`: the name of the condition."""
+    says: str = ""
+    """What is wrong, in a sentence."""
+    do: str = ""
+    """What to do about it."""
 
 
 class Line(NamedTuple):

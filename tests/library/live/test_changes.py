@@ -10,6 +10,7 @@ import pytest
 
 from camcast import Change, Changes, CommunityError, CommunityManager, Lagged, Received
 from camcast.app import blocking
+from camcast.observe.conditions import Sight
 from tests.camcast_command import Capture, camcast
 from tests.library.live.communities import free_address, free_port, managers
 from tests.library.live.running_command import Running
@@ -72,6 +73,36 @@ async def test_a_process_that_is_stopped_and_killed_shows(caplog: pytest.LogCapt
         await community.leave()
     assert called[-1] == Change("left", community.topic)
     assert [change.kind for change in called][:3] == ["alone", "peer_seen", "member"]
+
+
+@live
+async def test_what_is_wrong_is_a_change_of_the_communities_that_it_is_about() -> None:
+    def fails(_event: Received) -> None:
+        raise RuntimeError("a defect of the application")
+
+    async with CommunityManager() as manager:
+        one, other = [await manager.join(topic) for topic in (".a", ".b")]
+        changes, elsewhere = one.changes(), other.changes()
+        await until(changes, "alone")
+        await until(elsewhere, "alone")
+        events = one.subscribe(fails)
+        manager.stats()
+        await one.publish(b"e")
+        await eventually(lambda: manager.stats().communities[0].callback_errors == 1)
+        for feed in (changes, elsewhere):  # no topic is named
+            [wrong] = await until(feed, "wrong")
+            assert wrong.condition == "callback_fails"
+            assert (wrong.says, wrong.do) == (
+                "callbacks have raised 1 time",
+                "the log has the tracebacks",
+            )
+        events.close()
+        silent = one.subscribe()
+        manager._condition_changed("wrong", "slow_subscriber", Sight(".a", "says", "do"))
+        manager._condition_changed("right", "slow_subscriber", Sight(".b", "says", "do"))
+        assert [change.topic.name for change in await until(changes, "wrong")] == [".a"]
+        assert [change.topic.name for change in await until(elsewhere, "right")] == [".b"]
+        silent.close()
 
 
 @live

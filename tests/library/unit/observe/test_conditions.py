@@ -19,6 +19,7 @@ from camcast.observe.conditions import (
     SETTLED_SECONDS,
     SLOW_SECONDS,
     TABLE,
+    Tell,
     Watch,
 )
 from camcast.observe.stats import (
@@ -81,8 +82,8 @@ def well() -> Stats:
 class Life:
     """A watch, and the time at which it looks."""
 
-    def __init__(self, *stats: Stats) -> None:
-        self.watch, self.now = Watch(), 100.0
+    def __init__(self, *stats: Stats, tell: Tell | None = None) -> None:
+        self.watch, self.now = Watch(tell), 100.0
         for one in stats:
             self.look(one, 0.0)
 
@@ -260,6 +261,24 @@ def test_a_consequence_has_its_cause_and_is_no_warning(
     assert (deaf.name, deaf.because) == ("deaf", None)
     assert (gateway.name, gateway.because) == ("no_gateway", "deaf")
     assert [one.getMessage().partition(":")[0] for one in caplog.records] == ["deaf"]
+
+
+def test_the_application_is_told_once_of_each_cause_and_of_its_end(well: Stats) -> None:
+    told: list[tuple[str, str, str]] = []
+    life = Life(well, tell=lambda kind, name, sight: told.append((kind, name, sight.about)))
+    joining = changed(well, "communities.0.state", "joining")
+    life.look(joining)
+    life.look(well)
+    assert told == []  # it ended by itself
+    deaf = changed(joining, "liveness.deaf", True)
+    for _ in range(9):
+        life.look(deaf)
+    assert told == [("wrong", "deaf", "")]  # which explains the other
+    for _ in range(2):
+        life.look(joining)
+    assert told[1:] == [("wrong", "unjoined", ".a"), ("right", "deaf", "")]
+    life.look(well)
+    assert told[3:] == [("right", "unjoined", ".a")]
 
 
 def test_the_log_has_a_warning_once_with_since_when_and_what_to_do_and_a_line_at_the_end(
