@@ -136,10 +136,10 @@ class GatewayAddress(TypedDict):
 
 
 class WithAnnounced(TypedDict):
-    """What ``status`` of one process adds to its snapshot."""
+    """The addition to a snapshot in the output of ``status`` of one process."""
 
     announced: NotRequired[list[AnnouncedStats]]
-    """Who has announced himself to this process, if it is a gateway."""
+    """The members that have announced themselves to this process, if it is a gateway."""
 
 
 class PingRow(TypedDict):

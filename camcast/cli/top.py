@@ -18,7 +18,7 @@ from camcast.cli.printed import TopRow
 from camcast.ops.dashboard.gathering import sockets_of, status_of_all
 
 EVERY_SECONDS: Final = 2.0  # chosen: as the dashboard
-_CLEAR: Final = "\x1b[H\x1b[J"  # [ECMA-48, 8.3.21 and 8.3.39] home, and erase what follows
+_CLEAR: Final = "\x1b[H\x1b[J"  # of terminals (ECMA-48): home, and erase what follows
 
 Snapshots = Mapping[Path, dict[str, Any] | str]
 

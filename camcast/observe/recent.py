@@ -43,7 +43,7 @@ class Recent:
 
     def __init__(self) -> None:
         self.told: deque[Told] = deque(maxlen=LIFE_MAX)
-        """What an operator would read in the log, for `camcast events`."""
+        """Happenings as an operator would read them in the log, for `camcast events`."""
         self.told_count = 0
         """How much was told so far, of which the last is in `told`."""
         self.life: deque[Moment] = deque(maxlen=LIFE_MAX)

@@ -112,9 +112,9 @@ class Change:
     condition: str = ""
     """Of `wrong` and `right`: the name of the condition."""
     says: str = ""
-    """What is wrong, in a sentence."""
+    """A sentence about what is wrong."""
     do: str = ""
-    """What to do about it."""
+    """Advice: what to do about it."""
 
 
 class Line(NamedTuple):

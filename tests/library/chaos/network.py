@@ -212,6 +212,18 @@ class Wires(_Namespaces):
         for host in hosts:
             _run(self.command(host, ["nft", "-f", "-"]), _ESTABLISHED_ONLY)
 
+    def slow(self, host: int, kilobits: int) -> None:
+        """Let so many kilobits a second through to a host; `OSError` without `tc` and tbf."""
+        rate = ("rate", f"{kilobits}kbit", "burst", "4kb", "latency", "200ms")
+        device = ("dev", f"wire{host}", "root", "tbf")
+        _ip("netns", "exec", self._router, "tc", "qdisc", "replace", *device, *rate)
+
+    def cut_udp(self) -> None:
+        """Drop all datagrams of UDP, as a firewall does that lets TCP alone pass."""
+        rule = ("ipproto", "udp", "blackhole")
+        _ip("-n", self._router, "rule", "add", *rule)
+        self._cuts.append(rule)
+
     def set_weather(self, **weather: float) -> None:
         """Cannot be done."""
         raise NotImplementedError("wires have no weather")

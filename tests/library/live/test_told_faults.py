@@ -8,20 +8,25 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import IO, Any
 from urllib.request import urlopen
 
 import pytest
 
 from tests.camcast_command import Capture, camcast
+from tests.library.chaos.network import Wires, obstacles
 from tests.library.live.communities import free_address
 from tests.library.live.running_command import COMMAND
 from tests.patience import wait_until
 
+Within = Sequence[str]
+"""The command that runs another one elsewhere."""
 RIGHT, WRONG = "one two three four five six", "six five four three two one"
 
 
@@ -34,12 +39,20 @@ class Site:
         self.gateway = free_address()
         self.running: dict[str, subprocess.Popen[bytes]] = {}
 
-    def start(self, name: str, *arguments: str, passphrase: str = RIGHT) -> None:
+    def start(
+        self,
+        name: str,
+        *arguments: str,
+        passphrase: str = RIGHT,
+        within: Within = (),
+        reads: IO[bytes] | None = None,
+    ) -> None:
         """Start a command, and wait until its control socket answers."""
         watched = ("--control", self.sockets / name, "--health", "0")
         with (self.folder / f"{name}.log").open("ab") as log:
             self.running[name] = subprocess.Popen(
-                [*COMMAND, *arguments, *map(str, watched)],
+                [*within, *COMMAND, *arguments, *map(str, watched)],
+                stdin=reads or subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=log,
                 env={**os.environ, "CAMCAST_PASSPHRASE": passphrase},
@@ -91,6 +104,15 @@ class Site:
 
     def assert_well(self) -> None:
         wait_until(lambda: self.wrong() == [])
+
+
+@pytest.fixture
+def bare(tmp_path: Path, capfd: Capture) -> Iterator[Site]:
+    """A site without processes."""
+    site = Site(tmp_path, capfd)
+    yield site
+    for name in [*site.running]:
+        site.end(name)
 
 
 @pytest.fixture
@@ -149,3 +171,83 @@ def test_each_instrument_names_each_fault_and_none_misleads(site: Site) -> None:
             assert reader.readline()
     site.assert_well()
     assert "slow_subscriber of .s is over" in site.log("a")
+
+
+@pytest.mark.slow  # 20 s, and a minute of waiting
+def test_an_expired_certificate_is_told_by_each_instrument_until_it_is_renewed(bare: Site) -> None:
+    system = ("--in", bare.folder / "plant")
+    assert camcast("system", "init", bare.folder / "plant") == 0
+    serves = ("--may", "serve", "--at", bare.gateway)
+    assert camcast("system", "admit", "gateway", *serves, *system) == 0
+    members = bare.folder / "plant/members"
+    for name in ("a", "b"):
+        assert camcast("system", "admit", name, "--at", "tcp://127.0.0.1:0", *system) == 0
+
+    def start(name: str, *arguments: str) -> None:
+        bare.start(name, *arguments, "--config", str(members / name / "camcast.toml"))
+
+    start("gateway", "gateway")
+    for name in ("a", "b"):
+        start(name, "subscribe", ".s", "--retry")
+    bare.assert_well()
+    assert camcast("system", "renew", "a", "--days", 0.0002, *system) == 0  # 17 s
+    bare.assert_told("a", "no_certificate")
+    wait_until(lambda: "no_certificate: the last certificate of this" in bare.log("a"))
+    assert all("no_certificate" not in bare.log(name) for name in ("gateway", "b"))
+    assert camcast("system", "renew", "a", "--days", 9, *system) == 0
+    bare.assert_well()
+    assert "no_certificate is over" in bare.log("a")
+
+
+@pytest.mark.slow  # 15 s, and a minute of waiting
+@pytest.mark.skipif(bool(obstacles()), reason="; ".join(obstacles()))
+def test_udp_that_is_dropped_is_told_as_that_and_ends_with_it(bare: Site) -> None:
+    """The DHT is cut off, and TCP is not: members are told what to let pass."""
+    wires = Wires(3)
+    try:
+        gateway = f"tcp://{wires.address(0)}:7000"
+        bare.start(
+            "gateway", "gateway", "--overlay", "--bind", gateway, within=wires.command(0, ())
+        )
+        dht = ("--membership", "dht", "--gateway", gateway, "--retry")
+        for host, name in enumerate(("a", "b"), 1):
+            bind = ("--bind", f"tcp://{wires.address(host)}:7000")
+            bare.start(name, "subscribe", ".s", *dht, *bind, within=wires.command(host, ()))
+        bare.assert_well()
+        wires.cut_udp()
+        wait_until(lambda: {"no_gateway", "gateway_silent"} & {*bare.wrong("a")})
+        [finding] = [one for one in bare.doctor("a") if one["ok"] is False and not one["because"]]
+        assert "let UDP pass" in finding["do"]
+        wait_until(lambda: "let UDP pass" in bare.log("a"))
+        wires.heal()
+        bare.assert_well()
+    finally:
+        wires.close()
+
+
+@pytest.mark.slow  # 15 s, and half a minute of waiting
+@pytest.mark.skipif(bool(obstacles()), reason="; ".join(obstacles()))
+@pytest.mark.skipif(shutil.which("tc") is None, reason="the command `tc` is not installed")
+def test_a_full_pipe_is_told_by_who_fills_it_with_the_address_of_the_slow_one(bare: Site) -> None:
+    wires = Wires(2)
+    try:
+        addresses = [f"tcp://{wires.address(host)}:7000" for host in (0, 1)]
+        for host, name in enumerate(("a", "b")):
+            of = ("--gateway", addresses[0], "--retry") if host else ()
+            bind = ("--bind", addresses[host])
+            bare.start(name, "subscribe", ".s", *bind, *of, within=wires.command(host, ()))
+            Thread(target=bare.running[name].communicate, daemon=True).start()  # reads all
+        wires.slow(1, kilobits=400)
+        with subprocess.Popen(["yes", "x" * 10_000], stdout=subprocess.PIPE) as lines:
+            bind = ("--bind", f"tcp://{wires.address(0)}:0", "--gateway", addresses[0])
+            within = wires.command(0, ())
+            bare.start("fast", "publish", ".s", *bind, within=within, reads=lines.stdout)
+            wait_until(lambda: "slow_peer" in bare.wrong("fast"))
+            [finding] = [one for one in bare.doctor("fast") if one["check"] == "slow_peer"]
+            assert finding["about"] == addresses[1]
+            wait_until(lambda: "slow_peer: takes records more slowly" in bare.log("fast"))
+            assert "slow_peer" not in [*bare.wrong("a"), *bare.wrong("b")]
+            lines.kill()
+        bare.end("fast")
+    finally:
+        wires.close()
