@@ -116,7 +116,8 @@ def of_processes(answers: Mapping[str, Mapping[str, Any] | str]) -> list[Finding
 
     An answer is a snapshot, or the reason for which there is none. A condition that several
     processes have is one finding, which names them. Causes come first: a process that gives no
-    answer, or that is cut off, explains what others say of it.
+    answer, or that is cut off, explains what others say of it; full pipes to a process explain what
+    that one lacks.
     """
     snapshots = {name: one for name, one in answers.items() if not isinstance(one, str)}
     silent = {name: why for name, why in answers.items() if isinstance(why, str)}
@@ -138,8 +139,14 @@ def of_processes(answers: Mapping[str, Mapping[str, Any] | str]) -> list[Finding
             before = found.setdefault(key, one)
             if before.since is not None and one.since is not None and one.since < before.since:
                 found[key] = one
+    slow = {one.about for one in found.values() if one.check == "slow_peer"}
     for key, one in found.items():
         because = one.because
+        if (
+            one.check in _OF_THE_SLOW
+            and {snapshots[name]["address"] for name in where[key]} <= slow
+        ):
+            because = "slow_peer"
         if one.check == "peer_lost":
             because = cut_off.get(one.about, because)
         if because is None and silent and one.check in _OF_THE_SILENT:
@@ -168,6 +175,9 @@ _OF_SEVERAL: Final = (
 """The conditions that are about something outside, so that several processes see the same."""
 _OF_THE_SILENT: Final = ("peer_lost", "no_gateway", "gateway_silent", "no_link", "alone")
 """The conditions that a process which gives no answer may explain."""
+_OF_THE_SLOW: Final = ("no_gateway", "gateway_silent", "unjoined", "events_gone")
+"""The conditions of a process that are explained where others' pipes to it are full: answers and
+events wait in these."""
 
 
 # -- the machine -----------------------------------------------------------------------------

@@ -94,6 +94,15 @@ def test_a_system_has_one_verdict_and_who_is_cut_off_explains_what_others_say(
     only = {**process("tcp://a", condition("isolated")), "liveness": {"watched": 1}}
     silent, isolated = of_processes({"a": only, "c": "it is stopped"})
     assert (silent.check, isolated.because) == ("no_answer", "no_answer")
+    full = condition("slow_peer", about="tcp://c")
+    lacks = [condition("no_gateway"), condition("events_gone")]
+    slow, *consequences = of_processes(
+        {"a": process("tcp://a", full), "c": process("tcp://c", *lacks)}
+    )
+    assert slow.check == "slow_peer"
+    assert {one.because for one in consequences} == {"slow_peer"}
+    apart = of_processes({"a": process("tcp://a", full, *lacks), "c": process("tcp://c", *lacks)})
+    assert [one.because for one in apart if one.check == "no_gateway"] == [None]
     (well,) = of_processes({"a": process("tcp://a"), "b": process("tcp://b")})
     assert (well.ok, well.says) == (True, "2 processes, and nothing is wrong with any")
 

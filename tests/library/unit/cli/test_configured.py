@@ -113,7 +113,7 @@ def test_one_file_serves_commands_with_different_options(file: Path) -> None:
     [
         ('gatway = "x"', "there is no option 'gatway'; did you mean 'gateway'?"),
         ('passphrase_file = "x"', "'passphrase_file'; did you mean 'passphrase-file'?"),
-        ("zzz = 1", "there is no option 'zzz'; there is: a, advertise, archive, archive-age"),
+        ("zzz = 1", "there is no option 'zzz'; there is: a, advertise, also-passphrase-file, ar"),
         ('config = "other.toml"', "there is no option 'config'"),
         ('help = "x"', "there is no option 'help'"),
         ("wait = 'soon'", "wait: "),
