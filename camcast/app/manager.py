@@ -317,17 +317,18 @@ class CommunityManager:
         self._repair = given.spread.repair
         self._archiving = given.archiving
         self._archive: FileArchive | None = None
+        recent = Recent()
         answers: dict[str, Answer] = {
             "status": lambda _: self.stats().as_dict(),
             "peers": lambda _: self.peers(),
             "trace": self._trace_event,
             "tune": self._tune,
             "ready": lambda _: self.stats().unready(),
-            "events": self._happenings,
+            "events": lambda given: recent.answer(given.get("after", 0)),
             "announced": lambda _: take_announced(self._lifetime.running()),
         }
         control = given.control
-        self._recent = None if control is None else Recent()
+        self._recent = None if control is None else recent
         self._control = None if control is None else ControlServer(Path(control), answers)
         self._rng = rng
         self._pipes: OutputPipes | None = None
@@ -775,14 +776,6 @@ class CommunityManager:
         event, runner = parse_event_id(str(question.get("event"))), self._lifetime.running()
         runner.flush()  # it may have been published in this very turn of the loop
         return account_of_event(event, runner, self._recent, self._inbox.communities.values())
-
-    def _happenings(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Answer a question of `camcast events`: what happened after the first `after` things."""
-        assert self._recent is not None, "there is a control socket"
-        after = question.get("after", 0)
-        if type(after) is not int:
-            raise ValueError(f"after is the number of happenings that are known, not {after!r}")
-        return {"count": self._recent.told_count, "events": self._recent.told_after(after)}
 
     def _tune(self, question: Mapping[str, Any]) -> Mapping[str, Any]:
         """Do what `camcast tune` asks for; return the parameters of the topic from then on."""

@@ -70,10 +70,15 @@ class Recent:
         self.told.append(told)
         self.told_count += 1
 
-    def told_after(self, count: int) -> list[Told]:
-        """Return what was told after the first `count` happenings, as far as it is remembered."""
-        new = self.told_count - count
-        return list(self.told)[-new:] if new > 0 else []
+    def answer(self, after: object) -> dict[str, object]:
+        """Return how much was told so far, and what of it after the first `after` happenings.
+
+        `ValueError` for what is no number.
+        """
+        if type(after) is not int:
+            raise ValueError(f"after is the number of happenings that are known, not {after!r}")
+        new = self.told_count - after
+        return {"count": self.told_count, "events": list(self.told)[-new:] if new > 0 else []}
 
     def note_batch(
         self, when: float, kind: BatchKind, batch: Batch, community: str, peers: tuple[bytes, ...]
