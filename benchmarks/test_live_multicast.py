@@ -1,4 +1,4 @@
-"""Live multicast: nodes of one community in 2 OS processes, beside a raw PUSH→PULL pair.
+"""Live multicast: nodes of one community, in 2 OS processes or one a process, beside a raw pair.
 
 *Fast* is a burst, as fast as the publisher can, or as several publishers at once can. *Each turn*:
 every node publishes one event in a turn of its event loop, so that no batch has more than one.
@@ -44,11 +44,15 @@ class Nodes:
     tree: bool = False
     encrypted: bool = False
     signed: bool = False
+    alone: bool = False
+    """Each in a process of its own, as nodes mostly are; else they are in two, and share links,
+    which costs less than a link each."""
 
     def __str__(self) -> str:
         kind = ("-batches" if self.batches else "") + ("-tree" if self.tree else "")
         kind += "-encrypted" if self.encrypted else ""
         kind += "-signed" if self.signed else ""
+        kind += "-alone" if self.alone else ""
         return f"{self.count}nodes-{self.transport}{kind}"
 
     @property
@@ -74,6 +78,7 @@ class Job:
 FAST, FAST_LARGE = Job("fast"), Job("fast", LARGE)
 # chosen: 200 events/s, below saturation; 20 of the large, which are 250 MB/s in all
 PACED, PACED_LARGE = Job("paced", rate=200.0), Job("paced", LARGE, rate=20.0)
+PACED_ALONE = Job("paced", rate=50.0)  # chosen: 1,000 deliveries/s, half of what two cores carry
 TEN_AT_ONCE = Job("ten-at-once", publishers=10)  # chosen: a fifth of the fleet
 ALL_EACH_TURN = Job("all-each-turn", publishers=50, by_turn=True)
 
@@ -90,6 +95,8 @@ JOBS: dict[Nodes, tuple[Job, ...]] = {
     Nodes(50, encrypted=True): (FAST, PACED, ALL_EACH_TURN),
     Nodes(50, tree=True, encrypted=True): (FAST,),
     Nodes(50, signed=True): (FAST, ALL_EACH_TURN),
+    Nodes(20, "tcp", alone=True): (PACED_ALONE,),
+    Nodes(20, "tcp", tree=True, alone=True): (PACED_ALONE,),
 }
 
 pytestmark = pytest.mark.benchmark(group="live multicast")
@@ -113,7 +120,8 @@ def fleet(nodes: Nodes, membership: str, protocol: str) -> Iterator[Fleet]:
         passphrase="a passphrase of benchmarks" if nodes.encrypted else None,
         signed=nodes.signed,
     )
-    with Fleet(nodes.count, partial(PythonWorker, members), seed=SEED) as fleet:
+    processes = nodes.count if nodes.alone else 2
+    with Fleet(nodes.count, partial(PythonWorker, members), processes, seed=SEED) as fleet:
         yield fleet
 
 
