@@ -367,7 +367,7 @@ class CommunityManager:
 
     async def _start(self) -> None:
         dialable = self._reachable != "no"
-        self._archive = await asyncio.to_thread(self._archiving.opened)
+        self._archive = await self._archiving.opened()
         try:
             if not await self._begin(dialable=dialable):
                 await self._begin(dialable=False)

@@ -11,6 +11,7 @@ these.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from math import inf
@@ -402,12 +403,16 @@ class Archiving:
         most=ARCHIVE_DAYS_MAX,
     )
 
-    def opened(self) -> FileArchive | None:
-        """Open the archive, which takes a while; None without one. Raises `ArchiveError`."""
+    async def opened(self) -> FileArchive | None:
+        """Open the archive; None without one. Raises `ArchiveError`.
+
+        It takes a while, so a thread does it; without an archive none is begun, since none can be
+        at the interpreter's end.
+        """
         if self.archive is None:
             return None
         bytes_max, seconds_max = self.archive_megabytes * 1e6, self.archive_days * DAY_SECONDS
-        return FileArchive(self.archive, int(bytes_max), seconds_max)
+        return await asyncio.to_thread(FileArchive, self.archive, int(bytes_max), seconds_max)
 
 
 @frozen(kw_only=True)

@@ -19,6 +19,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from camcast import CommunityError
@@ -37,12 +39,14 @@ class Objects:
     """What calls are made on: a running manager, a community, feeds with something to read."""
 
     def __init__(self) -> None:
-        self.manager = blocking.CommunityManager()
+        self.folder = TemporaryDirectory()
+        self.manager = blocking.CommunityManager(archive=Path(self.folder.name, "archive"))
         self.manager.start()
         self.community = self.manager.join(".a")
         self.events = self.community.subscribe()
         self.others = self.community.subscribe()
         self.ended = self.community.subscribe()
+        self.durable = self.community.subscribe(durable="places", ack=True)
         self.changes = self.community.changes()
         self.quitted = self.manager.join(".b")
         self.quitted.publish(b"1")  # and so takes part until `stop_publishing`
@@ -58,7 +62,9 @@ class Objects:
             yield name, partial(getattr, manager, name), None
         yield "stats", manager.stats, None
         yield "peers", manager.peers, None
-        for name in ("state", "peers", "links", "size", "topic", "super_topics", "parameters"):
+        for name in ("state", "peers", "links", "size", "latest"):
+            yield f"Community.{name}", partial(getattr, community, name), None
+        for name in ("topic", "super_topics", "parameters"):
             yield f"Community.{name}", partial(getattr, community, name), None
         for name in ("missed", "errors", "closed"):
             yield f"Subscription.{name}", partial(getattr, events, name), None
@@ -79,6 +85,7 @@ class Objects:
         yield "Subscription.__next__", lambda: next(events), None
         yield "Subscription.batches", lambda: next(events.batches()), None
         yield "Subscription.until_quiet", lambda: next(self.others.until_quiet(5.0)), None
+        yield "Subscription.ack", self.durable.ack, None
         yield "Changes.next", lambda: self.changes.next(5.0), None
         yield (
             "Community.unsubscribe",
@@ -102,6 +109,7 @@ class Objects:
         """Close the managers."""
         self.manager.close()
         self.fresh.close()
+        self.folder.cleanup()
 
 
 def make_calls(place: str, objects: Objects) -> list[Any]:

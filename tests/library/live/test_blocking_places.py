@@ -26,8 +26,11 @@ FEEDS_CLOSE: Final = {"Subscription.close", "Changes.close"}
 COMMUNITY_FACTS: Final = {
     *(f"Community.{name}" for name in ("state", "peers", "links", "size")),
     "Subscription.stats",
+    "Subscription.ack",
 }
-MANAGER_FACTS: Final = {"contact", "address", "gateway", "counters", "stats", "peers"}
+MANAGER_FACTS: Final = {
+    *("contact", "address", "gateway", "counters", "stats", "peers", "Community.latest"),
+}
 REMEMBERED: Final = {
     *(f"Community.{name}" for name in ("topic", "super_topics", "parameters")),
     *(f"Subscription.{name}" for name in ("missed", "errors", "closed")),
