@@ -37,7 +37,7 @@ from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.wire import Kind
 from overlays.gateways import GatewayDiscovery
 from tests.library.laws.fault_judge import Verdict, judge
-from tests.library.laws.faults import FAULTS, make_case
+from tests.library.laws.faults import FAULTS, make_case, make_harsh
 
 SEEDS_A_TEST: Final = 25  # chosen: xdist then has 6 pieces to deal out
 # chosen: a seed of the overlays takes three times as long
@@ -132,6 +132,17 @@ def test_cyclon_and_hyparview_with_faults_at_random(membership: str) -> None:
 def test_what_went_wrong_once(case: str) -> None:
     membership, seed = case.split()
     assert not wrong(judge(make_case(membership, int(seed))))
+
+
+@pytest.mark.slow
+def test_a_neighbour_that_takes_a_newcomer_for_younger_costs_it_nothing() -> None:
+    """Links of 0.5 to 1.5 s, half of all frames doubled and held up to 3 s, and a level cut off.
+
+    A newcomer's question was on its way for so long that it asked for less than since its joining;
+    what the answer did not offer, an event of 0.4 s after the joining, counted as older than that,
+    and was neither had nor told. Answers say since then how far back they offer.
+    """
+    assert not wrong(judge(make_harsh("scamp", 13)))
 
 
 def test_the_judge_sees_streams_that_nobody_sends_again(monkeypatch: pytest.MonkeyPatch) -> None:
