@@ -422,7 +422,7 @@ class Runner:
             self.node.receive(frame, now, link)
         finally:
             self._drain()
-        if self.node.guard.is_barred(link, now):
+        if link is not None and self.node.guard.is_barred(link, now):
             raise BarredError
 
     def _wake(self, tokens: Sequence[Token]) -> None:

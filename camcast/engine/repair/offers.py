@@ -57,10 +57,8 @@ class Offering:
         self._offered: dict[tuple[StreamId, int], dict[PeerId, None]] = {}
         """By a batch's stream and first number, who may take it still; the oldest come first."""
 
-    def takes(self, batch: Batch) -> bool:
-        """Say whether a batch is to be offered: it is large, and kept for those who ask."""
-        if len(batch.body) < self._context.community.parameters.offer_bytes:
-            return False
+    def keeps(self, batch: Batch) -> bool:
+        """Say whether a batch is kept for those who ask."""
         stop = batch.first + batch.count
         return any(self._context.store.batches(batch.stream, batch.first, stop))
 
@@ -117,8 +115,8 @@ class Fetching:
         self.watcher: RepairWatcher = RepairWatcher()
         """The group's dissemination, once there is one."""
         self._context = context
-        self._awaited: dict[StreamId, dict[int, _Awaited]] = {}
-        """By stream and first number."""
+        self.awaited: dict[StreamId, dict[int, _Awaited]] = {}
+        """The batches that were offered and have not come, by stream and first number."""
         self._places = Places[PeerId, tuple[StreamId, int]](FETCHED_MAX)
         self._delay = ArrivalDelay()
         self._passed_over: dict[PeerId, None] = {}
@@ -131,7 +129,7 @@ class Fetching:
     def without(self, stream: StreamId, ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """Return ranges of a stream, as (start, stop), without what is awaited of an offerer."""
         left: list[tuple[int, int]] = []
-        awaited = sorted(self._awaited.get(stream, {}).items())
+        awaited = sorted(self.awaited.get(stream, {}).items())
         for start, stop in ranges:
             for first, batch in awaited:
                 if start < first + batch.count and first < stop:
@@ -153,7 +151,7 @@ class Fetching:
             known = self._context.streams.known.get(stream)
             if stream[:PEER_ID_BYTES] == me or (known is not None and known.knows(first, count)):
                 continue
-            awaited = self._awaited.get(stream, {}).get(first)
+            awaited = self.awaited.get(stream, {}).get(first)
             if awaited is None:
                 key = stream, first
                 lost = self._places.take(self._context.teller(source.peer), key)
@@ -162,7 +160,7 @@ class Fetching:
                 if lost is not None:
                     self._forget(*lost)
                 awaited = _Awaited(count, now)
-                self._awaited.setdefault(stream, {})[first] = awaited
+                self.awaited.setdefault(stream, {})[first] = awaited
             others = [one for one in awaited.offerers if one.contact.peer != source.peer]
             awaited.offerers = [*others[: OFFERERS_MAX - 1], offerer]
             begun.append((stream, first))
@@ -170,7 +168,7 @@ class Fetching:
 
     def take(self, batch: Batch, source: PeerId, now: float) -> bool:
         """Take note of an answer; say whether the batch was awaited."""
-        awaited = self._awaited.get(batch.stream, {}).get(batch.first)
+        awaited = self.awaited.get(batch.stream, {}).get(batch.first)
         if awaited is None:
             return False
         neighbour = self._context.neighbour(source)
@@ -183,12 +181,12 @@ class Fetching:
 
     def drop(self, batch: Batch) -> None:
         """Await a batch no longer: it has come without being asked for."""
-        if batch.first in self._awaited.get(batch.stream, ()):
+        if batch.first in self.awaited.get(batch.stream, ()):
             self._forget(batch.stream, batch.first)
 
     def on_refused(self, batch: Batch, source: PeerId, now: float) -> None:
         """Ask the next offerer for a batch that `source` sent and this process does not believe."""
-        awaited = self._awaited.get(batch.stream, {}).get(batch.first)
+        awaited = self.awaited.get(batch.stream, {}).get(batch.first)
         if awaited is not None and awaited.last == source:
             self._pass_over(source)
             awaited.asked.clear()
@@ -196,7 +194,7 @@ class Fetching:
 
     def on_standstill(self, seconds: float, now: float) -> None:
         """Pass nobody over for the time in which this process could read no answer."""
-        for batches in self._awaited.values():
+        for batches in self.awaited.values():
             for awaited in batches.values():
                 for peer, asked_at in awaited.asked.items():
                     awaited.asked[peer] = min(now, asked_at + seconds)
@@ -205,7 +203,7 @@ class Fetching:
         """Ask the next offerers for what is due, if this timer is the latest."""
         if number == self._timer:
             self._timer_due = inf
-            self._look([(one, first) for one, of in self._awaited.items() for first in of], now)
+            self._look([(one, first) for one, of in self.awaited.items() for first in of], now)
 
     # -- inside ----------------------------------------------------------------------------
 
@@ -215,7 +213,7 @@ class Fetching:
         late: dict[PeerId, None] = {}
         due_next = inf
         for stream, first in keys:
-            awaited = self._awaited[stream][first]
+            awaited = self.awaited[stream][first]
             if (due := self._due(stream, first, awaited, now)) <= now:
                 if awaited.last is not None:
                     late[awaited.last] = None
@@ -268,6 +266,6 @@ class Fetching:
     def _forget(self, stream: StreamId, first: int) -> None:
         """Await a batch no longer."""
         self._places.leave((stream, first))
-        del self._awaited[stream][first]
-        if not self._awaited[stream]:
-            del self._awaited[stream]
+        del self.awaited[stream][first]
+        if not self.awaited[stream]:
+            del self.awaited[stream]

@@ -185,7 +185,8 @@ class Repair(Repairs):
 
     @override
     def offers(self, batch: Batch) -> bool:
-        return self._offering.takes(batch)
+        large = len(batch.body) >= self._context.community.parameters.offer_bytes
+        return large and self._offering.keeps(batch)
 
     @override
     def offer(
@@ -216,7 +217,8 @@ class Repair(Repairs):
         context = self._context
         context.store.put(batch, context.retention, now)
         stream = batch.stream
-        self._fetching.drop(batch)
+        if self._fetching.awaited:
+            self._fetching.drop(batch)
         if batch.flags & KEYED and self.comparing is not None:
             self.comparing.add(batch, now)
         if batch.first == 1:
