@@ -132,6 +132,7 @@ class CommunityManager:
         trust: Files of the public keys of trusted roots.
         revocations: Lists of certificates that count no more (``camcast revoke``). They are read
             again when they change.
+        no_revocations: Do not warn that a trusted root has no list of revocations.
         parameters: The paper's parameters of communities that are joined without their own; or the
             path of a TOML file that has them by topic (`camcast.vocabulary.topic_parameters`).
         options: The options of the membership, such as ``{"heartbeat_seconds": 1}``.
@@ -192,6 +193,7 @@ class CommunityManager:
         certificates: Path | Iterable[Path] = (),
         trust: Path | Iterable[Path] = (),
         revocations: Path | Iterable[Path] = (),
+        no_revocations: bool = False,
         parameters: Parameters | Path | None = None,
         options: Mapping[str, object] | None = None,
         spread: Literal["infect", "tree"] | None = None,
@@ -227,6 +229,7 @@ class CommunityManager:
             certificates=certificates,
             trust=trust,
             revocations=revocations,
+            no_revocations=no_revocations,
             parameters=parameters,
             options=options,
             spread=spread,
@@ -301,7 +304,11 @@ class CommunityManager:
             from camcast.live.profiles.identity_watch import IdentityWatch
 
             files = IdentityFiles(
-                security.identity, security.certificates, security.trust, security.revocations
+                security.identity,
+                security.certificates,
+                security.trust,
+                security.revocations,
+                lists_expected=not security.no_revocations,
             )
             self._identity = IdentityWatch(files, self.renew)
             numbers = files.stream_numbers()

@@ -244,6 +244,11 @@ class Security:
         _paths,
         metavar="FILE",
     )
+    no_revocations: bool = _setting(
+        False,
+        "Do not warn that a trusted root has no list of revocations: it revokes nothing.",
+        check_flag,
+    )
 
     @property
     def signed(self) -> bool:

@@ -59,8 +59,14 @@ class Signatures(Protocol):
     def validity(self) -> Mapping[tuple[str, str], tuple[int, int]]:
         """Return when each certificate of this process begins and ends, by its topic and serial."""
 
-    def lists_due(self) -> Mapping[str, int]:
-        """Return when the next list of revocations of each issuer is due, by the issuer's key."""
+    def lists(self) -> Mapping[str, tuple[int, int]]:
+        """Return when each issuer's latest list of revocations was signed, and its next is due.
+
+        By the issuer's key.
+        """
+
+    def unlisted_roots(self) -> Sequence[str]:
+        """Return the keys of the trusted roots of which a list is expected and none is known."""
 
     def learn(self, chain: Sequence[bytes], now: float, expired_seconds: float = 0.0) -> Refusal:
         """Verify and remember a chain of certificates; return why it is refused, or `TAKEN`.

@@ -79,6 +79,7 @@ def take_stats(
         communities=tuple(communities),
         certificates=certificate_stats(node),
         revocations=revocation_stats(node),
+        unlisted_roots=() if node.signing is None else tuple(node.signing.unlisted_roots()),
     )
 
 
@@ -92,9 +93,12 @@ def certificate_stats(node: Node) -> tuple[CertificateStats, ...]:
 
 
 def revocation_stats(node: Node) -> tuple[RevocationStats, ...]:
-    """Return when the lists of revocations that a node knows are to be followed by the next."""
-    due = {} if node.signing is None else node.signing.lists_due()
-    return tuple(RevocationStats(issuer=issuer, due=when) for issuer, when in due.items())
+    """Return the times of the lists of revocations that a node knows."""
+    lists = {} if node.signing is None else node.signing.lists()
+    return tuple(
+        RevocationStats(issuer=issuer, signed=signed, due=due)
+        for issuer, (signed, due) in lists.items()
+    )
 
 
 def take_announced(runner: Runner) -> list[AnnouncedStats]:

@@ -56,6 +56,8 @@ SLOW_SECONDS: Final = 5.0  # chosen: many times what a burst takes to be read
 FULL_SHARE: Final = 0.5  # chosen: as much time is left as it took to fill
 PAUSED_SHARE: Final = 0.2  # chosen: of the time; heartbeats are late by more than jitter
 RENEW_SHARE: Final = 0.2  # chosen: of a certificate's time; 1.4 days of a week
+# chosen: within so long every process has heard of a list that one of them has (docs/security.md)
+UNLISTED_SECONDS: Final = 30.0
 OVERDUE_SECONDS: Final = 300.0  # [docs/operating.md] the clocks of two processes differ by so much
 LOOKS_MAX: Final = 64  # chosen: five minutes of looks; what waits for longer is as slow
 
@@ -383,6 +385,19 @@ def _list_overdue(stats: Stats, past: Past) -> Iterator[Sight]:
             yield Sight(one.issuer, says, do)
 
 
+def _no_list(stats: Stats, past: Past) -> Iterator[Sight]:
+    for root in stats.unlisted_roots if stats.up_seconds > UNLISTED_SECONDS else ():
+        says = (
+            f"no list of revocations of the trusted root {root} is known: a certificate that it"
+            " has revoked counts here"
+        )
+        do = (
+            "let its owner sign one (camcast revoke) and give it to a process as --revocations, or"
+            " say --no-revocations where none is ever revoked"
+        )
+        yield Sight(root, says, do)
+
+
 # -- the table -------------------------------------------------------------------------------
 
 _CUT_OFF: Final = ("no_gateway", "gateway_silent", "unjoined", "no_link", "alone", "peer_lost")
@@ -440,6 +455,7 @@ TABLE: Final = (
         _list_overdue,
         _WARNING,
     ),
+    Row("no_list", "No list of revocations of a trusted root is known", _no_list, _WARNING),
     Row(
         "not_admitted",
         "Peers or gateways ask for other keys than this process has",

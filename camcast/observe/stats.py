@@ -252,6 +252,10 @@ class RevocationStats:
 
     issuer: str
     """The public key of the issuer, as text."""
+    signed: float = gauge(
+        "revocations_signed_seconds", "When an issuer's latest list was signed, since 1970"
+    )
+    """When it was signed, in seconds since 1970."""
     due: float = gauge("revocations_due_seconds", "When an issuer's next list is due, since 1970")
     """When the next list is due, in seconds since 1970."""
 
@@ -332,6 +336,9 @@ class Stats:
     certificates: tuple[CertificateStats, ...] = ()
     """Those that the process goes by; empty in other profiles than ``signed``."""
     revocations: tuple[RevocationStats, ...] = ()
+    unlisted_roots: tuple[str, ...] = ()
+    """The keys of the trusted roots of which no list of revocations is known, as texts; none where
+    none is expected (``--no-revocations``)."""
     conditions: tuple[ConditionStats, ...] = ()
     """The faults of the process, causes first, and those of the last hour."""
 

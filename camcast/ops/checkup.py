@@ -98,6 +98,11 @@ def _of_what_is_well(
         if one["answers"] is not False:
             answers = "answers" if one["answers"] else "is being asked"
             yield Finding("gateway", True, answers, "", one["address"])
+    for one in stats["revocations"]:
+        if ("list_overdue", one["issuer"]) not in seen:
+            hours = round((stats["taken"] - one["signed"]) / 3600)
+            says = f"the latest list of revocations was signed {counted(hours, 'hour')} ago"
+            yield Finding("revocations", True, says, "", one["issuer"])
     liveness, pipes = stats["liveness"], stats["pipes"]
     if not any((name, "") in seen for name in ("deaf", "isolated")):
         says = f"{liveness['watched']} watched, {liveness['suspects']} suspect"

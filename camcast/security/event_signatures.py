@@ -26,10 +26,14 @@ class EventSignatures:
     """The key and the certificates of one process, and the roots that it trusts.
 
     It has no certificate until `renew` gives it some. All times are in seconds since 1970.
+    `lists_expected` says whether the roots are to have lists of revocations.
     """
 
-    def __init__(self, secret: SecretKey, roots: Sequence[PublicKey]) -> None:
+    def __init__(
+        self, secret: SecretKey, roots: Sequence[PublicKey], *, lists_expected: bool = True
+    ) -> None:
         self._secret = secret
+        self._listing_roots = roots if lists_expected else ()
         self.known = KnownChains(roots)
         self._verified = VerifiedBatches()
         self._own: list[Chain] = []
@@ -138,10 +142,17 @@ class EventSignatures:
             for chain in self._own
         }
 
-    def lists_due(self) -> Mapping[str, int]:
+    def lists(self) -> Mapping[str, tuple[int, int]]:
         """See `Signatures`."""
-        due = self.known.revocations.due()
-        return {PublicKey(issuer).text: when for issuer, when in due.items()}
+        return {
+            PublicKey(issuer).text: (latest.issued, latest.next_update)
+            for issuer, latest in self.known.revocations.latest().items()
+        }
+
+    def unlisted_roots(self) -> Sequence[str]:
+        """See `Signatures`."""
+        known = self.known.revocations.latest()
+        return [root.text for root in self._listing_roots if root.raw not in known]
 
     def _chain_for(self, topic: Topic) -> Chain:
         """Return a chain that grants to publish in a topic; the first one if none does."""

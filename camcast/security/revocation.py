@@ -208,9 +208,9 @@ class Revocations:
         """Return whether a list of the issuer names the certificate of this serial."""
         return serial in self._serials.get(issuer, ())
 
-    def due(self) -> dict[bytes, int]:
-        """Return when the next list of each issuer is due, in seconds since 1970."""
-        return {issuer: latest.value.next_update for issuer, (latest, *_) in self._lists.items()}
+    def latest(self) -> dict[bytes, RevocationList]:
+        """Return the latest list of each issuer."""
+        return {issuer: latest.value for issuer, (latest, *_) in self._lists.items()}
 
     def all(self) -> list[bytes]:
         """Return the signed lists of each issuer, in the order of the issuers' keys."""

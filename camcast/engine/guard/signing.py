@@ -101,9 +101,13 @@ class Signing:
         """See `Signatures`."""
         return self._signatures.validity()
 
-    def lists_due(self) -> Mapping[str, int]:
+    def lists(self) -> Mapping[str, tuple[int, int]]:
         """See `Signatures`."""
-        return self._signatures.lists_due()
+        return self._signatures.lists()
+
+    def unlisted_roots(self) -> Sequence[str]:
+        """See `Signatures`."""
+        return self._signatures.unlisted_roots()
 
     def check_may_publish(self, topic: Topic, now: float) -> None:
         """Raise `NotAllowedError` if nobody would believe what this process publishes in a topic.

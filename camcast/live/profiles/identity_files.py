@@ -40,6 +40,8 @@ class IdentityFiles:
     certificates: tuple[Path, ...] = field(converter=_paths)
     trust: tuple[Path, ...] = field(converter=_paths)
     revocations: tuple[Path, ...] = field(default=(), converter=_paths)
+    lists_expected: bool = True
+    """Whether the roots are to have lists of revocations, so that a missing one is a fault."""
 
     def __attrs_post_init__(self) -> None:
         given = {"identity": self.identity, "certificate": self.certificates, "trust": self.trust}
@@ -58,7 +60,7 @@ class IdentityFiles:
         assert self.identity is not None
         secret = read_secret_key(self.identity)
         roots = [read_root(path) for path in self.trust]
-        signatures = EventSignatures(secret, roots)
+        signatures = EventSignatures(secret, roots, lists_expected=self.lists_expected)
         self.read_again(signatures, now)
         return signatures
 

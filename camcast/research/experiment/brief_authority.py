@@ -61,4 +61,5 @@ class BriefAuthority:
             "identity": self.folder / f"{name}.key",
             "certificates": self.folder / f"{name}.cert",
             "trust": self.folder / "root.pub",
+            "no_revocations": True,
         }

@@ -115,8 +115,12 @@ class StubSignatures(Signatures):
         return {}
 
     @override
-    def lists_due(self) -> Mapping[str, int]:
+    def lists(self) -> Mapping[str, tuple[int, int]]:
         return {}
+
+    @override
+    def unlisted_roots(self) -> Sequence[str]:
+        return ()
 
 
 def _certificate(peer: PeerId) -> bytes:

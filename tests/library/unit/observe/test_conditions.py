@@ -73,7 +73,7 @@ def well() -> Stats:
     return attrs.evolve(
         stats,
         certificates=(VALID,),
-        revocations=(RevocationStats(issuer="key", due=3e9),),
+        revocations=(RevocationStats(issuer="key", signed=1e9, due=3e9),),
         discovery=attrs.evolve(stats.discovery, first_contacts=gateways(True)),
         communities=(attrs.evolve(community, subscriptions=(QUEUE,)),),
     )
@@ -105,6 +105,7 @@ FAULTS: Final[list[tuple[str, str, object, str]]] = [
     ("certificate_ended", "certificates", (VALID, attrs.evolve(ENDED, topic=".b")), "for .b ended"),
     ("certificate_ends", "certificates", (ENDS,), "in 2 hours"),
     ("list_overdue", "revocations.0.due", TAKEN - 300.0, "revocations of key"),
+    ("no_list", "unlisted_roots", ("key",), "trusted root key"),
     ("not_admitted", "counters.outputs.strangers_refused", 3, "3 connections"),
     ("not_admitted", "counters.outputs.handshakes_broken", 2, "2 connections"),
     ("strangers", "counters.input.strangers_refused", 1, "1 connection "),

@@ -23,9 +23,12 @@ def ada() -> EventSignatures:
 
 def test_what_is_due_is_said(ada: EventSignatures) -> None:
     assert ada.validity() == {(".soccer", "0000000000000005"): (NOW, NOW + 10 * DAY)}
-    assert ada.lists_due() == {}
+    assert ada.lists() == {}
+    assert ada.unlisted_roots() == [ROOT.public.text]
+    assert EventSignatures(ADA, [ROOT.public], lists_expected=False).unlisted_roots() == []
     assert ada.take_revocations(revocations(until=NOW + HOUR), NOW) == ""
-    assert ada.lists_due() == {ROOT.public.text: NOW + HOUR}
+    assert ada.lists() == {ROOT.public.text: (NOW, NOW + HOUR)}
+    assert ada.unlisted_roots() == []
 
 
 def test_another_s_certificate_is_no_own_one(ada: EventSignatures) -> None:
