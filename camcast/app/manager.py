@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from random import Random, SystemRandom
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -29,7 +30,6 @@ from camcast.app.settings import (
     Reachable,
     check_closed,
     check_descriptors,
-    check_loopback,
     is_closed,
 )
 from camcast.app.topic_arguments import SuperTopicsLike, TopicLike, steps_of, topic_of
@@ -120,6 +120,8 @@ class CommunityManager:
             seconds where they cannot; where no gateway is there it counts as reachable.
         insecure: Allow addresses off the loopback although nothing is secured: whoever reaches an
             open process can read and publish.
+        zmq_may_abort: Allow that also with the transport ``"zmq"``: whoever reaches such a port can
+            end the process (docs/transports.md).
         passphrase: Closes the process to all that do not know it: links are encrypted, and a
             stranger finishes no handshake (docs/security.md).
         also_passphrase: Who knows this one instead gets in, too, while the group changes from one
@@ -187,6 +189,7 @@ class CommunityManager:
         advertise: str | None = None,
         reachable: Reachable = "yes",
         insecure: bool = False,
+        zmq_may_abort: bool = False,
         passphrase: str | None = None,
         also_passphrase: str | None = None,
         identity: Path | None = None,
@@ -223,6 +226,7 @@ class CommunityManager:
             advertise=advertise,
             reachable=reachable,
             insecure=insecure,
+            zmq_may_abort=zmq_may_abort,
             passphrase=passphrase,
             also_passphrase=also_passphrase,
             identity=identity,
@@ -261,8 +265,12 @@ class CommunityManager:
         if trace is not None and not callable(getattr(trace, "write", None)):
             raise TypeError(f"trace is a sink, such as JsonLinesSink(path), and not {trace!r}")
         listening, security, contacts = given.listening, given.security, given.contacts
-        self._may_be_reached = listening.insecure or security.closed or is_closed(pipes)
-        self._bind, self._advertise = listening.addresses(exposed=self._may_be_reached)
+        closed = security.closed or is_closed(pipes)
+        aborts = listening.transport == transports.ZMQ
+        if pipes is not None:
+            aborts = pipes.strangers_may_abort
+        self._check_exposed = partial(listening.check_exposed, closed=closed, aborts=aborts)
+        self._bind, self._advertise = listening.addresses(closed=closed, aborts=aborts)
         found = self._advertise is None or is_found(self._advertise)
         self._reachable = listening.reachable
         protocol = find_protocol(given.spread.protocol, given.spread.protocol_options)
@@ -470,8 +478,7 @@ class CommunityManager:
         advertise = self._advertise
         if advertise is not None and is_found(advertise):
             advertise = await asyncio.to_thread(find_address, advertise, self._bind, gateways)
-            if not self._may_be_reached:
-                check_loopback(advertise)
+            self._check_exposed(advertise)
         return advertise
 
     def renew(self) -> None:

@@ -157,16 +157,20 @@ class Listening:
     insecure: bool = _setting(
         False, "Allow addresses off the loopback although nothing is secured.", check_flag
     )
+    zmq_may_abort: bool = _setting(
+        False,
+        "Allow zmq together with --insecure: who reaches the port can end the process.",
+        check_flag,
+    )
     transport: str | None = _setting(
         None, "zmtp, tcp or zmq: how frames travel; all understand each other."
     )
 
-    def addresses(self, *, exposed: bool) -> tuple[str, str | None]:
+    def addresses(self, *, closed: bool, aborts: bool = False) -> tuple[str, str | None]:
         """Return the addresses to listen at and to tell, as they are written everywhere.
 
         What is to be found at the start (`camcast.live.own_address`) stays as it is. Raises
-        `AddressError`, and `InsecureError` unless the process may be `exposed` to other
-        machines: strangers are kept out, or somebody said that they may come in.
+        `AddressError`, and `InsecureError` as `check_exposed`.
         """
         bind = check_address(self.bind, bind=True)
         advertise = self.advertise
@@ -175,8 +179,8 @@ class Listening:
         if advertise is not None and not is_found(advertise):
             advertise = check_address(advertise)
         told = [one for one in (advertise, bind) if one is not None and not is_found(one)]
-        for one in () if exposed else told:
-            check_loopback(one)
+        for one in told:
+            self.check_exposed(one, closed=closed, aborts=aborts)
         if advertise is None and is_wildcard(bind) and self.reachable == "yes":
             raise InsecureError(
                 f"{bind} names no host that others could reach; say which address to advertise"
@@ -190,15 +194,31 @@ class Listening:
                 )
         return bind, advertise
 
+    def check_exposed(self, address: str, *, closed: bool, aborts: bool) -> None:
+        """Raise `InsecureError` for an address that other machines reach and should not.
 
-def check_loopback(address: str) -> None:
-    """Raise `InsecureError` for an address of an open process that other machines reach."""
-    if not is_loopback(address):
-        raise InsecureError(
-            f"{address} can be reached from other machines, and an open node lets anybody read and"
-            " publish; give an identity (--identity, --certificate, --trust) or a passphrase"
-            " (--passphrase-file), or say insecure=True (--insecure) if that is what you want"
+        They may if strangers are kept out (`closed`), or if somebody said that strangers may come
+        in, and also that these may end a process whose transport `aborts`.
+        """
+        if closed or is_loopback(address):
+            return
+        keep_out = (
+            "give an identity (--identity, --certificate, --trust) or a passphrase"
+            " (--passphrase-file)"
         )
+        if not self.insecure:
+            raise InsecureError(
+                f"{address} can be reached from other machines, and an open node lets anybody read"
+                f" and publish; {keep_out}, or say insecure=True (--insecure) if that is what you"
+                " want"
+            )
+        if aborts and not self.zmq_may_abort:
+            raise InsecureError(
+                f"{address} can be reached from other machines, and whoever reaches an open port of"
+                " the transport 'zmq' can end the process with 8 kB; take the transport 'zmtp',"
+                f" {keep_out}, or say zmq_may_abort=True (--zmq-may-abort) where every machine that"
+                " reaches it is trusted"
+            )
 
 
 @frozen(kw_only=True)

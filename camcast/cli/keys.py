@@ -57,6 +57,28 @@ def new(
             print_line(key.public.text)
 
 
+@keys.command(cls=Command, epilog="Example: camcast keys passphrase group.pass")
+def passphrase(
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="Write it there, for --passphrase-file, instead of printing it."),
+    ] = None,
+) -> None:
+    """Make a passphrase of six random words, for a group of the profile shared-key.
+
+    A file gets mode 0600, and is never written over.
+    """
+    from camcast.live.profiles.key_file import write_passphrase
+    from camcast.security.passphrase import new_passphrase
+
+    with clear_failures():
+        made = new_passphrase()
+        if file is None:
+            print_line(made)
+        else:
+            write_passphrase(file, made)
+
+
 @keys.command(cls=Command, epilog="Example: camcast keys public ada.key")
 def public(
     file: Annotated[Path, typer.Argument(help="The file of a secret key, e.g. ada.key.")],

@@ -72,7 +72,8 @@ class ProfileOptions:
             return None
         if self.passphrase_file is not None:
             return check_passphrase(read_passphrase(self.passphrase_file))
-        given = os.environ.get(PASSPHRASE_VARIABLE)
+        # What this process starts, such as a tool of Spark, does not inherit it.
+        given = os.environ.pop(PASSPHRASE_VARIABLE, None)
         if given is None and self.profile == ProfileName.SHARED_KEY:
             raise OptionError(
                 "--profile shared-key needs a passphrase: give --passphrase-file FILE, or set"

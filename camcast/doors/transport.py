@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
-from typing import Any
+from typing import Any, ClassVar
 
 from attrs import Attribute, field, frozen, validators
 
@@ -144,6 +144,8 @@ class OutputPipes(ABC):
     Every method is to be called from the loop's thread.
     """
 
+    strangers_may_abort: ClassVar[bool] = False
+    """Whether bytes of anybody who reaches an open input can end the process."""
     limits: PipeLimits
     profile: Profile | None
     """Access and encryption of links; None: everybody may connect, nothing is encrypted."""

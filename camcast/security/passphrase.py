@@ -7,6 +7,7 @@ against guessing are the cost of argon2id and the length of the passphrase.
 
 from __future__ import annotations
 
+import secrets
 import unicodedata
 from functools import lru_cache
 from hashlib import blake2b
@@ -25,12 +26,55 @@ _SALT: Final = blake2b(b"camcast-shared-key-1", digest_size=16).digest()
 
 # [NIST SP 800-63B-4, 3.1.1.2] of a password that nothing else stands beside
 CHARACTERS_MIN: Final = 15
+# chosen: a word said twice, a row of keys and a run of letters have fewer; of random letters and
+# digits one in 4,000 has, and the next one drawn has not
+PIECES_MIN: Final = 9
+WORDS: Final = 6  # chosen: 96 bits, which nobody tries: 16 in each word
+_CONSONANTS: Final = "bdfghjklmnprstvz"  # [Wilkerson, arXiv:0901.4016] proquints: 4 bits each
+_VOWELS: Final = "aiou"  # [likewise] 2 bits each
+_ROWS: Final = ("qwertyuiopasdfghjklzxcvbnm", "0123456789012", "qwertzuiopasdfghjklyxcvbnm")
+"""What fingers and minds go along, forwards and backwards, beside the order of the letters."""
 _NO_TEXT: Final = ("Cc", "Cs")
 """Control characters, and what Python makes of bytes that are no UTF-8."""
 
 
 class PassphraseError(CamcastError, ValueError):
-    """A passphrase is too short, or no text; the message does not show it."""
+    """A passphrase is too short or too easily guessed, or no text; the message does not show it."""
+
+
+def new_passphrase() -> str:
+    """Return six random words that can be spoken, of five letters each: 96 bits."""
+    return " ".join(
+        "".join(map(secrets.choice, (_CONSONANTS, _VOWELS, _CONSONANTS, _VOWELS, _CONSONANTS)))
+        for _ in range(WORDS)
+    )
+
+
+def pieces_of(text: str) -> int:
+    """Return of how many pieces a text is made that do not follow from what is before them.
+
+    What was there before, of two characters or more, is one piece however long it is; a row of the
+    same, of neighbouring or of adjacent characters is as well.
+    """
+    text = text.casefold()
+    pieces = place = 0
+    while place < len(text):
+        length = 1
+        while text[place : place + length + 1] in text[:place] and place + length < len(text):
+            length += 1
+        run = 1
+        while place + run < len(text) and _follows(*text[place + run - 1 : place + run + 1]):
+            run += 1
+        place += max(length, run if run > 2 else 1)
+        pieces += 1
+    return pieces
+
+
+def _follows(one: str, next_one: str) -> bool:
+    """Return whether a character is the same as the one before, or the next in some row."""
+    return abs(ord(one) - ord(next_one)) <= 1 or any(
+        one + next_one in row or next_one + one in row for row in _ROWS
+    )
 
 
 def check_passphrase(passphrase: str) -> str:
@@ -52,6 +96,11 @@ def check_passphrase(passphrase: str) -> str:
         raise PassphraseError(
             f"a passphrase has at least {CHARACTERS_MIN} characters, this one has {len(normal)};"
             " take four or five words, since whoever guesses it is a member"
+        )
+    if pieces_of(normal) < PIECES_MIN:
+        raise PassphraseError(
+            "this passphrase repeats itself, or goes along a row of letters: it is among the first"
+            " that are tried; camcast keys passphrase makes one of six words"
         )
     return normal
 

@@ -142,6 +142,11 @@ def read_passphrase(path: Path) -> str:
     return lines[0]
 
 
+def write_passphrase(path: Path, passphrase: str) -> None:
+    """Write a passphrase into a new file, which only its owner may read. Raises `KeyFileError`."""
+    _write_new(path, f"{passphrase}\n", 0o600)
+
+
 def _content(path: Path) -> tuple[bytes, os.stat_result]:
     """Return what is in a file, nothing if it is too large, and its state."""
     try:

@@ -42,7 +42,7 @@ import asyncio
 import errno
 from collections.abc import Callable, Iterable
 from struct import Struct
-from typing import Final
+from typing import ClassVar, Final
 
 import zmq
 from attrs import define, field
@@ -110,6 +110,8 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
     The ZeroMQ `context` is this object's own unless given; a given one must allow enough sockets
     (MAX_SOCKETS), and after `close` its sockets linger on in the background.
     """
+
+    strangers_may_abort: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -21,6 +21,7 @@ from camcast import (
     Topic,
     TopicError,
     UnknownPlugError,
+    open_pipes,
 )
 from camcast.app.presence import Presence
 from camcast.vocabulary.wire import FRAME_HEADER
@@ -71,6 +72,11 @@ async def _closed(writer: asyncio.StreamWriter) -> None:
             "address to advertise",
         ),
         (
+            lambda: CommunityManager(bind="tcp://192.0.2.1:7000", insecure=True, transport="zmq"),
+            InsecureError,
+            "end the process with 8 kB; .* zmq_may_abort=True",
+        ),
+        (
             lambda: CommunityManager(advertise="tcp://192.0.2.1:7000"),
             InsecureError,
             "other machines",
@@ -86,6 +92,16 @@ def test_wrong_settings_are_refused_in_words(
 ) -> None:
     with pytest.raises(error, match=message):
         make()
+
+
+@live
+async def test_pipes_of_zmq_are_not_opened_to_strangers_either() -> None:
+    pipes = open_pipes("zmq")
+    given: dict[str, Any] = {"bind": "tcp://192.0.2.1:7000", "insecure": True, "pipes": pipes}
+    with pytest.raises(InsecureError, match="zmq_may_abort=True"):
+        CommunityManager(**given)
+    CommunityManager(**given, zmq_may_abort=True)
+    pipes.close()
 
 
 ROME: Any = ".rome"  # a text where something else is meant

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -20,6 +21,7 @@ from camcast import (
     PassphraseError,
     open_pipes,
 )
+from camcast.cli.process_options import PASSPHRASE_VARIABLE, ProfileOptions
 from camcast.doors.profile import Profile
 from camcast.doors.transport import InputPipe
 from camcast.live.profiles.sealed_port import SealedPort
@@ -86,6 +88,15 @@ def test_the_passphrase_may_be_in_the_environment(monkeypatch: pytest.MonkeyPatc
         live(test)(OURS)
         with pytest.raises(GatewayTimeout, match="have both the same passphrase"):
             live(test)(None)
+
+
+def test_a_passphrase_leaves_the_environment_once_it_is_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a process started, such as the JVM of Spark and its workers, inherited it."""
+    monkeypatch.setenv(PASSPHRASE_VARIABLE, OURS)
+    assert ProfileOptions().passphrase() == OURS
+    assert PASSPHRASE_VARIABLE not in os.environ
 
 
 @pytest.mark.parametrize("transport", ["zmtp", "zmq"])
@@ -248,6 +259,7 @@ async def test_a_process_that_lets_strangers_in_does_not_start(
     [
         (lambda: CommunityManager(passphrase="too short"), PassphraseError, "at least 15"),
         (lambda: open_pipes(passphrase=""), PassphraseError, "at least 15"),
+        (lambda: open_pipes(passphrase="a" * 15), PassphraseError, "keys passphrase"),
         (
             lambda: CommunityManager(discovery="lan", passphrase=OURS),
             OptionError,

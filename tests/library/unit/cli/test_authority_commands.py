@@ -12,10 +12,16 @@ from typing import Any
 import pytest
 
 from camcast.live.profiles.certificate_file import read_chain, read_revocations
-from camcast.live.profiles.key_file import read_public_key, read_secret_key, write_key_pair
+from camcast.live.profiles.key_file import (
+    read_passphrase,
+    read_public_key,
+    read_secret_key,
+    write_key_pair,
+)
 from camcast.security.certificates import Rights
 from camcast.security.chains import Chain, verify_chain
 from camcast.security.keys import PublicKey, SecretKey
+from camcast.security.passphrase import check_passphrase
 from camcast.security.refusals import Reason, RefusedError
 from camcast.security.revocation import Revocations
 from camcast.vocabulary.topics import Topic
@@ -90,6 +96,15 @@ def test_a_new_key_is_in_its_files(capfd: Capture) -> None:
     assert read_public_key(Path("eve.pub")) == secret.public
     assert output(capfd, "keys", "new", "bob.key") == output(capfd, "keys", "show", "bob.pub")
     assert read_secret_key(Path("bob.key")) != secret
+
+
+def test_a_new_passphrase_is_printed_or_in_a_file_of_its_owner(capfd: Capture) -> None:
+    printed = output(capfd, "keys", "passphrase").removesuffix("\n")
+    assert check_passphrase(printed) == printed
+    assert output(capfd, "keys", "passphrase", "group.pass") == ""
+    assert Path("group.pass").stat().st_mode & 0o777 == 0o600
+    assert read_passphrase(Path("group.pass")) not in ("", printed)
+    assert "exists" in refusal(capfd, "keys", "passphrase", "group.pass")[1]
 
 
 @pytest.mark.parametrize("file", ["ada.key", "ada.pub"])
