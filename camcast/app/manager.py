@@ -45,6 +45,7 @@ from camcast.engine.store import Store
 from camcast.inbox.deliveries import Deliveries, Inbox
 from camcast.live import transports
 from camcast.live.archive.archive import FileArchive
+from camcast.live.audit import AuditFile
 from camcast.live.control_socket import Answer, ControlServer
 from camcast.live.event_account import account_of_event
 from camcast.live.gateway_file import (
@@ -135,6 +136,8 @@ class CommunityManager:
         revocations: Lists of certificates that count no more (``camcast revoke``). They are read
             again when they change.
         no_revocations: Do not warn that a trusted root has no list of revocations.
+        audit: A file to which a JSON line is appended for each refusal, cut-off and revocation
+            (docs/operating.md).
         parameters: The paper's parameters of communities that are joined without their own; or the
             path of a TOML file that has them by topic (`camcast.vocabulary.topic_parameters`).
         options: The options of the membership, such as ``{"heartbeat_seconds": 1}``.
@@ -197,6 +200,7 @@ class CommunityManager:
         trust: Path | Iterable[Path] = (),
         revocations: Path | Iterable[Path] = (),
         no_revocations: bool = False,
+        audit: Path | None = None,
         parameters: Parameters | Path | None = None,
         options: Mapping[str, object] | None = None,
         spread: Literal["infect", "tree"] | None = None,
@@ -234,6 +238,7 @@ class CommunityManager:
             trust=trust,
             revocations=revocations,
             no_revocations=no_revocations,
+            audit=audit,
             parameters=parameters,
             options=options,
             spread=spread,
@@ -342,6 +347,7 @@ class CommunityManager:
             "events": lambda given: recent.answer(given.get("after", 0)),
             "announced": lambda _: take_announced(self._lifetime.running()),
         }
+        self._audit = security.audit
         control = given.control
         self._recent = None if control is None else recent
         self._control = None if control is None else ControlServer(Path(control), answers)
@@ -421,6 +427,10 @@ class CommunityManager:
             pipes = transports.open_pipes(
                 self._transport, passphrase=first, also_passphrase=also, system=self._system
             )
+        audit = None
+        if self._audit is not None:
+            key_of = (lambda _peer: "") if admission is None else admission.key_named
+            audit = AuditFile(self._audit, clock.wall, key_of)
         store = _stores.setdefault(loop, Store()) if self._repair else None
         runner: Runner | None = None
         try:
@@ -442,6 +452,7 @@ class CommunityManager:
                 inbox=self._inbox,
                 on_change=self._changed,
                 archive=self._archive,
+                audit=audit,
             )
             await check_closed(runner.input, pipes)
             doubtful = dialable and self._reachable == "auto"

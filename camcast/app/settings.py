@@ -269,6 +269,12 @@ class Security:
         "Do not warn that a trusted root has no list of revocations: it revokes nothing.",
         check_flag,
     )
+    audit: Path | None = _setting(
+        None,
+        "Append a JSON line there for each refusal, cut-off and revocation: of whom, and why.",
+        _path,
+        metavar="FILE",
+    )
 
     @property
     def signed(self) -> bool:

@@ -163,6 +163,9 @@ class OutputPipes(ABC):
     unattached: list[Callable[[Contact], None]]
     """Told of a process that nobody can dial for which something waits, and which has connected to
     none of the inputs, by who wants to know."""
+    refused: list[Callable[[str, str, str], None]]
+    """Told of a process that was ``refused`` or ``cut_off`` by the transport, of its address and
+    why, by who wants to know."""
     crowded: Mapping[str, object]
     """The pipes that are more than half full, by their addresses."""
 

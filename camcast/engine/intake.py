@@ -142,10 +142,10 @@ class Intake:
                 if sender != heard:
                     if not heard:  # the first event
                         if self._admits is not None and not self._admits(link, now):
-                            self._guard.refuse("from_a_stranger", now)
+                            self._guard.refuse("from_a_stranger", now, link)
                             return size
                         if link is not None and sender != link:
-                            self._guard.refuse("in_anothers_name", now)
+                            self._guard.refuse("in_anothers_name", now, link)
                             return size
                     heard = sender
                     peer = watched.get(sender) if link in (None, sender) else None
@@ -168,11 +168,11 @@ class Intake:
                         duplicates += count
                         if local_group.reports_duplicates:
                             if link is not None and sender != link:
-                                self._guard.refuse("in_anothers_name", now)
+                                self._guard.refuse("in_anothers_name", now, link)
                             else:
                                 self._report_duplicate(local_group, frame, start, end, sender, now)
                     elif link is not None and sender != link:
-                        self._guard.refuse("in_anothers_name", now)
+                        self._guard.refuse("in_anothers_name", now, link)
                     else:
                         batch = _decode(frame, start, end, now)
                         address = wire.event_address(frame, start) if address_bytes else ""
@@ -461,6 +461,7 @@ class Intake:
 
     def _count_malformed(self, link: PeerId | None, now: float) -> None:
         self._counters.malformed += 1
+        self._guard.audit("refused", "malformed", now, link)
         self._guard.penalise(link, MALFORMED, now)
 
     def _refuse_frame(self, frame: bytes, link: PeerId | None, now: float) -> None:

@@ -147,7 +147,7 @@ class Node:
             self.guard = guard = AccessControl(
                 parts.admission, outbox, me, recorder.counters, clock, self.hierarchy
             )
-        guard.penalties = parts.penalties
+        guard.penalties, guard.audit = parts.penalties, parts.audit or guard.audit
         outbox.vouch = guard.vouch
         self._plug_failed = parts.plug_failed
         self._wake_failed = False  # whether a plug has raised in the timer that came last

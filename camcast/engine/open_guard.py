@@ -15,6 +15,13 @@ from camcast.vocabulary.refusal import TAKEN, Refusal
 from camcast.vocabulary.size_estimate import Certified
 from camcast.vocabulary.topics import Topic
 
+Audit = Callable[[str, str, float, PeerId | None], None]
+"""Takes what happened to a process, and why, when, and to which one (`camcast.live.audit`)."""
+
+
+def _no_audit(_what: str, _reason: str, _now: float, _peer: PeerId | None) -> None:
+    pass
+
 
 class Guard:
     """Judges what arrives at one node.
@@ -34,14 +41,19 @@ class Guard:
     penalties: Penalties | None = None
     """The scores of processes; None where links do not prove who is at their other end."""
 
+    audit: Audit = staticmethod(_no_audit)
+    """Takes what is refused, and of whom."""
+
     def __init__(self) -> None:
         self.refused: Counter[str] = Counter()
         """Frames, messages and introductions, by why they were not taken."""
 
     def penalise(self, peer: PeerId | None, fault: Fault | None, now: float) -> None:
         """Count a fault of the process at the other end of a link, if there is one."""
-        if fault is not None and peer is not None and self.penalties is not None:
-            self.penalties.add(peer, fault, now)
+        if fault is None or peer is None or self.penalties is None:
+            return
+        if self.penalties.add(peer, fault, now):
+            self.audit("barred", "faults", now, peer)
 
     def is_barred(self, peer: PeerId | None, now: float) -> bool:
         """Say whether the process at the other end of a link has committed too many faults."""
@@ -86,5 +98,10 @@ class Guard:
     def on_clock_set(self, now: float) -> None:
         """Judge again what was refused for its time, after the wall clock was set."""
 
-    def refuse(self, why: str, now: float, refusal: Refusal = TAKEN, of: str = "") -> None:
-        """Count a refusal, and log it once a minute; `of` says for the log whose bytes they are."""
+    def refuse(
+        self, why: str, now: float, link: PeerId | None, refusal: Refusal = TAKEN, of: str = ""
+    ) -> None:
+        """Count a refusal of what came over a link, and log it once a minute.
+
+        `of` says for the log whose bytes they are.
+        """

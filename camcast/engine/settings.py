@@ -16,6 +16,7 @@ from camcast.doors.discovery import DiscoveryFactory, Waiting
 from camcast.doors.membership import Backend
 from camcast.doors.protocol import Protocol
 from camcast.doors.signatures import Signatures
+from camcast.engine.open_guard import Audit
 from camcast.engine.publisher import ReserveNumbers, by_clock
 from camcast.engine.repair.hold_back import RoomForTopics, default_room
 from camcast.engine.store import Store
@@ -82,6 +83,8 @@ class Parts:
     penalties: Penalties | None = None
     """The scores of the processes at the other ends of links; None where links do not prove who
     that is."""
+    audit: Audit | None = None
+    """Takes what is refused, and of whom; None: nobody looks."""
     discovery_rng: Random | None = None
     """The random stream of the discovery; None: that of the protocols. Live, it is the operating
     system's: an attacker who sees the ids of an overlay's calls must not be able to predict

@@ -32,6 +32,7 @@ from camcast.engine.settings import Parts, Settings
 from camcast.inbox.deliveries import Inbox
 from camcast.interests.interest import Interest
 from camcast.live.archive.archive import FileArchive
+from camcast.live.audit import AuditFile
 from camcast.live.live_waiting import LiveWaiting
 from camcast.live.own_address import with_port_of
 from camcast.live.reporting import Reporter
@@ -97,7 +98,7 @@ class Runner:
     gets every batch for the application, and the events that can no longer be had; `on_change` is
     called with each change in a group. A process that is not `dialable` announces a placeholder,
     and hears what others send on the connections that it makes. `recent` is told what happens to
-    events. Raises what `OutputPipes.open_input` raises.
+    events, `audit` what is refused. Raises what `OutputPipes.open_input` raises.
     """
 
     def __init__(
@@ -116,6 +117,7 @@ class Runner:
         inbox: Inbox,
         on_change: Callable[[GroupId, Change], None],
         archive: FileArchive | None = None,
+        audit: AuditFile | None = None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self.clock = clock
@@ -151,6 +153,10 @@ class Runner:
             pipes.hear_on_outputs(self.input)
             me = placeholder(peer)
         pipes.unattached.append(self._on_unattached)
+        if audit is not None:
+            audit.watch(pipes, self._loop.time)
+            parts = evolve(parts, audit=audit.note)
+        self._audit = audit
         trace = None if sink is None else Trace(me.peer, sink)
         ring = None
         if recent is not None:
@@ -389,6 +395,8 @@ class Runner:
         self._pipes.unattached.remove(self._on_unattached)
         if self._recent is not None:
             self._pipes.lost.remove(self._note_unsent)
+        if self._audit is not None:
+            self._audit.close(self._loop.time())
         self._timers.close()
         self.waiting.close()
         self.input.close()

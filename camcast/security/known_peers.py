@@ -255,6 +255,11 @@ class KnownPeers:
         key = self.key_of(contact, now)
         return "" if key is None else str(key)
 
+    def key_named(self, peer: PeerId) -> str:
+        """Return the public key of a process, as text; empty if it is not known."""
+        known = self._peers.get(peer)
+        return "" if known is None else str(known.key)
+
     def pin(self, address: str, key: str) -> None:
         """Expect the process at an address to have this public key, given as text."""
         with suppress(InvalidKeyError):

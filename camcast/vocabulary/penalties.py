@@ -78,8 +78,8 @@ class Penalties:
         self._scores: dict[PeerId, _Score] = {}
         """By process; the one with the latest fault comes last."""
 
-    def add(self, peer: PeerId, fault: Fault, now: float) -> None:
-        """Raise the score of a process by a fault, and bar the process if that is too many."""
+    def add(self, peer: PeerId, fault: Fault, now: float) -> bool:
+        """Raise the score of a process by a fault; return whether the process is barred by it."""
         score = self._scores.pop(peer, None)
         if score is None:
             if len(self._scores) >= SCORES_MAX:
@@ -89,8 +89,10 @@ class Penalties:
         points = score.points * 0.5 ** (max(0.0, now - score.when) / HALF_LIFE_SECONDS)
         score.points = max(points, min(points + fault.points, fault.most))
         score.when = now
-        if score.points > BARRED_ABOVE:
-            score.barred_until = now + BARRED_SECONDS
+        if score.points <= BARRED_ABOVE:
+            return False
+        before, score.barred_until = score.barred_until, now + BARRED_SECONDS
+        return before <= now
 
     def barred(self, peer: PeerId, now: float) -> bool:
         """Say whether a process is barred now."""

@@ -149,9 +149,9 @@ class AccessControl(Guard):
                 self._learn(link, message, now)
                 return True
         if not self._admits(link, now):
-            self.refuse("from_a_stranger", now)
+            self.refuse("from_a_stranger", now, link)
         elif not self._knows(arrival.source, self._clock.wall(now)):
-            self.refuse("of_a_stranger", now)
+            self.refuse("of_a_stranger", now, link)
             if link == arrival.source.peer:
                 self._on_former_address(arrival.source, now)
         else:
@@ -211,10 +211,10 @@ class AccessControl(Guard):
         for introduction in message.introductions:
             # Its own comes first; by that it may be admitted to introduce the others.
             if self.admission.owner(introduction) != link and not self._admits(link, now):
-                self.refuse("from_a_stranger", now)
+                self.refuse("from_a_stranger", now, link)
             elif reason := self.admission.take(introduction, wall):
                 owner = self.admission.owner(introduction)
-                self.refuse(f"introduction_{reason}", now, reason, f" of {owner.hex()}")
+                self.refuse(f"introduction_{reason}", now, link, reason, f" of {owner.hex()}")
                 self.penalise(link, fault_in(reason), now)
                 if reason.is_of_time:
                     self._untimely.pop(owner, None)
@@ -258,22 +258,22 @@ class AccessControl(Guard):
         source, link, now = arrival.source, arrival.link, arrival.now
         wall = self._clock.wall(now)
         if source.peer != link and not message.passed_on:
-            self.refuse("in_anothers_name", now)
+            self.refuse("in_anothers_name", now, link)
             return None
         if (topics := getattr(message, "topics", None)) and message.right is not Right.OF_GROUP:
             may = partial(self._may, source.peer, message.right, wall)
             topics = tuple(name for name in topics[:TOPICS_MAX] if may(read_topic(name)))
             if not topics:
-                self.refuse("without_the_right", now)
+                self.refuse("without_the_right", now, link)
                 return None
             return msgspec.structs.replace(message, topics=topics)
         if not self._has_right(message, source.peer, link, topic, wall):
-            self.refuse("without_the_right", now)
+            self.refuse("without_the_right", now, link)
             return None
         if message.mandate:
             kind, group, mandate = arrival.kind, arrival.group, arrival.mandate
             if why := self._mandates.refusal(source.peer, kind, group, message, mandate, wall):
-                self.refuse(f"mandate_{why}", now, why, f" of {source}")
+                self.refuse(f"mandate_{why}", now, link, why, f" of {source}")
                 self.penalise(link, fault_in(why), now)
                 return None
         if not _names_processes(type(message)):
@@ -282,7 +282,7 @@ class AccessControl(Guard):
         about = read_topic(named) if isinstance(named, str) else topic
         known: MessageT | None = self._known_only(message, about, wall)
         if known is None:
-            self.refuse("names_strangers", now)
+            self.refuse("names_strangers", now, link)
         return known
 
     @override
@@ -290,9 +290,12 @@ class AccessControl(Guard):
         return True
 
     @override
-    def refuse(self, why: str, now: float, refusal: Refusal = TAKEN, of: str = "") -> None:
+    def refuse(
+        self, why: str, now: float, link: PeerId | None, refusal: Refusal = TAKEN, of: str = ""
+    ) -> None:
         self.refused[why] += 1
         self._counters.unadmitted += 1
+        self.audit("refused", why, now, link)
         if self._log.due(why, now):
             _log.log(
                 logging.WARNING if refusal.is_of_time else logging.INFO,

@@ -223,7 +223,11 @@ class Signing:
 
     def _note_put_out(self, now: float) -> None:
         """Renew `put_out` from all certificates; at 6 ms, too slow for each list that arrives."""
+        before = self.put_out
         self.put_out = dict.fromkeys(self._signatures.put_out(self._clock.wall(now)))
+        for peer in self.put_out:
+            if peer not in before:
+                self._guard.audit("revoked", "its_certificate", now, peer)
 
     def _refuse(self, held: HeldBatch, reason: Refusal, now: float) -> None:
         """Count a batch that is not believed, and say so once a minute."""
@@ -254,6 +258,7 @@ class Signing:
     ) -> None:
         """Count what is refused against who sent it, which may be long before it is judged."""
         self.refused[what + reason] += count
+        self._guard.audit("refused", (what or "event_") + reason, now, source)
         self._guard.penalise(source, fault_in(reason), now)
 
     def _hold(self, held: HeldBatch, address: str, now: float) -> None:

@@ -31,6 +31,7 @@ class CountingInput(InputPipe):
         self._on_frame = on_frame
         self._loop = asyncio.get_running_loop()
         self._begin_turn = pipes.begin_turn
+        self._refusals = pipes.refused
         self._limits = pipes.limits
         self._header_bytes = len(pipes.frame_header)
         self._connections_max = pipes.connections_max
@@ -76,6 +77,8 @@ class CountingInput(InputPipe):
 
     def _say(self, what: str, where: str, why: str) -> None:
         """Log what became of a process: it was ``refused``, ``cut off`` or ``lost``."""
+        for tell in self._refusals if what != "lost" else ():
+            tell(what.replace(" ", "_"), where, why)
         if self._log.due((what, where, why), self._loop.time()):
             _log.warning("%s a process at %s: %s (said once a minute)", what, where, why)
 

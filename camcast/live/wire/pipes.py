@@ -126,6 +126,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
         self.counters = PipeCounters()
         self.lost: list[Callable[[str, Sequence[bytes]], None]] = []
         self.unattached: list[Callable[[Contact], None]] = []
+        self.refused: list[Callable[[str, str, str], None]] = []
         self.pipes_max = limits.pipes_max or max(1, int(_DESCRIPTORS_SHARE * descriptors_allow()))
         self.connections_max = limits.connections_max or _connections_allowed(self.pipes_max)
         self._loop = asyncio.get_running_loop()

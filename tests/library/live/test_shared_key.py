@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 from collections.abc import Callable
@@ -101,11 +102,13 @@ def test_a_passphrase_leaves_the_environment_once_it_is_read(
 
 @pytest.mark.parametrize("transport", ["zmtp", "zmq"])
 @live
-async def test_strangers_deliver_nothing_and_enter_no_table(transport: str) -> None:
+async def test_strangers_deliver_nothing_and_enter_no_table(transport: str, tmp_path: Path) -> None:
     """Those without a passphrase and with another one, beside two members."""
     settings: dict[str, Any] = {"options": OPTIONS, "parameters": CERTAIN}
     async with (
-        CommunityManager(passphrase=OURS, transport=transport, **settings) as first,
+        CommunityManager(
+            passphrase=OURS, transport=transport, audit=tmp_path / "audit.jsonl", **settings
+        ) as first,
         CommunityManager(gateways=[first.address], passphrase=OURS, **settings) as second,
         CommunityManager(gateways=[first.address], passphrase=THEIRS, **settings) as other,
         CommunityManager(gateways=[first.address], transport=transport, **settings) as none,
@@ -122,6 +125,9 @@ async def test_strangers_deliver_nothing_and_enter_no_table(transport: str) -> N
         await eventually(lambda: inbox.payloads == [b"from a member"])
         assert [peer.peer for peer in community.peers] == [second.contact.peer]
         assert first.counters.input.strangers_refused >= 2
+        told = [json.loads(line) for line in (tmp_path / "audit.jsonl").read_text().splitlines()]
+        assert {line["what"] for line in told} == {"refused"}
+        assert all(line["reason"] and line["address"] for line in told)
         assert other.counters.input.frames_received == 0
         assert none.counters.input.frames_received == 0
 

@@ -170,6 +170,6 @@ def test_the_guard_of_an_open_process_lets_everything_pass() -> None:
     assert guard.judge(message, arrival, None) is message
     assert guard.only_members([unknown], A, THEN) == (unknown,)
     assert guard.may_join(unknown.peer, A, THEN)
-    guard.refuse("for no reason", THEN)
+    guard.refuse("for no reason", THEN, None)
     assert not guard.refused
     assert (guard.admits, guard.vouch, guard.admission, guard.certified(A)) == (None,) * 4
