@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-library test-slow tests lint style types bench against peers chaos docs
-.PHONY: scale clean always
+.PHONY: liars scale clean always
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -60,6 +60,9 @@ chaos: $(VENV)/core ## Break processes and networks on purpose, as root (MEMBERS
 
 docs: $(VENV)/dev ## Build the documentation as a site that is read offline: build/site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+
+liars: $(VENV)/dev ## Tell every lie to honest members, pairwise (an hour; LIARS="--minutes 5 --only Have")
+	$(BIN)/python -m tests.library.hostile.liar_suite $(LIARS)
 
 scale: $(VENV)/dev ## Measure the pipeline over 50 million trace records (1 GB of disk)
 	rm -rf build/scale

@@ -49,7 +49,7 @@ class AuditLine(msgspec.Struct, omit_defaults=True, frozen=True):
 class _Again(NamedTuple):
     written: float
     """When the latest line was written, by the clock of inputs."""
-    count: int
+    more: int
     """How often it happened since."""
 
 
@@ -83,13 +83,13 @@ class AuditFile:
         name = what, reason, peer or PeerId(b""), address
         again = self._again.pop(name, None)
         if again is not None and now - again.written < AGAIN_SECONDS:
-            self._again[name] = _Again(again.written, again.count + 1)
+            self._again[name] = _Again(again.written, again.more + 1)
             return
         if again is None and len(self._again) >= AGAIN_MAX:
             oldest = next(iter(self._again))
             self._write_rest(oldest, self._again.pop(oldest), now)
         self._again[name] = _Again(now, 0)
-        self._write(name, 1 if again is None else again.count + 1, now)
+        self._write(name, 1 if again is None else again.more + 1, now)
 
     def watch(self, pipes: OutputPipes, clock: Callable[[], float]) -> None:
         """Write of the connections that inputs refuse or cut off, too, until `close`.
@@ -112,8 +112,8 @@ class AuditFile:
             self._write_rest(name, one, now)
 
     def _write_rest(self, name: tuple[str, str, PeerId, str], again: _Again, now: float) -> None:
-        if again.count:
-            self._write(name, again.count, now)
+        if again.more:
+            self._write(name, again.more, now)
 
     def _write(self, name: tuple[str, str, PeerId, str], count: int, now: float) -> None:
         what, reason, peer, address = name

@@ -9,23 +9,21 @@ while one member is cut off, where repair has to bring it: its payload names the
 from __future__ import annotations
 
 from collections import Counter
-from itertools import count
+from itertools import combinations, product
+from random import Random
 
 import pytest
 
-from camcast.engine.guard.granted_mandates import said_by
-from camcast.security.certificates import Rights
-from camcast.security.mandates import sign_mandate
-from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message
 from camcast.vocabulary.topics import ROOT as TOP
-from camcast.vocabulary.wire import FRAME_BYTES_MAX, FRAME_HEADER, Kind
-from tests.admitted_world import ELSEWHERE, THERE, AdmittedWorld, introduction, record
+from camcast.vocabulary.wire import Kind
+from tests.admitted_world import AdmittedWorld
+from tests.library.hostile.liar import BELOW, Liar
+from tests.library.hostile.liar_suite import Lie, Setting, bisected, plan, settings
 from tests.library.hostile.lying_fields import Lies, shipped_classes
 from tests.signed_world import SOCCER, certificate, key
 
 LIAR = key(9)
-BELOW = ".soccer.x"
 WITHIN_SECONDS = 60.0  # until what was published has come, or was told as missed
 JOIN_SECONDS = 10.0  # for an honest newcomer
 
@@ -33,55 +31,12 @@ JOIN_SECONDS = 10.0  # for an honest newcomer
 Classes = dict[type[Message], Kind | None]
 
 
-class Liar:
-    """Lies to all processes of a world but the gateway, over its own link."""
-
-    def __init__(self, world: AdmittedWorld, topic: str) -> None:
-        self._world = world
-        self._victims = list(world.nodes[1:])
-        self._own = certificate(LIAR, topic, Rights.JOIN | Rights.PUBLISH)
-        invented = Contact(PeerId(b"invented-process"), ELSEWHERE)
-        known = [node.me for node in self._victims]
-        moved = Contact(known[0].peer, ELSEWHERE)
-        self.lies = Lies(
-            (SOCCER.name, BELOW, "."), (Contact(self._me, THERE), *known, invented, moved)
-        )
-        self._numbers = count(1)
-
-    _me = LIAR.public.peer_id
-
-    def _record(self, kind: Kind, message: Message) -> bytes:
-        mandate = b""
-        if message.mandate and self._world.signed:
-            said, now = said_by(kind, SOCCER.group, message), round(1000 * self._world.now)
-            mandate = sign_mandate(said, now, next(self._numbers), LIAR)
-        return record(kind, message, self._me, THERE, SOCCER.group, mandate)
-
-    def tell(self, cls: type[Message], kind: Kind) -> int:
-        """Tell everybody all lies of a class; return how many."""
-        said = introduction(LIAR, THERE, self._own)
-        frame = FRAME_HEADER
-        if self._world.signed:
-            frame += record(Kind.SECURITY, said, self._me)
-        frames, told = [frame], 0
-        for lie in self.lies.of(cls):
-            one = self._record(kind, lie)
-            told += 1
-            if len(frames[-1]) + len(one) > FRAME_BYTES_MAX:
-                frames.append(FRAME_HEADER)
-            frames[-1] += one
-        for victim in self._victims:
-            for each in frames:
-                self._world.virtual.inject(victim.me.address, each, self._me)
-        return told
-
-
 def lied_to(profile: str, topic: str, membership: str, classes: Classes) -> None:
     world = AdmittedWorld(signed=profile == "signed", membership=membership)
     above = world.member(key(3), TOP, own=certificate(key(3), "."))
     members = [world.member(key(number), SOCCER) for number in (20, 21, 22)]
     world.run(35.0)  # who has listened for half a minute is no newcomer to sizes
-    liar, published, told = Liar(world, topic), list[bytes](), Counter[str]()
+    liar, published, told = Liar(world, LIAR, topic), list[bytes](), Counter[str]()
     for cls, kind in classes.items():
         name = f"{cls.__module__}.{cls.__name__}"
         assert kind is not None, name
@@ -142,3 +97,22 @@ def test_a_field_that_a_later_change_adds_is_lied_about_without_being_named() ->
     assert {lie.since for lie in lies} > {0.0, 1e9}
     assert {len(lie.held) for lie in lies} > {0, 1, 600}
     assert {number for lie in lies for _, number in lie.held} > {0, 2**63 - 1}
+
+
+def test_the_runs_of_the_suite_tell_each_lie_in_each_value_of_a_setting() -> None:
+    lies = [Lie(Toy, place) for place in range(200)]
+    runs = list(plan(lies, Random(1)))
+    values = {value for setting in settings() for value in setting}
+    met = {(lie, value) for setting, told in runs for lie in told for value in setting}
+    assert met == set(product(lies, values))
+    pairs = {pair for setting in settings() for pair in combinations(enumerate(setting), 2)}
+    assert len(pairs) == 4 * (2 + 2 + 3) + 2 * 2 + 2 * 3 + 2 * 3
+    assert all(isinstance(setting, Setting) for setting, _ in runs)
+
+
+@pytest.mark.parametrize("guilty", [{5}, {5, 6}, {0, 199}])
+def test_a_run_that_fails_is_bisected_for_the_lies_that_do_it(guilty: set[int]) -> None:
+    lies = [Lie(Toy, place) for place in range(200)]
+    found = bisected(lies, lambda part: guilty <= {lie.place for lie in part})
+    assert guilty <= {lie.place for lie in found}
+    assert len(found) < 4 or guilty == {0, 199}

@@ -1,0 +1,198 @@
+"""`python -m tests.library.hostile.liar_suite`: all lies, several a run, chosen pairwise.
+
+A *lie* is an extreme value of one field of a message (`tests.library.hostile.lying_fields`). A
+*setting* says who tells it, how often, how many of them there are, and to which membership. Every
+lie is told by every teller, in every rhythm, by every number of liars and in every membership, and
+each two of these values meet in a setting; all lies of a run are told together. A run holds if what
+honest members publish meanwhile arrives at all of them once within a minute, or is told as missed,
+and a newcomer joins within ten seconds. A run that fails is bisected for the lies that do it.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations, product
+from random import Random
+from typing import Annotated, Final, NamedTuple
+
+import typer
+
+from camcast.engine.node import Node
+from camcast.vocabulary.messages import Message
+from camcast.vocabulary.topics import ROOT as TOP
+from tests.admitted_world import AdmittedWorld
+from tests.library.hostile.liar import BELOW, Liar
+from tests.library.hostile.lying_fields import shipped_classes
+from tests.signed_world import SOCCER, certificate, key
+
+TELLERS: Final = {"member": SOCCER.name, "below": BELOW, "sibling": ".chess", "anybody": ""}
+"""The topic that each teller is certified for; none in `open`."""
+RHYTHMS: Final = ("once", "each second")
+LIARS: Final = (1, 3)
+MEMBERSHIPS: Final = ("scamp", "hyparview", "cyclon")
+SETTLED_SECONDS: Final = 35.0  # who has listened for half a minute is no newcomer to sizes
+LYING_SECONDS: Final = 10
+CUT_SECONDS: Final = 0.5
+WITHIN_SECONDS: Final = 60.0  # until what was published has come, or was told as missed
+JOIN_SECONDS: Final = 10.0  # for an honest newcomer
+LIES_A_RUN: Final = 64  # chosen: a failing run is bisected in a dozen more
+
+
+class Setting(NamedTuple):
+    """Who lies, how often, how many of them, and in which membership."""
+
+    teller: str
+    rhythm: str
+    liars: int
+    membership: str
+
+
+class Lie(NamedTuple):
+    """A value of a field: which one of the lies of a class, by its place."""
+
+    cls: type[Message]
+    place: int
+
+
+def settings() -> list[Setting]:
+    """Return few settings of which any two values of different parts meet in one."""
+    every = [Setting(*values) for values in product(TELLERS, RHYTHMS, LIARS, MEMBERSHIPS)]
+    left = dict.fromkeys(pair for one in every for pair in combinations(enumerate(one), 2))
+    chosen = list[Setting]()
+    while left:
+        best = max(every, key=lambda one: sum(p in left for p in combinations(enumerate(one), 2)))
+        chosen.append(best)
+        for pair in combinations(enumerate(best), 2):
+            left.pop(pair, None)
+    return chosen
+
+
+def plan(lies: Sequence[Lie], rng: Random) -> Iterator[tuple[Setting, list[Lie]]]:
+    """Yield runs until each lie has met each value of a setting."""
+    left = {lie: dict.fromkeys(value for one in settings() for value in one) for lie in lies}
+    while left:
+        for setting in settings():
+            new = [lie for lie, values in left.items() if any(one in values for one in setting)]
+            rng.shuffle(new)  # others come together each time
+            new.sort(key=lambda lie: -sum(one in left[lie] for one in setting))
+            told = new[:LIES_A_RUN]
+            for lie in told:
+                for value in setting:
+                    left[lie].pop(value, None)
+                if not left[lie]:
+                    del left[lie]
+            if told:
+                yield setting, told
+
+
+def failure(setting: Setting, lies: Sequence[Lie], members: int) -> str:
+    """Return what is broken by these lies, told together; empty if nothing is."""
+    signed = setting.teller != "anybody"
+    world = AdmittedWorld(signed=signed, membership=setting.membership)
+    above = world.member(key(3), TOP, own=certificate(key(3), "."))
+    honest = [world.member(key(100 + number), SOCCER) for number in range(members)]
+    world.run(SETTLED_SECONDS)
+    tellers = [
+        Liar(world, key(900 + number), TELLERS[setting.teller] or SOCCER.name)
+        for number in range(setting.liars)
+    ]
+    published, by_class = list[bytes](), dict[type[Message], list[int]]()
+    for lie in lies:
+        by_class.setdefault(lie.cls, []).append(lie.place)
+    kinds = shipped_classes()
+    for second in range(LYING_SECONDS):
+        for cls, places in by_class.items():
+            kind = kinds[cls]
+            assert kind is not None, cls
+            for teller in tellers if second == 0 or setting.rhythm != "once" else ():
+                teller.tell(cls, kind, places)
+        one, other, away = (honest[(second + turn) % members] for turn in range(3))
+        off = away.me.address
+        world.cut(lambda *ends, off=off: off not in ends)
+        published.append(b"while one is cut off %d" % second)
+        world.publish(one, SOCCER, published[-1], seconds=CUT_SECONDS)
+        world.heal()
+        published.append(b"for all %d" % second)
+        world.publish(other, SOCCER, published[-1], seconds=1.0 - CUT_SECONDS)
+    newcomer = world.member(key(99), SOCCER)
+    if not world.run(JOIN_SECONDS, lambda: all(one.joined for one in newcomer.local_groups)):
+        return "a newcomer does not join"
+    published.append(b"for the newcomer")
+    world.publish(honest[0], SOCCER, published[-1], seconds=WITHIN_SECONDS)
+    if foreign := {d.event.payload for _, d in world.delivered} - {*published}:
+        return f"{len(foreign)} events came that nobody published"
+    for node in (*honest, above):
+        got = _got(world, node)
+        missing = [payload for payload in published if not got[payload]]
+        if len(missing) > node.counters.told_missed:
+            return f"{missing[0].decode()!r} and {len(missing) - 1} more did not come"
+        if max(got.values()) > 1:
+            return "an event came twice"
+    return ""
+
+
+def _got(world: AdmittedWorld, node: Node) -> Counter[bytes]:
+    return Counter(one.event.payload for receiver, one in world.delivered if receiver is node)
+
+
+def bisected(lies: list[Lie], fails: Callable[[Sequence[Lie]], bool]) -> list[Lie]:
+    """Return some of the lies that fail, of which neither half does."""
+    while len(lies) > 1:
+        half = len(lies) // 2
+        part = next((part for part in (lies[:half], lies[half:]) if fails(part)), None)
+        if part is None:
+            return lies
+        lies = part
+    return lies
+
+
+def every_lie() -> list[Lie]:
+    """Return all lies of the shipped classes."""
+    world = AdmittedWorld()
+    world.member(key(100), SOCCER)
+    liar = Liar(world, key(900), SOCCER.name)
+    return [
+        Lie(cls, place) for cls in shipped_classes() for place, _ in enumerate(liar.lies.of(cls))
+    ]
+
+
+def main(
+    minutes: Annotated[float, typer.Option(help="Of CPU, after which no run begins.")] = 60.0,
+    members: Annotated[int, typer.Option(min=3, help="Honest members of the community.")] = 30,
+    seed: Annotated[int, typer.Option(help="Draws which lies come together.")] = 1,
+    only: Annotated[str, typer.Option(help="Lies of classes whose names have this alone.")] = "",
+) -> None:
+    """Tell every lie to honest members; exit code 1 if an event or a newcomer is lost."""
+    lies = [lie for lie in every_lie() if only in _name(lie)]
+    runs, failed = list(plan(lies, Random(seed))), 0
+    pairs = {(lie, value) for setting, told in runs for lie in told for value in setting}
+    met = set[tuple[Lie, object]]()
+    done = 0
+    for setting, told in runs:
+        if time.process_time() > 60 * minutes:
+            break
+        done += 1
+        met |= {(lie, value) for lie in told for value in setting}
+        if why := failure(setting, told, members):
+            failed += 1
+            least = bisected(told, lambda part, of=setting: bool(failure(of, part, members)))
+            print(f"FAILED {setting}: {why}, by {', '.join(map(_name, least))}", flush=True)
+    classes = {lie.cls for lie, _ in met}
+    print(
+        f"{len({lie for lie, _ in met})} of {len(lies)} lies in {len(classes)} classes,"
+        f" {len(met)} of {len(pairs)} pairs of a lie and a value of a setting, {done} of"
+        f" {len(runs)} runs, {members} members, {failed} failed, {time.process_time():.0f} CPU s"
+    )
+    if failed:
+        sys.exit(1)
+
+
+def _name(lie: Lie) -> str:
+    return f"{lie.cls.__module__}.{lie.cls.__name__}[{lie.place}]"
+
+
+if __name__ == "__main__":
+    typer.run(main)
