@@ -40,7 +40,7 @@ class IdentityFiles:
     certificates: tuple[Path, ...] = field(converter=_paths)
     trust: tuple[Path, ...] = field(converter=_paths)
     revocations: tuple[Path, ...] = field(default=(), converter=_paths)
-    lists_expected: bool = True
+    lists_expected: bool = field(default=True, kw_only=True)
     """Whether the roots are to have lists of revocations, so that a missing one is a fault."""
 
     def __attrs_post_init__(self) -> None:

@@ -14,6 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import combinations, product
 from random import Random
 from typing import Annotated, Final, NamedTuple
@@ -178,7 +179,7 @@ def main(
         met |= {(lie, value) for lie in told for value in setting}
         if why := failure(setting, told, members):
             failed += 1
-            least = bisected(told, lambda part, of=setting: bool(failure(of, part, members)))
+            least = bisected(told, partial(_fails, setting, members))
             print(f"FAILED {setting}: {why}, by {', '.join(map(_name, least))}", flush=True)
     classes = {lie.cls for lie, _ in met}
     print(
@@ -188,6 +189,10 @@ def main(
     )
     if failed:
         sys.exit(1)
+
+
+def _fails(setting: Setting, members: int, lies: Sequence[Lie]) -> bool:
+    return bool(failure(setting, lies, members))
 
 
 def _name(lie: Lie) -> str:

@@ -156,7 +156,8 @@ def test_the_latest_list_says_when_the_next_one_is_due() -> None:
     known = Revocations()
     known.take(signed(1, 5), NOW, anybody)
     known.take(signed(2, at=NOW + DAY), NOW + DAY, anybody)  # beside which the first one stays
-    assert known.due() == {ROOT.public.raw: NOW + 2 * DAY}
+    latest = known.latest()[ROOT.public.raw]
+    assert (latest.issued, latest.next_update) == (NOW + DAY, NOW + 2 * DAY)
 
 
 def test_the_next_list_keeps_what_has_not_expired() -> None:
