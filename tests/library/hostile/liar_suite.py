@@ -140,13 +140,21 @@ def _got(world: AdmittedWorld, node: Node) -> Counter[bytes]:
 
 
 def bisected(lies: list[Lie], fails: Callable[[Sequence[Lie]], bool]) -> list[Lie]:
-    """Return some of the lies that fail, of which neither half does."""
+    """Return some of the lies that fail, of which each is needed for that.
+
+    [Zeller and Hildebrandt 2002, ddmin] without its look at the parts, which the rests have.
+    """
+    parts = 2
     while len(lies) > 1:
-        half = len(lies) // 2
-        part = next((part for part in (lies[:half], lies[half:]) if fails(part)), None)
-        if part is None:
-            return lies
-        lies = part
+        size = -(-len(lies) // parts)
+        rests = (lies[:start] + lies[start + size :] for start in range(0, len(lies), size))
+        less = next((rest for rest in rests if rest and fails(rest)), None)
+        if less is not None:
+            lies, parts = less, max(2, parts - 1)
+        elif size == 1:
+            break
+        else:
+            parts = min(len(lies), 2 * parts)
     return lies
 
 
