@@ -69,10 +69,10 @@ def passphrase(
     A file gets mode 0600, and is never written over.
     """
     from camcast.live.profiles.key_file import write_passphrase
-    from camcast.security.passphrase import new_passphrase
+    from camcast.security.passphrase import DRAWN_BYTES, passphrase_of
 
     with clear_failures():
-        made = new_passphrase()
+        made = passphrase_of(os.urandom(DRAWN_BYTES))
         if file is None:
             print_line(made)
         else:

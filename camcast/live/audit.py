@@ -72,7 +72,7 @@ class AuditFile:
         self._wall = wall
         self._key_of = key_of
         self._again: dict[tuple[str, str, PeerId, str], _Again] = {}
-        """What was written lately; the line written last comes last."""
+        """The lines of the last second and later, by what they say; the latest one comes last."""
         self._failures = FailureLog()
         self._unwatch: Callable[[], None] = _nothing
 

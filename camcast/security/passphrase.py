@@ -7,7 +7,6 @@ against guessing are the cost of argon2id and the length of the passphrase.
 
 from __future__ import annotations
 
-import secrets
 import unicodedata
 from functools import lru_cache
 from hashlib import blake2b
@@ -26,14 +25,14 @@ _SALT: Final = blake2b(b"camcast-shared-key-1", digest_size=16).digest()
 
 # [NIST SP 800-63B-4, 3.1.1.2] of a password that nothing else stands beside
 CHARACTERS_MIN: Final = 15
-# chosen: a word said twice, a row of keys and a run of letters have fewer; of random letters and
-# digits one in 4,000 has, and the next one drawn has not
+# chosen: a word said twice, a row of keys and a run of letters have fewer; of 15 random letters two
+# in 4,000 have, and the next ones drawn have not
 PIECES_MIN: Final = 9
-WORDS: Final = 6  # chosen: 96 bits, which nobody tries: 16 in each word
-_CONSONANTS: Final = "bdfghjklmnprstvz"  # [Wilkerson, arXiv:0901.4016] proquints: 4 bits each
-_VOWELS: Final = "aiou"  # [likewise] 2 bits each
+DRAWN_BYTES: Final = 12  # chosen: six words, 96 bits, which nobody tries
+_CONSONANTS: Final = "bdfghjklmnprstvz"  # [Wilkerson 2009, arXiv:0901.4016] proquints, 4 bits
+_VOWELS: Final = "aiou"  # [Wilkerson 2009] 2 bits each
 _ROWS: Final = ("qwertyuiopasdfghjklzxcvbnm", "0123456789012", "qwertzuiopasdfghjklyxcvbnm")
-"""What fingers and minds go along, forwards and backwards, beside the order of the letters."""
+"""Rows of keys and of digits, which are gone along in both directions, as letters in order are."""
 _NO_TEXT: Final = ("Cc", "Cs")
 """Control characters, and what Python makes of bytes that are no UTF-8."""
 
@@ -42,12 +41,18 @@ class PassphraseError(CamcastError, ValueError):
     """A passphrase is too short or too easily guessed, or no text; the message does not show it."""
 
 
-def new_passphrase() -> str:
-    """Return six random words that can be spoken, of five letters each: 96 bits."""
-    return " ".join(
-        "".join(map(secrets.choice, (_CONSONANTS, _VOWELS, _CONSONANTS, _VOWELS, _CONSONANTS)))
-        for _ in range(WORDS)
-    )
+def passphrase_of(drawn: bytes) -> str:
+    """Return words that can be spoken, of five letters each, one for each two random bytes."""
+    pairs = zip(drawn[::2], drawn[1::2], strict=True)
+    return " ".join(_word(256 * high + low) for high, low in pairs)
+
+
+def _word(number: int) -> str:
+    letters = ""
+    for row in (_CONSONANTS, _VOWELS, _CONSONANTS, _VOWELS, _CONSONANTS):
+        number, place = divmod(number, len(row))
+        letters += row[place]
+    return letters
 
 
 def pieces_of(text: str) -> int:

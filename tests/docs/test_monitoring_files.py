@@ -95,7 +95,7 @@ def stats() -> Stats:
     return attrs.evolve(
         stats,
         certificates=(CertificateStats(topic=".a", serial="1", begins=0.0, ends=1.0),),
-        revocations=(RevocationStats(issuer="key", due=1.0),),
+        revocations=(RevocationStats(issuer="key", signed=0.0, due=1.0),),
         discovery=attrs.evolve(stats.discovery, first_contacts=(gateway,)),
         communities=tuple(attrs.evolve(one, subscriptions=(queue,)) for one in stats.communities),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Iterable
 from itertools import count
 from typing import Final
 
@@ -47,22 +47,20 @@ class Liar:
             mandate = sign_mandate(said, now, next(self._numbers), self._secret)
         return record(kind, message, self._me, THERE, SOCCER.group, mandate)
 
-    def tell(self, cls: type[Message], kind: Kind, places: Container[int] | None = None) -> int:
-        """Tell everybody the lies of a class at these places, or all; return how many."""
-        frame = FRAME_HEADER
+    def records(self, cls: type[Message], kind: Kind) -> list[bytes]:
+        """Return the records of all lies of a class, in order."""
+        return [self._record(kind, lie) for lie in self.lies.of(cls)]
+
+    def tell(self, records: Iterable[bytes]) -> None:
+        """Send everybody these records, after an introduction."""
+        frames = [FRAME_HEADER]
         if self._world.signed:
             said = introduction(self._secret, THERE, self._own)
-            frame += record(Kind.SECURITY, said, self._me)
-        frames, told = [frame], 0
-        for place, lie in enumerate(self.lies.of(cls)):
-            if places is not None and place not in places:
-                continue
-            one = self._record(kind, lie)
-            told += 1
+            frames[0] += record(Kind.SECURITY, said, self._me)
+        for one in records:
             if len(frames[-1]) + len(one) > FRAME_BYTES_MAX:
                 frames.append(FRAME_HEADER)
             frames[-1] += one
         for victim in self._victims:
             for each in frames:
                 self._world.virtual.inject(victim.me.address, each, self._me)
-        return told

@@ -7,10 +7,11 @@ import pytest
 
 from camcast.security.passphrase import (
     CHARACTERS_MIN,
+    DRAWN_BYTES,
     PassphraseError,
     check_passphrase,
     group_key,
-    new_passphrase,
+    passphrase_of,
 )
 
 WORDS = "correct horse battery staple"
@@ -64,7 +65,8 @@ def test_what_is_long_and_easily_guessed_is_refused_and_not_shown(weak: str) -> 
 
 
 def test_six_words_are_made_each_time_others_and_are_taken() -> None:
-    made = {new_passphrase() for _ in range(100)}
+    rng = Random(1)
+    made = {passphrase_of(rng.randbytes(DRAWN_BYTES)) for _ in range(100)}
     assert len(made) == 100
     for one in made:
         assert [len(word) for word in one.split()] == [5] * 6
