@@ -45,7 +45,7 @@ from camcast.engine.store import Store
 from camcast.inbox.deliveries import Deliveries, Inbox
 from camcast.live import transports
 from camcast.live.archive.archive import FileArchive
-from camcast.live.audit import AuditFile
+from camcast.live.audit import open_audit
 from camcast.live.control_socket import Answer, ControlServer
 from camcast.live.event_account import account_of_event
 from camcast.live.gateway_file import (
@@ -271,9 +271,8 @@ class CommunityManager:
             raise TypeError(f"trace is a sink, such as JsonLinesSink(path), and not {trace!r}")
         listening, security, contacts = given.listening, given.security, given.contacts
         closed = security.closed or is_closed(pipes)
-        aborts = listening.transport == transports.ZMQ
-        if pipes is not None:
-            aborts = pipes.strangers_may_abort
+        over_zmq = listening.transport == transports.ZMQ
+        aborts = over_zmq if pipes is None else pipes.strangers_may_abort
         self._check_exposed = partial(listening.check_exposed, closed=closed, aborts=aborts)
         self._bind, self._advertise = listening.addresses(closed=closed, aborts=aborts)
         found = self._advertise is None or is_found(self._advertise)
@@ -427,10 +426,6 @@ class CommunityManager:
             pipes = transports.open_pipes(
                 self._transport, passphrase=first, also_passphrase=also, system=self._system
             )
-        audit = None
-        if self._audit is not None:
-            key_of = (lambda _peer: "") if admission is None else admission.key_named
-            audit = AuditFile(self._audit, clock.wall, key_of)
         store = _stores.setdefault(loop, Store()) if self._repair else None
         runner: Runner | None = None
         try:
@@ -452,7 +447,7 @@ class CommunityManager:
                 inbox=self._inbox,
                 on_change=self._changed,
                 archive=self._archive,
-                audit=audit,
+                audit=open_audit(self._audit, clock.wall, admission),
             )
             await check_closed(runner.input, pipes)
             doubtful = dialable and self._reachable == "auto"

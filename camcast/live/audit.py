@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -55,6 +55,22 @@ class _Again(NamedTuple):
 
 def _nothing() -> None:
     pass
+
+
+class Keys(Protocol):
+    """Knows the keys of processes, as `camcast.security.known_peers.KnownPeers`."""
+
+    def key_named(self, peer: PeerId) -> str:
+        """Return the public key of a process, as text; empty if it is not known."""
+
+
+def open_audit(
+    path: Path | None, wall: Callable[[float], float], keys: Keys | None
+) -> AuditFile | None:
+    """Return the audit file at a path, None if there is no path; without `keys` it names none."""
+    if path is None:
+        return None
+    return AuditFile(path, wall, (lambda _peer: "") if keys is None else keys.key_named)
 
 
 class AuditFile:
