@@ -387,14 +387,8 @@ def _list_overdue(stats: Stats, past: Past) -> Iterator[Sight]:
 
 def _no_list(stats: Stats, past: Past) -> Iterator[Sight]:
     for root in stats.unlisted_roots if stats.up_seconds > UNLISTED_SECONDS else ():
-        says = (
-            f"no list of revocations of the trusted root {root} is known: a certificate that it"
-            " has revoked counts here"
-        )
-        do = (
-            "let its owner sign one (camcast revoke) and give it to a process as --revocations, or"
-            " say --no-revocations where none is ever revoked"
-        )
+        says = f"no list of revocations of the trusted root {root} is known: what it revoked counts"
+        do = "let its owner sign one (camcast revoke) for --revocations, or say --no-revocations"
         yield Sight(root, says, do)
 
 
@@ -449,12 +443,7 @@ TABLE: Final = (
         "certificate_ended", "A certificate of the process has ended", _certificate_ended, _WARNING
     ),
     Row("certificate_ends", "A fifth of a certificate's time is left", _certificate_ends, _WARNING),
-    Row(
-        "list_overdue",
-        "The next list of revocations of an issuer has not come",
-        _list_overdue,
-        _WARNING,
-    ),
+    Row("list_overdue", "An issuer's next list of revocations is overdue", _list_overdue, _WARNING),
     Row("no_list", "No list of revocations of a trusted root is known", _no_list, _WARNING),
     Row(
         "not_admitted",
