@@ -46,7 +46,6 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
-from itertools import islice
 from random import Random
 from typing import Any, Final, Literal
 
@@ -62,7 +61,7 @@ from overlays.kademlia.contacts import ContactRound
 from overlays.kademlia.crawl import Crawl, Survey, is_member, points, points_for, survey
 from overlays.kademlia.naming import DrawnNames, Naming, form_of
 from overlays.kademlia.protocol import PADDING, Call, Done, OverlayContext, Protocol
-from overlays.kademlia.table import NEIGHBOURS, NODE_ID_BYTES, Limits, Neighbour, Table, usable
+from overlays.kademlia.table import NEIGHBOURS, NODE_ID_BYTES, Limits, Neighbour, usable
 from overlays.kademlia.turns import Then, Turns
 from overlays.remembered import Remembered
 
@@ -401,6 +400,8 @@ class KademliaOverlay:
         port = identity.address[1]
         del self._by_port[port]
         self._context.own.remove(identity.protocol.node_id)
+        if identity.protocol.node_id in self._context.acquainted:
+            self._context.acquainted.remove(identity.protocol.node_id)
         for search in [s for s in self._searches.values() if s.identity is identity]:
             self._end(search, now, cut_short=True)
         for crawl in list(identity.crawls):
@@ -586,13 +587,19 @@ class KademliaOverlay:
             return []  # nobody has answered, so that all tables are empty
         point = Neighbour(target)
         known: dict[bytes, Neighbour] = {}
-        routers = (
-            self._by_port[own.port].protocol.router
-            for own in self._context.own.nearest(point.long_id)
-        )
-        for router in islice(filter(Table.neighbours, routers), CRAWL_TABLES):
+        asked, emptied = 0, list[bytes]()
+        for own in self._context.acquainted.nearest(point.long_id):
+            router = self._by_port[own.port].protocol.router
+            if not router.neighbours():
+                emptied.append(own.id)
+                continue
             nearest = router.find_neighbors(point, CRAWL_STARTS)
             known.update((node.id, node) for node in nearest)
+            asked += 1
+            if asked == CRAWL_TABLES:
+                break
+        for node_id in emptied:
+            self._context.acquainted.remove(node_id)
         return sorted(known.values(), key=lambda n: n.long_id ^ point.long_id)[:CRAWL_STARTS]
 
     def _crawl(

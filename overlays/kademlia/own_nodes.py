@@ -30,6 +30,9 @@ class OwnNodes:
     def __contains__(self, node_id: object) -> bool:
         return node_id in self._nodes
 
+    def __getitem__(self, node_id: bytes) -> Neighbour:
+        return self._nodes[node_id]
+
     def add(self, node: Neighbour) -> None:
         """Add a node that is not there yet."""
         self._nodes[node.id] = node

@@ -186,6 +186,14 @@ class OverlayContext:
     failed: dict[Endpoint, tuple[int, float]] = field(factory=dict)
     """How many calls in a row each endpoint has not answered, and when the last of them ended."""
     own: OwnNodes = field(factory=OwnNodes)
+    acquainted: OwnNodes = field(factory=OwnNodes)
+    """Of the process's own nodes those that have neighbours, and some that had: of thousands that
+    it had while it was alone, a few."""
+
+    def acquaint(self, node_id: bytes) -> None:
+        """Note that one of the process's own nodes has a neighbour."""
+        if node_id in self.own and node_id not in self.acquainted:
+            self.acquainted.add(self.own[node_id])
 
 
 class Protocol:
@@ -419,6 +427,8 @@ class Protocol:
             self.router.doubt(call.target, failures=FAILURES_MAX)
         if node.id in self._context.own or not self.router.admit(node, now):
             self.counters.refused += 1
+        else:
+            self._context.acquaint(self.node_id)
         self._context.heard(address, call.started, node, now)
         if call.method == "find_node":
             rest = [[self._naming.read(written, form) for written in rest[0]]]

@@ -122,6 +122,26 @@ def test_what_joins_cost_in_the_dht_grows_as_their_number() -> None:
     assert exponent([_steps(40), _steps(160)], 4) <= EXPONENT_MAX
 
 
+def _steps_of_seeks_after_loneliness(communities: int) -> int:
+    """Return the steps of ten seeks by a process that met another one after it had entered all."""
+    town = Town("kademlia")
+    topics = [Topic.parse(f".t{number}") for number in range(communities)]
+    for topic in topics:
+        town.announce(town.gateway, topic=topic, settle=0.0)
+    town.run(1.0)
+    town.announce(town.add(), topic=topics[0])
+    with counted_steps() as steps:
+        for topic in topics[:10]:
+            town.start_seek(town.gateway, topic)
+        town.run(2.0)
+    return steps.count
+
+
+def test_nodes_of_its_own_without_neighbours_cost_a_look_up_nothing() -> None:
+    few, many = map(_steps_of_seeks_after_loneliness, (50, 800))
+    assert many <= 1.3 * few  # 1.6 if all of them are looked through
+
+
 def test_upkeep_of_all_identifiers_together_is_bounded() -> None:
     """Alone, each would be due every quarter of a minute."""
     town = Town("kademlia")
