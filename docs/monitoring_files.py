@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
-from camcast.observe.conditions import TABLE, Row
+from camcast.observe.condition_table import TABLE, Row
 
 FOLDER: Final = Path(__file__).parents[1] / "examples/deploy"
 ALERTS: Final = FOLDER / "alerts.yaml"
@@ -20,7 +20,7 @@ BOARD: Final = FOLDER / "grafana.json"
 
 HEAD: Final = """\
 # Alert rules for Prometheus, one a condition: docs/operating.md, "Alerts and a board".
-# Made by `python docs/monitoring_files.py` from camcast/observe/conditions.py.
+# Made by `python docs/monitoring_files.py` from camcast/observe/condition_table.py.
 """
 LOOK: Final = "15s"  # chosen: of a count, a condition lasts 20 s after its growth; none is missed
 WINDOW: Final = "2m"  # chosen: above the 30 s for which Alertmanager first gathers alerts

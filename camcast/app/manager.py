@@ -19,10 +19,7 @@ from weakref import WeakKeyDictionary
 import attrs
 from typing_extensions import override
 
-from camcast.app.community import (
-    JOIN_SECONDS,
-    Community,
-)
+from camcast.app.community import JOIN_SECONDS, Community
 from camcast.app.known_communities import KnownCommunities
 from camcast.app.lifetime import Lifetime
 from camcast.app.settings import (
@@ -33,12 +30,7 @@ from camcast.app.settings import (
     is_closed,
 )
 from camcast.app.topic_arguments import SuperTopicsLike, TopicLike, steps_of, topic_of
-from camcast.doors.plugs import (
-    discovery_for,
-    discovery_options,
-    find_protocol,
-    membership_for,
-)
+from camcast.doors.plugs import discovery_for, discovery_options, find_protocol, membership_for
 from camcast.doors.transport import OutputPipes
 from camcast.engine.settings import Order, Parts, Settings
 from camcast.engine.store import Store
@@ -48,17 +40,13 @@ from camcast.live.archive.archive import FileArchive
 from camcast.live.audit import open_audit
 from camcast.live.control_socket import Answer, ControlServer
 from camcast.live.event_account import account_of_event
-from camcast.live.gateway_file import (
-    check_keys,
-    parse_gateways,
-    read_gateways,
-    without_keys,
-)
+from camcast.live.gateway_file import check_keys, parse_gateways, read_gateways, without_keys
 from camcast.live.own_address import find_address, is_found
 from camcast.live.runner import Runner
 from camcast.live.snapshot import take_announced, take_peer_stats, take_stats
 from camcast.live.wall_clock import start_clock
-from camcast.observe.conditions import Sight, Watch
+from camcast.observe.condition_table import Sight
+from camcast.observe.conditions import Watch
 from camcast.observe.counters import Counters
 from camcast.observe.event_trace import Account
 from camcast.observe.recent import Recent
@@ -346,8 +334,7 @@ class CommunityManager:
             "events": lambda given: recent.answer(given.get("after", 0)),
             "announced": lambda _: take_announced(self._lifetime.running()),
         }
-        self._audit = security.audit
-        control = given.control
+        self._audit, control = security.audit, given.control
         self._recent = None if control is None else recent
         self._control = None if control is None else ControlServer(Path(control), answers)
         self._rng = rng

@@ -14,7 +14,7 @@ from camcast.cli.output import print_json
 from camcast.cli.printed import TopicRow
 from camcast.cli.readiness import ask_ready
 from camcast.live.control_socket import Connection, ask
-from camcast.observe.conditions import utc
+from camcast.observe.condition_table import utc
 
 _UNITS: Final = ("B", "kB", "MB", "GB")
 

@@ -21,7 +21,7 @@ from camcast.cli.output import print_json
 from camcast.doors.plugs import find_backend
 from camcast.doors.transport import BindError
 from camcast.live.control_socket import ControlError, ask
-from camcast.observe.conditions import utc
+from camcast.observe.condition_table import utc
 from camcast.ops.checkup import Finding, of_network, of_process, of_processes, of_system
 
 _CONTACTS: Final = Contacts()

@@ -19,7 +19,7 @@ from camcast.cli.output import json_line
 from camcast.cli.printed import BytesEvent, EventLine, TextEvent, TypedEvent
 from camcast.doors.options import OptionError
 from camcast.inbox.received import Received
-from camcast.observe.conditions import utc
+from camcast.observe.condition_table import utc
 from camcast.vocabulary.printable import printable
 from camcast.vocabulary.typed import Sent
 

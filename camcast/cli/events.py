@@ -15,7 +15,7 @@ from camcast.cli.failure import clear_failures
 from camcast.cli.output import print_json, print_line
 from camcast.cli.printed import HappeningRow
 from camcast.live.control_socket import Connection, ControlError
-from camcast.observe.conditions import utc
+from camcast.observe.condition_table import utc
 from camcast.ops.dashboard.gathering import ANSWER_SECONDS, sockets_of
 
 EVERY_SECONDS: Final = 1.0  # chosen: a line is no later than a person notices

@@ -26,7 +26,7 @@ from camcast.doors.options import OptionError
 from camcast.inbox.received import Received, ReceivedBatch, received_of
 from camcast.live.archive.reading import Archived, ArchiveReader, salvage
 from camcast.live.archive.schema import DamagedArchiveError
-from camcast.observe.conditions import utc
+from camcast.observe.condition_table import utc
 from camcast.vocabulary import typed
 from camcast.vocabulary.topics import Topic
 

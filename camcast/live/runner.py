@@ -40,7 +40,7 @@ from camcast.live.wall_clock import COMPARE_SECONDS, read_clocks
 from camcast.live.wire.pipes import peers_allowed
 from camcast.live.wire.reading_time import Patience, ReadingTime, reading_time
 from camcast.live.wire.udp import UdpPort
-from camcast.observe.conditions import LOOK_SECONDS
+from camcast.observe.condition_table import LOOK_SECONDS
 from camcast.observe.failure_log import FailureLog
 from camcast.observe.recent import Recent
 from camcast.observe.trace import Sink, Trace

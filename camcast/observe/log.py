@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from datetime import UTC, datetime
 
-from camcast.observe.conditions import counted
+from camcast.observe.condition_table import counted
 from camcast.observe.recent import Told
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.happenings import PROCESS_KINDS, Happening

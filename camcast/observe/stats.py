@@ -280,7 +280,7 @@ class ConditionStats:
     """A condition: something that is, or was, wrong with the process."""
 
     name: str
-    """Its row in the table of `camcast.observe.conditions`."""
+    """Its row in `camcast.observe.condition_table.TABLE`."""
     about: str
     """The topic or the address that it is about; empty: the process itself."""
     stage: Stage

@@ -17,7 +17,7 @@ from attrs import evolve, frozen
 
 from camcast.live.wire.pipes import descriptors_allow
 from camcast.live.wire.probe_port import Reach, probe_ports
-from camcast.observe.conditions import DHT_DO, counted
+from camcast.observe.condition_table import DHT_DO, counted
 from camcast.observe.stats import FirstContactStats
 from camcast.vocabulary.addresses import is_loopback
 

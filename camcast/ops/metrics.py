@@ -24,7 +24,7 @@ from prometheus_client.registry import Collector as PrometheusCollector
 from typing_extensions import override
 
 from camcast.app.community import State
-from camcast.observe.conditions import TABLE
+from camcast.observe.condition_table import TABLE
 from camcast.observe.counters import INPUT, METRIC, OUTPUTS, Metric
 from camcast.observe.stats import CommunityStats, Stats, SubscriptionStats
 from camcast.ops.http_server import Answer

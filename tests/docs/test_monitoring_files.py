@@ -23,7 +23,7 @@ import yaml
 from prometheus_client import CollectorRegistry
 
 from camcast.app import blocking
-from camcast.observe.conditions import TABLE, Row
+from camcast.observe.condition_table import TABLE, Row
 from camcast.observe.stats import (
     CertificateStats,
     ConditionStats,

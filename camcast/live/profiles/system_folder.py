@@ -50,7 +50,7 @@ from camcast.live.profiles.key_file import (
     write_key_pair,
     write_public_key,
 )
-from camcast.observe.conditions import RENEW_SHARE
+from camcast.observe.condition_table import RENEW_SHARE
 from camcast.security.certificates import CERTIFICATE, SERIAL_BYTES, Certificate, Rights
 from camcast.security.keys import KEY_BYTES, PublicKey, SecretKey
 from camcast.vocabulary.addresses import check_address, is_wildcard

@@ -18,7 +18,8 @@ import pytest
 
 from camcast.doors.plugs import find_discovery
 from camcast.engine.node import Node
-from camcast.observe.conditions import LOOK_SECONDS, Watch
+from camcast.observe.condition_table import LOOK_SECONDS
+from camcast.observe.conditions import Watch
 from camcast.observe.stats import ConditionStats
 from camcast.testing.world import World
 from camcast.vocabulary.topics import ROOT, Topic

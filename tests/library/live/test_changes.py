@@ -10,7 +10,7 @@ import pytest
 
 from camcast import Change, Changes, CommunityError, CommunityManager, Lagged, Received
 from camcast.app import blocking
-from camcast.observe.conditions import Sight
+from camcast.observe.condition_table import Sight
 from tests.camcast_command import Capture, camcast
 from tests.library.live.communities import free_address, free_port, managers
 from tests.library.live.running_command import Running

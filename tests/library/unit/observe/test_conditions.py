@@ -12,16 +12,14 @@ from typing import Final
 import attrs
 import pytest
 
-from camcast.observe.conditions import (
+from camcast.observe.condition_table import (
     FADES_SECONDS,
-    HISTORY_SECONDS,
     LOOK_SECONDS,
     SETTLED_SECONDS,
     SLOW_SECONDS,
     TABLE,
-    Tell,
-    Watch,
 )
+from camcast.observe.conditions import HISTORY_SECONDS, Tell, Watch
 from camcast.observe.stats import (
     CertificateStats,
     ConditionStats,
