@@ -348,7 +348,10 @@ class LoopThread:
             raise
         error, call.error = call.error, None
         try:
-            raise _closed() if _is_cancelled(error) else error
+            if _is_cancelled(error):  # the loop is ending: who goes on finds it ended
+                self.ended.wait(EXIT_SECONDS if limit is None else min(limit, EXIT_SECONDS))
+                raise _closed()
+            raise error
         finally:
             del error, call  # which would keep each other
 

@@ -135,3 +135,34 @@ def test_the_run_that_follows_is_made_once() -> None:
     assert first.successor() is second
     third = second.successor()
     assert first.last() is second.last() is third.last() is third
+
+
+def test_who_is_told_that_the_loop_was_closed_finds_it_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else a reader would take the error for its own, and not what the loop has left."""
+    run, begun, raised = LoopThread(Nothing()), Moment(), Moment()
+    end, found = LoopThread._end, list[bool]()
+
+    def end_late(of: LoopThread) -> None:
+        raised.wait(0.2)  # without the wait for the end, the caller raises in this time
+        end(of)
+
+    async def work() -> bool:
+        begun.happen()
+        return await asyncio.Event().wait()
+
+    def wait() -> None:
+        with pytest.raises(CommunityError, match="closed in the meantime"):
+            run.call("wait", work)
+        found.append(run.ended.happened)
+        raised.happen()
+
+    monkeypatch.setattr(LoopThread, "_end", end_late)
+    run.start()
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    begun.wait()
+    run.stop()
+    waiting.join()
+    assert found == [True]
