@@ -25,6 +25,7 @@ from camcast.cli.served_health import served_health
 from camcast.cli.until_signalled import run_until_signalled
 from camcast.doors.transport import OutputPipes
 from camcast.live.runner import GATHERING_TURNS_MAX
+from camcast.vocabulary.batches import KEY_BYTES_MAX
 from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.events import Receipt
 from camcast.vocabulary.parameters import CommunitySettings
@@ -97,7 +98,7 @@ def publish(
             parsed,
             _paced(_one(b"") if delete else _events(message, file), rate),
             wait,
-            key=None if key is None else key.encode(errors="surrogateescape"),
+            key=None if key is None else _key(key),
             delete=delete,
             retry=retry,
             typed=typed,
@@ -105,6 +106,13 @@ def publish(
         )
         if run_until_signalled(work) is False:
             raise typer.Exit(EXIT_FAILED)
+
+
+def _key(text: str) -> bytes:
+    key = text.encode(errors="surrogateescape")
+    if not 1 <= len(key) <= KEY_BYTES_MAX:
+        raise CommandError(f"--key has 1 to {KEY_BYTES_MAX} bytes, not {len(key)}")
+    return key
 
 
 def _events(message: str | None, file: Path | None) -> AsyncIterator[bytes | None]:

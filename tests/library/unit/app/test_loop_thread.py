@@ -154,7 +154,7 @@ def test_who_is_told_that_the_loop_was_closed_finds_it_ended(
 
     def wait() -> None:
         with pytest.raises(CommunityError, match="closed in the meantime"):
-            run.call("wait", work)
+            run.call("wait", work, undo=found.append)
         found.append(run.ended.happened)
         raised.happen()
 

@@ -44,3 +44,11 @@ def test_a_file_that_is_no_event_is_refused_in_a_sentence(tmp_path: Path, capfd:
     assert (code, "1,048,576 bytes" in error) == (1, True)
     code, error = refusal(capfd, "publish", ".a", "hi", "--file", long)
     assert (code, "not both" in error) == (1, True)
+
+
+@pytest.mark.parametrize("key", ["", "k" * 256])
+def test_a_key_that_cannot_be_is_refused_before_anything_is_looked_for(
+    key: str, capfd: Capture
+) -> None:
+    code, error = refusal(capfd, "publish", ".a", "hi", "--key", key)
+    assert (code, error) == (1, f"camcast: --key has 1 to 255 bytes, not {len(key)}\n")
