@@ -24,7 +24,7 @@ from typing import Any, Final, TypeVar, cast
 from attrs import frozen
 from typing_extensions import override
 
-from camcast.doors.discovery import Discovery, FirstContact
+from camcast.doors.discovery import Announced, Discovery, FirstContact
 from camcast.doors.dissemination import Dissemination, Sent
 from camcast.doors.liveness import PIECE_BYTES_MAX, Watcher
 from camcast.doors.membership import Membership
@@ -180,12 +180,9 @@ def _heartbeat(answer: Any) -> Message | None:
     return answer
 
 
-def _first_contacts(answer: Any) -> tuple[FirstContact, ...]:
-    contacts = tuple(answer)
-    for contact in contacts:
-        if not isinstance(contact, FirstContact):
-            raise _refuse(contact, "a FirstContact")
-    return contacts
+def _all_of_a_kind(kind: type[Any], noun: str) -> Callable[[Any], tuple[Any, ...]]:
+    judge = _a_kind(kind, noun)
+    return lambda answer: tuple(judge(one) for one in answer)
 
 
 _NOTHING: Final = _Answer(lambda answer: answer, lambda *_: None, "True")
@@ -221,7 +218,8 @@ ANSWERS: Final[Mapping[type[Any], Mapping[str, _Answer]]] = {
     },
     Discovery: {
         "state": _Answer(_a_kind(str, "a text"), lambda _: "degraded"),
-        "first_contacts": _Answer(_first_contacts, lambda _: ()),
+        "first_contacts": _Answer(_all_of_a_kind(FirstContact, "a FirstContact"), lambda _: ()),
+        "announced": _Answer(_all_of_a_kind(Announced, "an Announced"), lambda *_: ()),
         "contacts_silent": _Answer(bool, lambda *_: False),
     },
 }
