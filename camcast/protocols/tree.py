@@ -56,11 +56,11 @@ from typing_extensions import override
 from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
 from camcast.doors.liveness import Watcher
 from camcast.doors.repair import Repairs, RepairWatcher
-from camcast.vocabulary.arrival_delay import ArrivalDelay
 from camcast.vocabulary.batches import TREE, Batch
 from camcast.vocabulary.events import EventId, StreamId
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
+from camcast.vocabulary.smoothed_time import ArrivalDelay
 from camcast.vocabulary.wire import REPAIRED
 
 TREES_MAX: Final = 64  # chosen: busy streams at a time; a bound, as peers send them

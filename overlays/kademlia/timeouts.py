@@ -1,4 +1,4 @@
-"""The timeout of a call, from measured round trips as TCP computes it (RFC 6298).
+"""The timeout of a call, from measured round trips as TCP computes it (`SmoothedTime`).
 
 A fixed timeout is wrong on a busy machine or link. Answers that come after it are asked for again,
 and the repeated calls add to the load: with a fixed timeout 80 nodes that joined at once on one
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from attrs import define
+from camcast.vocabulary.smoothed_time import SmoothedTime
 
 # chosen: just over the 95 % quantile of the round trips between 490 hosts of PlanetLab, 325 ms;
 # also the timeout before the first answer
@@ -20,28 +20,13 @@ SECONDS_MAX: Final = 4.0  # chosen: a slower node is of no use, since a look-up 
 # chosen: the timeout of each attempt, in multiples of the usual one. At 20 % loss one call in 21
 # fails (0.36 ** 3), at the shortest timeout after 2.1 s.
 ATTEMPTS: Final = (1, 2, 3)
-_GAIN: Final = 1 / 8  # [RFC 6298 2.3] alpha
-_DEVIATION_GAIN: Final = 1 / 4  # [RFC 6298 2.3] beta
-_DEVIATIONS: Final = 4  # [RFC 6298 2.3] K
 
 
-@define
-class Patience:
-    """The round trips of one process."""
+class Patience(SmoothedTime):
+    """The round trips of one process, and how long it waits for an answer."""
 
-    mean_seconds: float | None = None
-    deviation_seconds: float = 0.0
-
-    def learn(self, seconds: float) -> None:
-        """Take the round trip of an attempt that was answered."""
-        if self.mean_seconds is None:
-            self.mean_seconds, self.deviation_seconds = seconds, seconds / 2
-            return
-        error = seconds - self.mean_seconds
-        self.deviation_seconds += _DEVIATION_GAIN * (abs(error) - self.deviation_seconds)
-        self.mean_seconds += _GAIN * error
+    __slots__ = ()
 
     def seconds(self, attempt: int) -> float:
         """Return the timeout of an attempt of a call, counted from 0."""
-        usual = (self.mean_seconds or 0.0) + _DEVIATIONS * self.deviation_seconds
-        return ATTEMPTS[attempt] * min(SECONDS_MAX, max(SECONDS_MIN, usual))
+        return ATTEMPTS[attempt] * min(SECONDS_MAX, max(SECONDS_MIN, self.longest))

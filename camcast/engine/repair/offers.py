@@ -31,11 +31,11 @@ from attrs import define, field
 from camcast.doors.repair import RepairWatcher
 from camcast.engine.repair.messages import Have, Wanted
 from camcast.engine.repair.told import Haves, RepairContext
-from camcast.vocabulary.arrival_delay import ArrivalDelay
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import SEQUENCE_MAX, STREAM_ID_BYTES, StreamId
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.vocabulary.share import Places
+from camcast.vocabulary.smoothed_time import ArrivalDelay
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import MalformedError
 

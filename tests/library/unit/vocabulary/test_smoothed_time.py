@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from camcast.vocabulary.arrival_delay import DELAY_SECONDS_MAX, DELAY_SECONDS_MIN, ArrivalDelay
+from camcast.vocabulary.smoothed_time import DELAY_SECONDS_MAX, DELAY_SECONDS_MIN, ArrivalDelay
 
 
 def test_at_first_it_waits_as_the_rfc_says() -> None:
