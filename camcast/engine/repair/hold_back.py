@@ -123,10 +123,14 @@ class HoldBack:
         ):
             known.next += first.count
             return new
-        ready = [self.flagged(batch, known) for batch in new if batch.first < known.next]
+        ready: list[Batch] = []
         for batch in new:
             if batch.first >= known.next:
                 self._hold(batch, known, now)
+                continue
+            ready.append(self.flagged(batch, known))
+            if self._is_home(batch) and (after := batch.after) is not None:
+                self._pass(after, _published_at(batch, after), now)
         ready += self._go_on(first.stream, now)
         self._make_room(ready, now)
         self._look_later()

@@ -63,6 +63,7 @@ def test_everybody_gets_everything_once_and_nothing_else(membership: str, first:
             "scamp", 134, id="who joined a super-community told it of nothing from before"
         ),
         pytest.param("hybrid", 2381, id="a newcomer took what came late for what was in order"),
+        pytest.param("scamp", 81, id="a newcomer took for in order what a late event follows"),
     ],
 )
 def test_what_went_wrong_once(membership: str, seed: int) -> None:

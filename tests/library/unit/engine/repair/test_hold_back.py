@@ -259,6 +259,14 @@ def test_nothing_waits_for_what_the_other_stream_had_before_this_processs_time()
     assert receiver.take(9, stream=STAYS) == "9!"  # it seems younger now than its follower said
 
 
+def test_what_an_event_that_came_late_follows_is_late_too() -> None:
+    receiver = Receiver()
+    receiver.known().before = 5
+    assert receiver.take(5) == "5"
+    assert receiver.take(4, after=(STAYS, 8)) == "4!"
+    assert receiver.take(8, stream=STAYS) == "8!"
+
+
 def test_what_was_published_as_this_process_joined_is_not_waited_for_but_late() -> None:
     receiver = Receiver()
     assert receiver.take(1, after=(STAYS, 4), ago=9.5) == "1"
