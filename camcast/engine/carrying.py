@@ -91,6 +91,11 @@ class Carrying:
         if not self._process.me.is_dialable:
             self._wake_after(ASK_SECONDS, local_group)
 
+    def forget(self, group: GroupId) -> None:
+        """Forget whom this process has asked to carry a group that it leaves."""
+        self._asked.pop(group, None)
+        self._in_vain.pop(group, None)
+
     def wake(self, local_group: LocalGroup, now: float) -> None:
         """Do what is due for a group: ask others, or look whether to go on."""
         if local_group.topic.group in self._carried:

@@ -765,6 +765,7 @@ class Node:
         local_group.dissemination.leave(now)
         local_group.leaving = True
         self._publisher.leave(local_group)
+        self._carrying.forget(local_group.topic.group)
         self._groups.leave(local_group)
         self._joining.end(local_group.topic, now)
         self.liveness.close(local_group.topic.group, now)

@@ -253,9 +253,7 @@ class FileArchive(Archive):
 
     def _by_publication(self, community: Topic, since: int) -> Iterator[tuple[int, bytes]]:
         last: list[int] = [since, -1]
-        [(id,)] = self._page("SELECT id FROM community WHERE name = ?", (community.group,)) or [
-            (0,)
-        ]
+        id = self._community_id(community)
         while True:
             page = self._page(
                 "SELECT published, id, body FROM batch WHERE community = ? AND published >= ?"
@@ -279,9 +277,7 @@ class FileArchive(Archive):
 
     def passed(self, community: Topic, cursor: Cursor) -> list[tuple[int, int, bytes]]:
         """Return the next batches of a pass: when each was published, its number and its body."""
-        [(id,)] = self._page("SELECT id FROM community WHERE name = ?", (community.group,)) or [
-            (0,)
-        ]
+        id = self._community_id(community)
         since = cursor.published
         if not cursor.batch and not since:  # the pass begins: spares a look at all that is older
             [(first,)] = self._page(
@@ -308,6 +304,11 @@ class FileArchive(Archive):
             return self._chains[certificate]
         found = self._page("SELECT certificates FROM chain WHERE name = ?", (certificate,))
         return _CHAINS.decode(found[0][0]) if found else ()
+
+    def _community_id(self, community: Topic) -> int:
+        """Return the number of a community in the file; 0 where it is not there."""
+        found = self._page("SELECT id FROM community WHERE name = ?", (community.group,))
+        return int(found[0][0]) if found else 0
 
     def _id(self, community: Topic, stream: StreamId) -> int:
         """Return the number of a stream in the file; 0 where it is not there."""

@@ -123,5 +123,5 @@ def test_an_archive_goes_with_repair(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="a number above 0"):
             CommunityManager(archive=tmp_path / "one", **wrong)
     with pytest.raises(TypeError, match=r"pathlib\.Path"):
-        CommunityManager(archive="one")  # type: ignore[arg-type]
+        CommunityManager(archive="one")  # type: ignore[arg-type]  # no path, on purpose
     assert list(tmp_path.iterdir()) == []

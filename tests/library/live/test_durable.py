@@ -20,7 +20,7 @@ def manager(archive: Path | None, *gateways: str) -> CommunityManager:
 
 
 def subscribed(community: Community, **more: object) -> DurableSubscription:
-    subscription = community.subscribe(durable=NAME, **more)  # type: ignore[arg-type]
+    subscription = community.subscribe(durable=NAME, **more)  # type: ignore[arg-type]  # of several types
     assert isinstance(subscription, DurableSubscription)
     return subscription
 

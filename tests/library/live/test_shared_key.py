@@ -190,7 +190,7 @@ async def test_who_has_neither_passphrase_stays_out() -> None:
 )
 def test_a_second_passphrase_that_cannot_be_is_refused(given: dict[str, str], said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        CommunityManager(**given)  # type: ignore[arg-type]
+        CommunityManager(**given)  # type: ignore[arg-type]  # of several types
 
 
 @live

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from camcast.engine.carrying import CARRIED_ASKER_MAX, CARRIED_MAX
+import pytest
+
+from camcast.engine.carrying import CARRIED_ASKER_MAX, CARRIED_MAX, LEASE_SECONDS, RENEW_SECONDS
 from camcast.engine.link_messages import Carry
 from camcast.engine.node import Node
 from camcast.testing.world import World
@@ -23,6 +25,10 @@ def hidden(number: int) -> Contact:
 
 def received(frame: bytes, node: Node, now: float) -> None:
     node.receive(frame, now)
+
+
+def joined(topic: Topic, node: Node, now: float) -> None:
+    node.join(topic, now)
 
 
 def asked(world: World, node: Node, asker: Contact, *topics: str) -> list[str]:
@@ -60,3 +66,37 @@ def test_nobody_makes_a_process_carry_more_than_its_bounds_allow() -> None:
     for asker in range(1, len(many)):
         carried = asked(world, node, hidden(asker), many[asker])
     assert len(carried) == CARRIED_MAX
+
+
+def test_what_nobody_asks_to_carry_any_more_is_left() -> None:
+    world = World()
+    node = world.join(ABOVE)
+    assert asked(world, node, hidden(1), ".a.b") == [".a.b"]
+    world.run(LEASE_SECONDS - 1.0)
+    assert asked(world, node, hidden(1), ".a.b") == [".a.b"]
+    world.run(LEASE_SECONDS - 1.0)
+    assert asked(world, node, hidden(1)) == [".a.b"]
+    world.run(1.0 + RENEW_SECONDS)
+    assert asked(world, node, hidden(1)) == []
+
+
+def test_nothing_is_carried_that_this_process_may_not_join(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    node = world.join(ABOVE)
+    monkeypatch.setattr(node.guard, "may_join", lambda *_: False)
+    assert asked(world, node, hidden(1), ".a.b") == []
+
+
+def test_whom_it_has_asked_is_forgotten_with_the_community() -> None:
+    world = World()
+    world.join(ABOVE)
+    node = world.join(ABOVE, dialable=False)
+    for number in range(3):
+        topic = Topic.parse(f".a.t{number}")
+        world.do(node, partial(joined, topic))
+        world.run(5.0)
+        assert node._carrying._asked
+        world.leave(node, topic)
+    world.leave(node, ABOVE)
+    assert not node._carrying._asked
+    assert not node._carrying._in_vain

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+from msgspec.structs import replace
+
 from camcast.engine.repair.last_values import (
     AHEAD_SECONDS,
     BUCKETS_MAX,
@@ -13,7 +15,7 @@ from camcast.engine.repair.last_values import (
     buckets_for,
 )
 from camcast.engine.store import BATCH_BYTES
-from camcast.vocabulary.batches import Batch, Keyed, make_batch
+from camcast.vocabulary.batches import NOT_UPWARD, Batch, Keyed, make_batch
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
@@ -104,6 +106,7 @@ def test_beyond_the_room_the_oldest_go_and_what_is_as_old_does_not_come_back() -
     assert values.let_go == 3
     assert not values.add(events[2], NOW)
     assert not values.add(event(b"older", -60_000), NOW)
+    assert values.let_go == 3, "what is as old is not taken, and so costs nothing"
     assert values.add(event(b"99", 0, 1, 7), NOW)
     assert (TOPIC, b"03") not in kept(values)
 
@@ -145,6 +148,22 @@ def test_who_replaces_a_value_of_a_clock_ahead_wins_and_a_clock_far_ahead_waits(
     assert values.add(far, NOW + 1)
 
 
+def test_what_is_kept_is_not_taken_again() -> None:
+    values = LastValues()
+    assert values.add(event(b"k"), NOW)
+    assert not values.add(event(b"k"), NOW)
+
+
+def test_upward_the_buckets_leave_out_what_does_not_climb() -> None:
+    values, climbing = LastValues(), LastValues()
+    stays = event(b"stays", first=2)
+    values.add(replace(stays, flags=stays.flags | NOT_UPWARD), NOW)
+    for one in (values, climbing):
+        one.add(event(b"climbs"), NOW)
+    assert values.buckets(TOPIC, 1) != climbing.buckets(TOPIC, 1)
+    assert values.buckets(TOPIC, 1, upward=True) == climbing.buckets(TOPIC, 1)
+
+
 def test_a_digest_of_a_second_has_what_was_published_before_it() -> None:
     one, other = LastValues(), LastValues()
     second = int(NOW)
@@ -155,6 +174,7 @@ def test_a_digest_of_a_second_has_what_was_published_before_it() -> None:
     assert one.digest() != other.digest()
     assert one.digest(second - 3) == other.digest(second - 3) == other.digest()
     assert one.digest(second + 1) == one.digest()
+    assert one.digest(second - 1) == other.digest(), "its own second is not before it"
 
 
 def test_buckets_divide_the_keys_and_are_so_many_as_pay() -> None:

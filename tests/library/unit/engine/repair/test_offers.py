@@ -218,3 +218,13 @@ def test_a_have_is_read_with_a_field_more_and_without_offers() -> None:
     assert encode(said)[0] == 0x9A  # an array of the tag and nine fields
     assert DECODER.decode(later) == said
     assert DECODER.decode(b"\x99" + encode(without)[1:-1]) == without
+
+
+def test_a_batch_that_was_offered_is_taken_once_by_each(world: RepairWorld, node: Node) -> None:
+    """Beyond the bytes a second that repair answers with."""
+    [local_group] = node.local_groups
+    repair = local_group.repair
+    assert repair is not None
+    repair.offer(LARGE, [contact(1), contact(2)], world.now)
+    taken = [repair._offering.take(LARGE, contact(number).peer) for number in (1, 1, 2, 2, 3)]
+    assert taken == [True, False, True, False, False]

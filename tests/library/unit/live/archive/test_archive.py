@@ -166,3 +166,18 @@ def test_a_file_that_is_damaged_meanwhile_takes_nothing_more(path: Path) -> None
     archive.keep(A, batch(201), ())
     assert archive.stats().lost >= 1
     archive.close()
+
+
+def test_what_was_written_a_moment_ago_is_read_once(
+    archive: FileArchive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It waits no more, and who reads has not seen that yet."""
+    monkeypatch.setattr(archive, "_settle", lambda: None)
+    kept = [batch(number) for number in (1, 2)]
+    for one in kept:
+        archive.keep(A, one, ())
+    wait_until(lambda: archive._writer.written == 2)
+    bodies = [one.body for one in kept]
+    assert list(archive.batches(A, STREAM, 1, 3, 0)) == bodies
+    assert list(archive.history(A, 0)) == bodies
+    assert archive.lowest(A, STREAM, 0) == bodies[0]
