@@ -88,7 +88,7 @@ class Format:
         )
 
 
-def time_of(text: str) -> float | datetime:
+def time_of(text: str, option: str = "--since") -> float | datetime:
     """Read a number of seconds ago, a duration or a time in ISO 8601; raises `OptionError`."""
     with suppress(ValueError):
         if (seconds := float(text)) >= 0:  # also without end
@@ -97,9 +97,9 @@ def time_of(text: str) -> float | datetime:
         when = datetime.fromisoformat(text)
         return when if when.tzinfo is not None else when.astimezone()
     if _DURATION.fullmatch(text):
-        return seconds_of(text, "--since")
+        return seconds_of(text, option)
     raise OptionError(
-        f"--since takes seconds such as 30, a duration such as 8h or a time such as"
+        f"{option} takes seconds such as 30, a duration such as 8h or a time such as"
         f" 2026-11-27T08:00Z, not {text!r}"
     )
 

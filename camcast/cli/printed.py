@@ -255,6 +255,7 @@ class Revoked(TypedDict):
     issued: int
     next_update: int
     revoked: list[str]
+    issued_before: dict[str, int]
     list: bytes
 
 

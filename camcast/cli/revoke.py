@@ -13,6 +13,7 @@ from camcast.cli import options
 from camcast.cli.failure import clear_failures
 from camcast.cli.output import print_json, print_line, write_output
 from camcast.cli.printed import Revoked
+from camcast.cli.validity import EveryKey, IssuedBefore, check_by_time, end_of, moment_of
 from camcast.doors.options import OptionError
 from camcast.vocabulary.errors import CamcastError
 
@@ -34,11 +35,13 @@ def revoke(
     certificates: Annotated[
         list[str] | None,
         typer.Argument(
-            help="What to revoke: serials, or files with certificates. Without any, the list is"
-            " signed anew.",
+            help="What to revoke: serials, or files with certificates; with --issued-before, public"
+            " keys or files with these. Without any, the list is signed anew.",
             metavar="[SERIAL]...",
         ),
     ] = None,
+    issued_before: IssuedBefore = None,
+    every_key: EveryKey = False,
     hours: Annotated[float, typer.Option(help="Hours until the next list is due.")] = HOURS,
     known: Annotated[
         list[Path] | None,
@@ -57,21 +60,33 @@ def revoke(
     the next one is due, also if nothing was revoked: a process that gets no newer list cannot know
     whether it missed one. It names all that was ever revoked (.issued) and has not expired; a file
     that is an older copy, or lost, takes nothing away.
+
+    With --issued-before, all that a key got before a time counts no more, also what is noted
+    nowhere; what it gets later counts.
     """
-    from camcast.cli.validity import end_of
     from camcast.live.profiles.certificate_file import revocations_text
     from camcast.live.profiles.issuer_register import opened
     from camcast.live.profiles.key_file import read_secret_key
+    from camcast.security.revocation import EVERY_KEY, key_mark
 
     with clear_failures():
+        check_by_time(
+            issued_before, every_key=every_key, named=bool(certificates), names="public keys"
+        )
         secret, now = read_secret_key(key_file), int(time.time())
         lists = [_list_of(path, key_file, secret.public) for path in known or ()]
         with opened(key_file, secret, now, clock_is_right=clock_is_right) as register:
             named = dict.fromkeys(certificates or ())
-            found = [_issued(text, register, key_file, secret.public) for text in named]
+            found: list[Certificate] = []
+            times: dict[bytes, int] = {}
+            if issued_before is None:
+                found = [_issued(text, register, key_file, secret.public) for text in named]
+            else:
+                marks = [EVERY_KEY] if every_key else [key_mark(_key(text).raw) for text in named]
+                times = dict.fromkeys(marks, moment_of(issued_before, now))
             try:
                 due = end_of(now, hours, _HOUR_SECONDS, "--hours")
-                news, data = register.revoke(found, lists, now, due - now)
+                news, data = register.revoke(found, lists, now, due - now, issued_before=times)
             except CamcastError:
                 raise
             except ValueError as error:
@@ -86,6 +101,10 @@ def revoke(
                 issued=news.issued,
                 next_update=news.next_update,
                 revoked=[entry.serial.hex() for entry in news.certificates],
+                issued_before={
+                    "all" if mark == EVERY_KEY else mark.hex(): time
+                    for mark, time in news.issued_before.items()
+                },
                 list=data,
             )
             print_json(signed, "revoke/1")
@@ -122,3 +141,16 @@ def _issued(text: str, register: IssuerRegister, key_file: Path, issuer: PublicK
     except RefusedError:
         raise OptionError(f"{text}: this certificate was not issued with {key_file}") from None
     return CERTIFICATE.read(signed)
+
+
+def _key(text: str) -> PublicKey:
+    """Return this public key, or that in this file; `OptionError` if there is none."""
+    from camcast.live.profiles.key_file import read_public_key
+    from camcast.security.keys import InvalidKeyError, PublicKey
+
+    if Path(text).exists():
+        return read_public_key(Path(text))
+    try:
+        return PublicKey.parse(text)
+    except InvalidKeyError:
+        raise OptionError(f"{text!r} is no public key, nor a file with one") from None

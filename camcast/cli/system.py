@@ -18,8 +18,9 @@ from camcast.cli.failure import clear_failures
 from camcast.cli.finite_numbers import Command
 from camcast.cli.output import print_json, print_line
 from camcast.cli.printed import MemberRow, SystemFolder
-from camcast.cli.validity import end_of
+from camcast.cli.validity import EveryKey, IssuedBefore, check_by_time, end_of, moment_of
 from camcast.doors.options import OptionError
+from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.topics import Topic
 
 if TYPE_CHECKING:
@@ -173,12 +174,18 @@ def renew(
 
 @system.command("revoke", cls=Command, epilog="Example: camcast system revoke ada --in plant")
 def revoke_members(
-    names: Annotated[list[str], typer.Argument(help="The members.", metavar="NAME...")],
+    names: Annotated[
+        list[str] | None, typer.Argument(help="The members.", metavar="NAME...")
+    ] = None,
+    issued_before: IssuedBefore = None,
+    every_key: EveryKey = False,
     folder: In = HERE,
     clock_is_right: options.ClockIsRight = False,
     json: options.Json = False,
 ) -> None:
     """Revoke members: all certificates that their keys ever got count no more.
+
+    With --issued-before, what their keys got before a time: who was renewed since stays a member.
 
     The root's list is signed again, and is in the folders of all members that stay. Copy one
     root.list to a machine whose process runs, a gateway's for instance: the others hear of it from
@@ -187,14 +194,28 @@ def revoke_members(
     from camcast.live.profiles.system_folder import authority
 
     with clear_failures():
-        now = int(time.time())
+        now, named = int(time.time()), names or []
+        check_by_time(issued_before, every_key=every_key, named=bool(named), names="members")
+        if not (named or every_key):
+            raise OptionError("give the members to be revoked, or --all --issued-before TIME")
         with authority(folder, now, clock_is_right=clock_is_right) as root:
-            gone = root.revoke(names)
+            try:
+                gone = (
+                    root.revoke(named)
+                    if issued_before is None
+                    else root.revoke_issued_before(moment_of(issued_before, now), named)
+                )
+            except CamcastError:
+                raise
+            except ValueError as error:
+                raise OptionError(str(error)) from None
         if json:
             print_json([_row(member, now) for member in gone], "system-revoke/1")
         else:
             for member in gone:
                 print_line(f"{member.name} is revoked; copy root.list to a running process")
+            if not gone:
+                print_line("no member has such a certificate; copy root.list to a running process")
 
 
 @system.command(cls=Command, epilog="Example: camcast system show --in plant")

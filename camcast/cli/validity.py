@@ -1,10 +1,26 @@
-"""How long a certificate or a list counts, as a person gives it."""
+"""From when and how long certificates and lists count, as a person gives it."""
 
 from __future__ import annotations
 
-from typing import Final
+from datetime import datetime
+from typing import Annotated, Final
 
+import typer
+
+from camcast.doors.options import OptionError
 from camcast.security.sealed import SECONDS_MAX
+
+IssuedBefore = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="Revoke what was issued before: a time such as 2026-11-27T08:00Z, or 8h ago, or 0"
+        " for now.",
+    ),
+]
+EveryKey = Annotated[
+    bool, typer.Option("--all", help="With --issued-before: what any key got before that time.")
+]
 
 _YEAR_OF_THE_LAST_SECOND: Final = 2106  # [POSIX time] of SECONDS_MAX
 
@@ -21,3 +37,25 @@ def end_of(now: int, given: float, unit_seconds: int, option: str) -> int:
             f"{option} {given:g} is no time that ends before the year {_YEAR_OF_THE_LAST_SECOND}"
         )
     return int(end)
+
+
+def check_by_time(issued_before: str | None, *, every_key: bool, named: bool, names: str) -> None:
+    """Raise `OptionError` unless what is revoked by time is named: by `names`, or all of it."""
+    if issued_before is None:
+        if every_key:
+            raise OptionError("--all goes with --issued-before")
+    elif every_key and named:
+        raise OptionError(f"--issued-before takes {names}, or --all, not both")
+    elif not (every_key or named):
+        raise OptionError(f"--issued-before takes {names}, or --all")
+
+
+def moment_of(text: str, now: int) -> int:
+    """Read the value of ``--issued-before``, in seconds since 1970; raises `OptionError`."""
+    from camcast.cli.event_lines import time_of
+
+    given = time_of(text, "--issued-before")
+    when = given.timestamp() if isinstance(given, datetime) else now - given
+    if when > now:
+        raise OptionError(f"--issued-before {text} is not yet: nothing was issued after now")
+    return int(max(when, 0.0))

@@ -31,8 +31,8 @@ from camcast.security.sealed import SealHash, seal_hash
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
 
-Revoked = Callable[[bytes, bytes], bool]
-"""Whether the issuer with this key revoked the certificate of this serial."""
+Revoked = Callable[[Certificate], bool]
+"""Whether its issuer revoked this certificate."""
 
 
 @frozen
@@ -82,7 +82,7 @@ class Chain:
                 " certify the key again, or set the clock right",
             )
         for certificate in self.certificates:
-            if revoked(certificate.issuer, certificate.serial):
+            if revoked(certificate):
                 raise RefusedError(
                     Reason.REVOKED, f"the certificate {certificate.serial.hex()} is revoked"
                 )

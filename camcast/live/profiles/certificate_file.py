@@ -21,7 +21,7 @@ from typing import Final
 from camcast.security.certificates import CERTIFICATE, CHAIN_MAX, Certificate
 from camcast.security.keys import PublicKey
 from camcast.security.refusals import RefusedError
-from camcast.security.revocation import REVOCATIONS, RevocationList
+from camcast.security.revocation import REVOCATIONS, RevocationList, said_by_time
 from camcast.vocabulary.errors import CamcastError
 
 CERTIFICATE_LINE: Final = "camcast-certificate-1"
@@ -68,10 +68,12 @@ def revocations_text(data: bytes) -> str:
     """Return the lines of a list of revocations; raises `RefusedError` for bytes that are none."""
     revocations = REVOCATIONS.read(data)
     revoked = revocations.certificates
-    serials = "".join(f"# {entry.serial.hex()}\n" for entry in revoked)
+    lines = [entry.serial.hex() for entry in revoked]
+    lines += [said_by_time(mark, time) for mark, time in revocations.issued_before.items()]
+    named = "".join(f"# {line}\n" for line in lines)
     return (
         f"# revoked by {PublicKey(revocations.issuer)}: {len(revoked)}; the next list is"
-        f" due {day(revocations.next_update)}\n{serials}{_line(_REVOCATIONS, data)}\n"
+        f" due {day(revocations.next_update)}\n{named}{_line(_REVOCATIONS, data)}\n"
     )
 
 

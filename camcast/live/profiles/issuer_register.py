@@ -7,6 +7,7 @@ has issued, all that it has ever revoked, and which list of revocations it signe
     # v4dk… may join, publish in .soccer from … to …, serial 2f0c8f5e19a3b6d7
     camcast-certificate-1 mQHEIFtk…
     camcast-revoked-1 2f0c8f5e19a3b6d7 1795351636
+    camcast-issued-before-1 8d1c5a77e0b2f394 1794740000
     camcast-last-list-1 1794746836 1794746836 5b1f6a2e90c4d387
     camcast-lines-1 3 8f0e1c2d
 
@@ -29,10 +30,11 @@ stands in the register and in the list.
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from hashlib import blake2b
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from camcast.live.profiles.certificate_file import (
@@ -45,14 +47,17 @@ from camcast.live.profiles.certificate_file import (
     revocations_text,
 )
 from camcast.live.profiles.key_file import beside
-from camcast.security.certificates import CERTIFICATE, SLACK_SECONDS, Certificate
+from camcast.security.certificates import CERTIFICATE, SERIAL_BYTES, SLACK_SECONDS, Certificate
 from camcast.security.keys import SecretKey
 from camcast.security.refusals import RefusedError
 from camcast.security.revocation import (
+    EVERY_KEY,
     REVOCATIONS,
     Predecessor,
     RevocationList,
     RevokedSerial,
+    is_issued_before,
+    key_mark,
     next_list,
 )
 from camcast.security.sealed import seal_hash
@@ -62,6 +67,7 @@ from camcast.vocabulary.logger import Logger
 _log = Logger(__name__)
 
 _REVOKED: Final = "camcast-revoked-1"
+_ISSUED_BEFORE: Final = "camcast-issued-before-1"
 _LAST_LIST: Final = "camcast-last-list-1"
 _LINES: Final = "camcast-lines-1"
 _DAMAGED: Final = "# damaged: "
@@ -86,6 +92,8 @@ class IssuerRegister:
         self._list_path = beside(key_file, ".revoked")
         self._issued: list[tuple[Certificate, bytes]] = []
         self._revoked: dict[bytes, RevokedSerial] = {}
+        self._issued_before: dict[bytes, int] = {}
+        """What is revoked by time, see `RevocationList.issued_before`."""
         self._last: Predecessor | None = None
         self._signed_at = 0
         """When the last list was signed, in seconds since 1970."""
@@ -133,10 +141,10 @@ class IssuerRegister:
                 return certificate
         raise LookupError(f"{self._path} has no certificate {serial.hex()}")
 
-    @property
-    def revoked(self) -> Collection[bytes]:
-        """The serials of all that the key has revoked."""
-        return self._revoked.keys()
+    def is_revoked(self, certificate: Certificate) -> bool:
+        """Return whether the key has revoked this certificate, which it issued."""
+        by_time = is_issued_before(self._issued_before, certificate)
+        return by_time or certificate.serial in self._revoked
 
     def issued_to(self, subject: bytes) -> list[Certificate]:
         """Return the certificates that this public key has got, as far as they are noted."""
@@ -149,11 +157,13 @@ class IssuerRegister:
         now: int,
         next_update_seconds: int,
         *,
+        issued_before: Mapping[bytes, int] = MappingProxyType({}),
         first: bool = False,
     ) -> tuple[RevocationList, bytes]:
         """Sign, keep and return the list that follows all that are known, and revokes these, too.
 
-        `known` are lists of this issuer from elsewhere, each with its bytes. `first`: the key is
+        `known` are lists of this issuer from elsewhere, each with its bytes. `issued_before`
+        revokes by time (`RevocationList.issued_before`). `first`: the key is
         new, so that there is no list before. Raises
         `CertificateFileError` if the files cannot be written, and `ValueError` for a list that
         cannot be.
@@ -169,8 +179,25 @@ class IssuerRegister:
         for certificate in certificates:
             entry = RevokedSerial(certificate.serial, certificate.not_after)
             self._revoked[entry.serial] = entry
+        self._add_times(issued_before)
+        for one, _ in self._issued:
+            # Issued in the second in which this list is: before it, as far as it is noted here.
+            times = [issued_before.get(mark) for mark in (key_mark(one.subject), EVERY_KEY)]
+            if one.not_before == now in times:
+                self._revoked[one.serial] = RevokedSerial(one.serial, one.not_after)
+        by_time = {
+            one.serial: RevokedSerial(one.serial, one.not_after)
+            for one, _ in self._issued
+            if is_issued_before(self._issued_before, one)
+        }
         value = next_list(
-            self._secret.public.raw, self._revoked.values(), self._last, now, next_update_seconds
+            self._secret.public.raw,
+            [entry for serial, entry in self._revoked.items() if serial not in by_time],
+            self._last,
+            now,
+            next_update_seconds,
+            self._issued_before,
+            by_time.values(),
         )
         data = REVOCATIONS.sign(value, self._secret)
         self._add_list(value, data)
@@ -180,9 +207,14 @@ class IssuerRegister:
 
     def _add_list(self, value: RevocationList, data: bytes) -> None:
         self._revoked |= {entry.serial: entry for entry in value.certificates}
+        self._add_times(value.issued_before)
         if self._last is None or value.number > self._last.number:
             self._last = Predecessor(value.number, seal_hash(data))
             self._signed_at = max(self._signed_at, value.issued)
+
+    def _add_times(self, issued_before: Mapping[bytes, int]) -> None:
+        for mark, time in issued_before.items():
+            self._issued_before[mark] = max(time, self._issued_before.get(mark, 0))
 
     # -- files -----------------------------------------------------------------------------
 
@@ -260,6 +292,8 @@ class IssuerRegister:
             case [kind, serial, ends] if kind == _REVOKED:
                 entry = RevokedSerial(bytes.fromhex(serial), int(ends))
                 self._revoked[entry.serial] = entry
+            case [kind, mark, time] if kind == _ISSUED_BEFORE and len(mark) == 2 * SERIAL_BYTES:
+                self._add_times({bytes.fromhex(mark): int(time)})
             case [kind, number, at, named] if kind == _LAST_LIST:
                 if self._last is None or int(number) > self._last.number:
                     self._last = Predecessor(int(number), bytes.fromhex(named))
@@ -274,6 +308,9 @@ class IssuerRegister:
         lines = certificate_text(kept).splitlines()
         lines += [
             f"{_REVOKED} {entry.serial.hex()} {entry.not_after}" for entry in self._revoked.values()
+        ]
+        lines += [
+            f"{_ISSUED_BEFORE} {mark.hex()} {time}" for mark, time in self._issued_before.items()
         ]
         lines += [f"{_DAMAGED}{line}" for line in self._damaged]
         if self._last is not None:

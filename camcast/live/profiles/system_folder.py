@@ -25,7 +25,6 @@ gateways. A command that was killed is given again: each step finds what is ther
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -53,6 +52,7 @@ from camcast.live.profiles.key_file import (
 from camcast.observe.condition_table import RENEW_SHARE
 from camcast.security.certificates import CERTIFICATE, SERIAL_BYTES, Certificate, Rights
 from camcast.security.keys import KEY_BYTES, PublicKey, SecretKey
+from camcast.security.revocation import EVERY_KEY, key_mark
 from camcast.vocabulary.addresses import check_address, is_wildcard
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.lasting_file import write_lasting
@@ -134,12 +134,11 @@ def members(folder: Path) -> list[Member]:
     Raises `SystemFolderError` where there is no system, and as `read_chain`.
     """
     path = beside(_key_of(folder), ".revoked")
-    revoked = read_revocations(path)[0].certificates if path.exists() else ()
-    serials = [entry.serial for entry in revoked]
-    there = _members_in(folder / _MEMBERS), _members_in(folder / _REVOKED)
+    revoked = read_revocations(path)[0] if path.exists() else None
+    there = [*_members_in(folder / _MEMBERS), *_members_in(folder / _REVOKED)]
     return [
-        evolve(one, revoked=True) if one.certificate.serial in serials else one
-        for one in itertools.chain(*there)
+        evolve(one, revoked=True) if revoked and revoked.names(one.certificate) else one
+        for one in there
     ]
 
 
@@ -215,6 +214,22 @@ class Authority:
             for certificate in (*self._register.issued_to(member.key.raw), member.certificate)
         ]
         self._register.revoke(certificates, (), self._now, 1)  # the next one is of the same second
+        return self._put_aside(gone)
+
+    def revoke_issued_before(self, time: int, names: Sequence[str]) -> list[Member]:
+        """Revoke what these members' keys got before a time, or all members' without any names.
+
+        Returns the members whose certificate is revoked by it, whose folders are put aside.
+        """
+        named = self._named(names)
+        marks = [key_mark(member.key.raw) for member in named] if names else [EVERY_KEY]
+        # The next list is of the same second.
+        self._register.revoke((), (), self._now, 1, issued_before=dict.fromkeys(marks, time))
+        there = named if names else _members_in(self._folder / _MEMBERS)
+        return self._put_aside([one for one in there if self._register.is_revoked(one.certificate)])
+
+    def _put_aside(self, gone: Sequence[Member]) -> list[Member]:
+        """Move the folders of revoked members, and hand the others what has changed."""
         self._hand_out({})
         aside = []
         for member in gone:
@@ -230,7 +245,7 @@ class Authority:
     def _members(self) -> list[Member]:
         """Return the members whose certificate was not revoked."""
         there = _members_in(self._folder / _MEMBERS)
-        return [one for one in there if one.certificate.serial not in self._register.revoked]
+        return [one for one in there if not self._register.is_revoked(one.certificate)]
 
     def _named(self, names: Sequence[str]) -> list[Member]:
         """Return the members of these names, each once."""

@@ -97,7 +97,7 @@ def test_they_are_read_as_the_page_says() -> None:
     )
     known = Revocations()
     assert known.take(revocations, NOW, anybody)
-    assert known.revoked(CLUB.public.raw, chain.last.serial)
+    assert known.revoked(chain.last)
     assert verify_record(record, NOW) == RECORD
     assert RECORD.certificates == (chain.hash,)
     chains = KnownChains([ROOT.public])

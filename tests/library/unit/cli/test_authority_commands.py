@@ -216,6 +216,60 @@ def test_a_certificate_is_revoked_by_its_serial(capfd: Capture) -> None:
     assert caught.value.reason is Reason.REVOKED
 
 
+def test_what_a_key_got_before_a_time_is_revoked_and_what_it_gets_later_counts(
+    capfd: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = time.time()
+    grants = ["--topic", ".soccer", "--may", "join"]
+    old, other = (chain(certify(capfd, name, *grants)) for name in ("ada", "club"))
+    os.remove("root.issued")  # revoked though its serial is noted nowhere
+    given = ["revoke", "--with", "root.key"]
+    monkeypatch.setattr(time, "time", lambda: begun + 60)
+    first = answer(capfd, *given, "--issued-before", "30s", "ada.pub")
+    assert [*first["issued_before"].values()] == [int(begun) + 30]
+    assert not first["revoked"]
+    new = chain(certify(capfd, "ada", *grants))
+    assert answer(capfd, *given)["issued_before"] == first["issued_before"]
+    text = Path("root.revoked").read_text()
+    assert "# those of the key with the hash" in text
+
+    def counts(granted: Chain) -> bool:
+        known = Revocations()
+        known.take(read_revocations(Path("root.revoked"))[1], time.time(), anybody)
+        return not known.revoked(granted.last)
+
+    assert [counts(one) for one in (old, other, new)] == [False, True, True]
+    second = answer(capfd, *given, "--issued-before", "0", "--all")
+    assert second["issued_before"] == {"all": int(begun) + 60}
+    # Issued in this very second: named, and what is issued from now on counts.
+    assert second["revoked"] == [new.last.serial.hex()]
+    last = chain(certify(capfd, "ada", *grants))
+    assert [counts(one) for one in (old, other, new, last)] == [False, False, False, True]
+
+
+BY_TIME_REFUSED = [
+    (["--all"], "--all goes with --issued-before"),
+    (["--issued-before", "0"], "--issued-before takes public keys, or --all"),
+    (["--issued-before", "0", "--all", "ada.pub"], "or --all, not both"),
+    (["--issued-before", "soon", "--all"], "--issued-before takes seconds such as 30"),
+    (["--issued-before", "2100-01-01", "--all"], "is not yet"),
+    (["--issued-before", "1999-01-01", "--all"], "a time after 2025"),
+    (["--issued-before", "inf", "--all"], "a time after 2025"),
+    (["--issued-before", "nan", "--all"], "--issued-before takes seconds such as 30"),
+    (["--issued-before", "0", "none.pub"], "'none.pub' is no public key, nor a file with one"),
+    (["--issued-before", "0", "root.key"], "root.key"),
+]
+
+
+@pytest.mark.parametrize(("options", "fault"), BY_TIME_REFUSED)
+def test_what_cannot_be_revoked_by_time_is_said(
+    options: list[str], fault: str, capfd: Capture
+) -> None:
+    code, said = refusal(capfd, "revoke", "--with", "root.key", *options)
+    assert (code, fault in said) == (2, True), said
+    assert not Path("root.revoked").exists()
+
+
 def test_a_list_grows_and_is_renewed(capfd: Capture) -> None:
     first = chain(certify(capfd, "ada", "--topic", ".a", "--may", "join"))
     second = certify(capfd, "club", "--topic", ".b", "--may", "join")

@@ -130,6 +130,33 @@ def test_who_is_revoked_is_revoked_with_all_earlier_certificates(capfd: Capture)
     assert len(answer(capfd, "system", "renew")) == 2
 
 
+def test_who_was_renewed_since_stays_a_member(
+    capfd: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    admit(capfd, "bob")
+    admit(capfd, "ada")
+    now = chain("ada").last.not_before + 60
+    monkeypatch.setattr("time.time", lambda: float(now))
+    given = ["system", "revoke", "--issued-before", "0"]
+    answer(capfd, "system", "renew", "bob")
+    before = chain("bob").last
+    monkeypatch.setattr("time.time", lambda: float(now + 1))
+    gone = answer(capfd, *given, "bob", "ada")
+    assert [row["name"] for row in gone] == ["bob", "ada"]
+    assert states(capfd) == {"ada": "revoked", "bob": "revoked"}
+    admit(capfd, "bob")
+    admit(capfd, "eve")
+    monkeypatch.setattr("time.time", lambda: float(now + 2))
+    answer(capfd, "system", "renew", "bob")
+    monkeypatch.setattr("time.time", lambda: float(now + 3))
+    (row,) = answer(capfd, "system", "revoke", "--issued-before", "1", "--all")
+    assert row["name"] == "eve"
+    assert {name: state for name, state in states(capfd).items() if state == "valid"} == {
+        "bob": "valid"
+    }
+    assert read_revocations(MEMBERS / "bob/root.list")[0].names(before)
+
+
 def test_the_state_is_told(capfd: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     admit(capfd, "ada", "--days", 10)
     now = chain("ada").last.not_before
@@ -200,6 +227,13 @@ REFUSALS = [
     (["renew", "eve"], "has no member eve"),
     (["renew", "--days", "-1"], "less than a second"),
     (["revoke", "eve"], "has no member eve"),
+    (["revoke"], "give the members to be revoked"),
+    (["revoke", "--all"], "--all goes with --issued-before"),
+    (["revoke", "--issued-before", "0"], "--issued-before takes members, or --all"),
+    (["revoke", "--issued-before", "0", "--all", "ada"], "not both"),
+    (["revoke", "--issued-before", "0", "eve"], "has no member eve"),
+    (["revoke", "--issued-before", "2100-01-01", "--all"], "is not yet"),
+    (["revoke", "--issued-before", "1999-01-01", "--all"], "a time after 2025"),
     (["show", "--in", "elsewhere"], "elsewhere is no folder of a system"),
     (["init", "."], "root.key exists"),
 ]

@@ -31,7 +31,7 @@ ROOTS = (ROOT.public,)
 SOCCER, ITALY = Topic.parse(".soccer"), Topic.parse(".soccer.italy")
 
 
-def nobody(_issuer: bytes, _serial: bytes) -> bool:
+def nobody(_certificate: Certificate) -> bool:
     return False
 
 
@@ -71,8 +71,9 @@ def test_a_chain_with_a_revoked_link_counts_no_more(revoked: tuple[SecretKey, in
         [grant(ROOT, CLUB, rights=ALL, serial=5), grant(CLUB, ADA, serial=6)], ROOTS
     )
 
-    def is_revoked(issuer: bytes, serial: bytes) -> bool:
-        return (issuer, int.from_bytes(serial)) == (revoked[0].public.raw, revoked[1])
+    def is_revoked(certificate: Certificate) -> bool:
+        named = revoked[0].public.raw, revoked[1]
+        return (certificate.issuer, int.from_bytes(certificate.serial)) == named
 
     if revoked in ((ROOT, 5), (CLUB, 6)):
         checks = partial(chain.check, Rights.JOIN, SOCCER, NOW, is_revoked)

@@ -2,12 +2,16 @@ from __future__ import annotations
 
 from random import Random
 
+import msgspec
 import pytest
 
-from camcast.security.certificates import SLACK_SECONDS
+from camcast.security.certificates import CERTIFICATE, SLACK_SECONDS, Certificate
 from camcast.security.keys import SecretKey
 from camcast.security.refusals import Reason
 from camcast.security.revocation import (
+    BY_TIME_FROM,
+    CERTIFICATES_END_FROM,
+    EVERY_KEY,
     ISSUERS_MAX,
     LISTS_MAX,
     NEXT_UPDATE_SECONDS,
@@ -19,9 +23,10 @@ from camcast.security.revocation import (
     Revocations,
     RevokedSerial,
     SponsorOf,
+    key_mark,
     next_list,
 )
-from tests.authority import ADA, CLUB, DAY, EVE, NOW, ROOT, anybody, reason_against
+from tests.authority import ADA, CLUB, DAY, EVE, NOW, ROOT, anybody, grant, reason_against
 
 
 def serial(number: int) -> bytes:
@@ -30,6 +35,22 @@ def serial(number: int) -> bytes:
 
 def listed(*numbers: int, until: int = NOW + 7 * DAY) -> tuple[RevokedSerial, ...]:
     return tuple(RevokedSerial(serial(number), until) for number in sorted(numbers))
+
+
+def granted(
+    number: int = 1, *, by: SecretKey = ROOT, to: SecretKey = ADA, at: int = NOW
+) -> Certificate:
+    return CERTIFICATE.read(grant(by, to, serial=number, since=at, until=at + 7 * DAY))
+
+
+def by_time(
+    number: int, *serials: int, before: dict[bytes, int], by: SecretKey = ROOT, at: int = NOW
+) -> bytes:
+    value = next_list(
+        *(by.public.raw, listed(*serials), Predecessor(number - 1, b"the last"), at),
+        issued_before=before,
+    )
+    return REVOCATIONS.sign(msgspec.structs.replace(value, number=number), by)
 
 
 def nobody(_issuer: bytes) -> None:
@@ -53,8 +74,8 @@ def refused(revocations: Revocations, data: bytes, sponsor_of: SponsorOf = anybo
 def test_a_list_says_what_is_revoked() -> None:
     known = Revocations()
     assert known.take(signed(1, 5, 7), NOW, anybody)
-    assert [known.revoked(ROOT.public.raw, serial(n)) for n in (5, 6, 7)] == [True, False, True]
-    assert not known.revoked(CLUB.public.raw, serial(5))
+    assert [known.revoked(granted(n)) for n in (5, 6, 7)] == [True, False, True]
+    assert not known.revoked(granted(5, by=CLUB))
     assert known.all() == [signed(1, 5, 7)]
 
 
@@ -67,8 +88,8 @@ def test_what_any_list_revokes_stays_revoked_in_whichever_order_lists_come() -> 
         for data in Random(seed).sample(lists, len(lists)):
             revocations.take(data, NOW, anybody)
         for number in (1, 2, 3, 4):
-            assert revocations.revoked(ROOT.public.raw, serial(number))
-        assert revocations.revoked(CLUB.public.raw, serial(1))
+            assert revocations.revoked(granted(number))
+        assert revocations.revoked(granted(1, by=CLUB))
         known.append(sorted(revocations.all()))
     # The latest ones, and those that say more; not (1, 1, 2), of which nothing is missing.
     kept = sorted([lists[1], lists[2], lists[3], lists[4], lists[6]])
@@ -81,7 +102,7 @@ def test_a_shorter_list_with_a_higher_number_takes_nothing_back_and_is_told(
     known = Revocations()
     assert known.take(signed(1, 5, 7), NOW, anybody)
     assert known.take(signed(2, 7), NOW, anybody)
-    assert [known.revoked(ROOT.public.raw, serial(n)) for n in (5, 7)] == [True, True]
+    assert [known.revoked(granted(n)) for n in (5, 7)] == [True, True]
     assert known.all() == [signed(2, 7), signed(1, 5, 7)]
     assert "number 2, lacks 1 certificates" in caplog.text
     assert serial(5).hex() in caplog.text
@@ -114,7 +135,7 @@ def test_an_old_list_is_no_news() -> None:
     assert known.take(signed(2, 5), NOW, anybody)
     assert not known.take(signed(1), NOW, anybody)
     assert not known.take(signed(2, 5), NOW, anybody)
-    assert known.revoked(ROOT.public.raw, serial(5))
+    assert known.revoked(granted(5))
 
 
 def test_what_is_no_issuer_s_list_is_refused() -> None:
@@ -182,7 +203,7 @@ def test_the_list_before_is_named_and_revokes_nothing() -> None:
     data = REVOCATIONS.sign(next_list(ROOT.public.raw, listed(5), before, NOW), ROOT)
     known = Revocations()
     assert known.take(data, NOW, anybody)
-    assert [known.revoked(ROOT.public.raw, serial(n)) for n in (5, 6)] == [True, False]
+    assert [known.revoked(granted(n)) for n in (5, 6)] == [True, False]
 
 
 def test_a_full_list_is_told() -> None:
@@ -191,3 +212,75 @@ def test_a_full_list_is_told() -> None:
     before = Predecessor(NOW, b"the last")
     with pytest.raises(ValueError, match="has room for 1500 entries, and 1501"):
         next_list(ROOT.public.raw, listed(*range(REVOKED_MAX)), before, NOW)
+
+
+ADAS, EVES = key_mark(ADA.public.raw), key_mark(EVE.public.raw)
+
+
+def test_what_a_key_got_before_a_time_counts_no_more_and_what_it_gets_later_does() -> None:
+    known = Revocations()
+    assert known.take(by_time(1, before={ADAS: NOW - 10}), NOW, anybody)
+    assert known
+    assert known.revoked(granted(at=NOW - 11))
+    assert not known.revoked(granted(at=NOW - 10))
+    assert not known.revoked(granted(to=EVE, at=NOW - 11))
+    assert not known.revoked(granted(by=CLUB, at=NOW - 11))
+
+
+def test_what_all_keys_got_before_a_time_counts_no_more() -> None:
+    known = Revocations()
+    assert known.take(by_time(1, before={EVERY_KEY: NOW - 10, ADAS: NOW - 5}), NOW, anybody)
+    for key, ends in ((ADA, NOW - 5), (EVE, NOW - 10)):
+        assert known.revoked(granted(to=key, at=ends - 1))
+        assert not known.revoked(granted(to=key, at=ends))
+
+
+def test_a_time_is_never_taken_back_in_whichever_order_lists_come(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    lists = [
+        by_time(1, before={ADAS: NOW - 10}),
+        by_time(2, before={EVES: NOW - 20}),
+        by_time(3, 5, before={EVES: NOW - 20}),
+    ]
+    for seed in range(12):
+        revocations = Revocations()
+        for data in Random(seed).sample(lists, len(lists)):
+            revocations.take(data, NOW, anybody)
+        assert revocations.all() == [lists[2], lists[0]]
+        assert revocations.revoked(granted(at=NOW - 11))
+        assert revocations.revoked(granted(to=EVE, at=NOW - 21))
+    assert f"the key with the hash {ADAS.hex()} issued before 2027-01-15T07:59:50Z" in caplog.text
+    # A later time for all keys says what the earlier ones say.
+    revocations.take(by_time(4, 5, before={EVERY_KEY: NOW - 1}), NOW, anybody)
+    assert len(revocations.all()) == 1
+
+
+def test_a_release_that_knows_serials_only_reads_the_list_and_revokes_what_it_names() -> None:
+    """To it, an entry is a serial and an end, whatever the end is."""
+    named = listed(3, until=NOW + DAY) + listed(4, until=NOW - DAY)
+    value = next_list(
+        *(ROOT.public.raw, listed(7), None, NOW), issued_before={ADAS: NOW}, by_time=named
+    )
+    _version, issuer, *_, entries = msgspec.msgpack.decode(REVOCATIONS.sign(value, ROOT)[:-64])
+    assert issuer == ROOT.public.raw
+    assert [type(one) for entry in entries for one in entry] == [bytes, int] * 3
+    assert {one for one, _ in entries} == {serial(3), serial(7), ADAS}
+    assert [entry.serial for entry in value.certificates] == [serial(3), serial(7)]
+
+
+def test_revoking_by_time_makes_room_in_a_full_list() -> None:
+    named = listed(*range(1, REVOKED_MAX + 2))
+    value = next_list(
+        *(ROOT.public.raw, (), None, NOW), issued_before={EVERY_KEY: NOW}, by_time=named
+    )
+    assert len(value.revoked) == REVOKED_MAX
+    assert value.issued_before == {EVERY_KEY: NOW}
+
+
+@pytest.mark.parametrize(
+    "time", [NOW + 1, BY_TIME_FROM, BY_TIME_FROM + CERTIFICATES_END_FROM, 0, -1]
+)
+def test_a_time_that_no_list_can_state_is_refused(time: int) -> None:
+    with pytest.raises(ValueError, match="a list revokes"):
+        next_list(ROOT.public.raw, (), None, NOW, issued_before={ADAS: time})
