@@ -61,7 +61,7 @@ CERTIFICATES_END_FROM: Final = 2**30  # chosen: in January 2004; no certificate 
 # chosen: 2026-01-01, before the first release; an entry can then state each second until 2060
 BY_TIME_FROM: Final = 1_767_225_600
 EVERY_KEY: Final = bytes(SERIAL_BYTES)
-"""What stands for all keys where certificates are revoked by time."""
+"""Stands for all keys where certificates are revoked by time."""
 _log = Logger(__name__)
 
 SponsorOf = Callable[[bytes], bytes | None]

@@ -93,7 +93,7 @@ class IssuerRegister:
         self._issued: list[tuple[Certificate, bytes]] = []
         self._revoked: dict[bytes, RevokedSerial] = {}
         self._issued_before: dict[bytes, int] = {}
-        """What is revoked by time, see `RevocationList.issued_before`."""
+        """The times before which certificates are revoked, see `RevocationList.issued_before`."""
         self._last: Predecessor | None = None
         self._signed_at = 0
         """When the last list was signed, in seconds since 1970."""
