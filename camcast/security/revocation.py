@@ -307,7 +307,7 @@ def _lacking(
 ) -> tuple[list[bytes], dict[bytes, int]]:
     """Return what `other` revokes and none of the lists: unexpired serials, and times by key."""
     values = [known.value for known in lists]
-    serials = {entry.serial for value in values for entry in value.certificates}
+    serials = dict.fromkeys(entry.serial for value in values for entry in value.certificates)
     times = _latest_times(values)
     of_all = times.get(EVERY_KEY, 0)
     return [
