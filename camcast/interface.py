@@ -10,7 +10,7 @@ from camcast.app.manager import CommunityManager
 from camcast.doors.contained import PlugError
 from camcast.doors.options import OptionError
 from camcast.doors.plugs import AmbiguousPlugError, UnknownPlugError
-from camcast.doors.signatures import NotAllowedError
+from camcast.doors.signatures import NotAllowedError, RateExceededError
 from camcast.doors.transport import AddressInUse, BindError
 from camcast.inbox.changes import Changes
 from camcast.inbox.latest import Latest
@@ -69,6 +69,7 @@ __all__ = [
     "PassphraseError",
     "PayloadTooLargeError",
     "PlugError",
+    "RateExceededError",
     "Receipt",
     "Received",
     "ReceivedBatch",

@@ -10,7 +10,12 @@ import pytest
 from camcast.security.certificates import CERTIFICATE, Certificate, Rights
 from camcast.security.keys import SecretKey
 from camcast.security.refusals import Reason, RefusedError
-from camcast.security.revocation import REVOCATIONS, RevocationList, RevokedSerial
+from camcast.security.revocation import (
+    CERTIFICATES_END_FROM,
+    REVOCATIONS,
+    RevocationList,
+    RevokedSerial,
+)
 
 NOW = 1_800_000_000
 DAY = 24 * 3600
@@ -42,8 +47,12 @@ def grant(
 def revocations(
     *serials: int, by: SecretKey = ROOT, number: int = 1, since: int = NOW, until: int = NOW + DAY
 ) -> bytes:
-    """Return an issuer's list of revocations; `until` ends the list and what it names."""
-    revoked = tuple(RevokedSerial(serial.to_bytes(8), until) for serial in sorted(serials))
+    """Return an issuer's list of revocations; `until` ends the list and what it names.
+
+    What it names ends in 2004 at the earliest, also in worlds whose time begins at 0.
+    """
+    ends = max(until, CERTIFICATES_END_FROM)
+    revoked = tuple(RevokedSerial(serial.to_bytes(8), ends) for serial in sorted(serials))
     return REVOCATIONS.sign(RevocationList(by.public.raw, number, since, until, revoked), by)
 
 

@@ -532,7 +532,8 @@ class Community(Generic[E]):
         the receipt's `confirmed` says how many have.
 
         Raises `PayloadTooLargeError`, `TypedEventError`, `NotAllowedError` for an identity without
-        a certificate to publish here, `ValueError` for a probability outside [0, 1] and for a
+        a certificate to publish here, `RateExceededError` for more events or bytes a second than
+        the certificate allows, `ValueError` for a probability outside [0, 1] and for a
         negative `confirmed_by`, `TypeError` or `ValueError` for a key that is not 1 to 255 bytes,
         `CommunityError` after `leave`, while the manager closes and for `confirmed_by` or a `key`
         without repair, and what `join` raises.

@@ -13,6 +13,7 @@ from camcast.cli import options
 from camcast.cli.failure import clear_failures
 from camcast.cli.output import print_json, print_line, write_output
 from camcast.cli.printed import Certified
+from camcast.cli.validity import BytesASecond, EventsASecond, end_of
 from camcast.doors.options import OptionError
 from camcast.vocabulary.topics import Topic
 
@@ -40,6 +41,8 @@ def certify(
         int | None,
         typer.Option(help="With issue: how many certificates may follow; 1 to 3, default: 1."),
     ] = None,
+    events_a_second: EventsASecond = 0,
+    bytes_a_second: BytesASecond = 0,
     certificate: Annotated[
         Path | None,
         typer.Option(
@@ -53,14 +56,21 @@ def certify(
     """Make a certificate: the owner of a key may do something in a topic and below it.
 
     Whoever trusts the signing key, or the root above it, lets the owner do that until the time is
-    over or the certificate is revoked. It is noted in the file .issued beside the signing key. A
+    over or the certificate is revoked. With a rate, its process publishes no more than that, and
+    the others drop what is beyond. It is noted in the file .issued beside the signing key. A
     certificate is public, and is useless without the owner's secret key.
     """
-    from camcast.cli.validity import end_of
     from camcast.live.profiles.certificate_file import certificate_text, read_chain
     from camcast.live.profiles.issuer_register import opened
     from camcast.live.profiles.key_file import read_public_key, read_secret_key
-    from camcast.security.certificates import CERTIFICATE, SERIAL_BYTES, Certificate, Rights
+    from camcast.security.certificates import (
+        CERTIFICATE,
+        SERIAL_BYTES,
+        Certificate,
+        Rate,
+        RatedCertificate,
+        Rights,
+    )
     from camcast.security.chains import verify_chain
     from camcast.security.keys import PublicKey
     from camcast.security.refusals import RefusedError
@@ -73,10 +83,12 @@ def certify(
             raise OptionError(f"--may: {error}") from None
         if depth is not None and Rights.ISSUE not in rights:
             raise OptionError("--depth goes with --may issue")
+        if (events_a_second or bytes_a_second) and not rights & (Rights.PUBLISH | Rights.ISSUE):
+            raise OptionError("--events-a-second and --bytes-a-second go with --may publish")
         now = time.time()
         above = read_chain(certificate) if certificate else []
         try:
-            granted = Certificate(
+            plain = Certificate(
                 secret.public.raw,
                 subject.raw,
                 Topic.parse(topic).name,
@@ -86,6 +98,7 @@ def certify(
                 os.urandom(SERIAL_BYTES),
                 (1 if depth is None else depth) if Rights.ISSUE in rights else 0,
             )
+            granted = RatedCertificate.of(plain, Rate(events_a_second, bytes_a_second))
             chain = [*above, CERTIFICATE.sign(granted, secret)]
             root = CERTIFICATE.read(chain[0]).issuer
             verify_chain(chain, [PublicKey(root)])
@@ -106,6 +119,8 @@ def certify(
                 not_before=granted.not_before,
                 not_after=granted.not_after,
                 depth=granted.depth,
+                events_a_second=events_a_second,
+                bytes_a_second=bytes_a_second,
                 certificates=chain,
             )
             print_json(certified, "certify/1")

@@ -244,6 +244,8 @@ class Certified(TypedDict):
     not_before: int
     not_after: int
     depth: int
+    events_a_second: int
+    bytes_a_second: int
     certificates: list[bytes]
 
 

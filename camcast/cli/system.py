@@ -18,7 +18,15 @@ from camcast.cli.failure import clear_failures
 from camcast.cli.finite_numbers import Command
 from camcast.cli.output import print_json, print_line
 from camcast.cli.printed import MemberRow, SystemFolder
-from camcast.cli.validity import EveryKey, IssuedBefore, check_by_time, end_of, moment_of
+from camcast.cli.validity import (
+    BytesASecond,
+    EventsASecond,
+    EveryKey,
+    IssuedBefore,
+    check_by_time,
+    end_of,
+    moment_of,
+)
 from camcast.doors.options import OptionError
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.topics import Topic
@@ -98,6 +106,8 @@ def admit(
         ),
     ] = None,
     days: Annotated[float, typer.Option(help="For how many days, from now on.")] = DAYS,
+    events_a_second: EventsASecond = 0,
+    bytes_a_second: BytesASecond = 0,
     folder: In = HERE,
     clock_is_right: options.ClockIsRight = False,
     json: options.Json = False,
@@ -109,7 +119,7 @@ def admit(
     """
     from camcast.live.profiles.key_file import read_public_key
     from camcast.live.profiles.system_folder import authority
-    from camcast.security.certificates import Rights
+    from camcast.security.certificates import Rate, Rights
 
     with clear_failures():
         now = int(time.time())
@@ -122,10 +132,17 @@ def admit(
             raise OptionError("members of a system issue nothing; see camcast certify --may issue")
         if end <= now:
             raise OptionError(f"--days {days:g} is less than a second")
+        if (events_a_second or bytes_a_second) and Rights.PUBLISH not in rights:
+            raise OptionError("--events-a-second and --bytes-a-second go with --may publish")
         key = read_public_key(public) if public else None
         below = Topic.parse(topic)
         with authority(folder, now, clock_is_right=clock_is_right) as root:
-            member = root.admit(name, below, rights, end, address=at, public=key)
+            member = root.admit(
+                *(name, below, rights, end),
+                rate=Rate(events_a_second, bytes_a_second),
+                address=at,
+                public=key,
+            )
         if json:
             print_json(_row(member, now), "system-admit/1")
         else:
@@ -268,4 +285,5 @@ def _said(member: Member) -> str:
 
     granted = member.certificate
     may = ", ".join(granted.rights.names)
-    return f"{member.name} may {may} in {granted.prefix} until {day(granted.not_after)}"
+    most = f", at most {granted.rate}" if any(granted.rate) else ""
+    return f"{member.name} may {may} in {granted.prefix} until {day(granted.not_after)}{most}"

@@ -8,8 +8,26 @@ from typing import Annotated, Final
 import typer
 
 from camcast.doors.options import OptionError
+from camcast.security.certificates import A_SECOND_MAX
 from camcast.security.sealed import SECONDS_MAX
 
+EventsASecond = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        max=A_SECOND_MAX,
+        help="Events a second that a publisher may send in the long run, ten times as many at once;"
+        " 0: no bound.",
+    ),
+]
+BytesASecond = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        max=A_SECOND_MAX,
+        help="Bytes a second, as signed, with some 150 an event beside its payload; 0: no bound.",
+    ),
+]
 IssuedBefore = Annotated[
     str | None,
     typer.Option(

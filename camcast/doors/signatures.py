@@ -17,9 +17,16 @@ from camcast.vocabulary.topics import Topic
 UNKNOWN: Final = "unknown"
 """The refusal of a batch whose certificate this process does not know; it may ask for it."""
 
+OVER_RATE: Final = "over_rate"
+"""The refusal of what is beyond what the publisher's certificate allows a second."""
+
 
 class NotAllowedError(CamcastError, PermissionError):
     """A process has no certificate to publish in a topic; the message says in which."""
+
+
+class RateExceededError(NotAllowedError):
+    """A process publishes more a second than its certificate allows; the message says how much."""
 
 
 class Signatures(Protocol):
@@ -31,6 +38,12 @@ class Signatures(Protocol):
 
     def may_publish(self, topic: Topic, now: float) -> bool:
         """Return whether this process has a valid certificate to publish in a topic."""
+
+    def spend(self, topic: Topic, size: int, now: float) -> Refusal:
+        """Count an event that this process publishes, of `size` bytes with its share of the batch.
+
+        Returns why it is refused, uncounted, or `TAKEN`: a certificate may allow so much a second.
+        """
 
     def sign(self, batch: Batch) -> Batch:
         """Return this process's own batch with its signature."""

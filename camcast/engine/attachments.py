@@ -27,11 +27,11 @@ from math import inf
 from typing import Final
 
 from camcast.engine.liveness_messages import Attach, Attached, Heartbeat
-from camcast.engine.rate import Rate
 from camcast.vocabulary.identity import Contact, PeerId, placeholder
 from camcast.vocabulary.messages import Arrival, Message, named_in
 from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.share import Share
+from camcast.vocabulary.token_buckets import each_second
 
 ATTACHES_A_SECOND: Final = 32  # chosen: as many as a view has holders that come in one second
 CALLED_MAX: Final = 3  # chosen: at 30 % loss one of three gets through with 0.97
@@ -51,7 +51,10 @@ class Attachments:
         """When each undialable process last sent something itself; the last comes last."""
         self._named = Share[PeerId, PeerId, Contact](NAMED_MAX, TELLERS_MAX)
         """The contacts that each undialable process is attached to, as each process said."""
-        self._obeyed, self._passed_on = Rate(ATTACHES_A_SECOND), Rate(ATTACHES_A_SECOND)
+        self._obeyed, self._passed_on = (
+            each_second(ATTACHES_A_SECOND),
+            each_second(ATTACHES_A_SECOND),
+        )
 
     def note(self, arrival: Arrival, message: Message) -> None:
         """Note what a message shows of undialable processes: its sender, and those it names."""
@@ -91,7 +94,7 @@ class Attachments:
         if isinstance(message, Attached):
             self._named.add(source.peer, peer, by)
         elif peer == self._me.peer:
-            if not self._me.is_dialable and by.is_dialable and self._obeyed.allows(now):
+            if not self._me.is_dialable and by.is_dialable and self._obeyed.take(now):
                 self._outlet.send([by], Heartbeat(()))
-        elif self._heard.get(peer, -inf) >= now - ATTACHED_SECONDS and self._passed_on.allows(now):
+        elif self._heard.get(peer, -inf) >= now - ATTACHED_SECONDS and self._passed_on.take(now):
             self._outlet.send([placeholder(peer)], message)

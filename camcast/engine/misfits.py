@@ -15,7 +15,6 @@ from camcast.doors.datagrams import DatagramPort, Endpoint, address_of
 from camcast.engine.asked_lately import AskedLately
 from camcast.engine.link_messages import OtherChoice
 from camcast.engine.process_context import ProcessContext
-from camcast.engine.rate import Rate
 from camcast.vocabulary.addresses import is_numeric
 from camcast.vocabulary.choices import Choice, read_choice
 from camcast.vocabulary.happenings import NO_GROUP
@@ -24,6 +23,7 @@ from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.messages import Arrival
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.systems import Misfits, notice, other_system, read_mark
+from camcast.vocabulary.token_buckets import each_second
 from camcast.vocabulary.topics import GroupId
 from camcast.vocabulary.wire import Kind
 
@@ -50,7 +50,7 @@ class MisfitAnswers:
         self.datagrams: DatagramPort | None = None
         """How other systems are answered; None before the process listens."""
         self._log = MinuteLog()
-        self._said, self._answers = AskedLately(), Rate(CHOICES_A_SECOND)
+        self._said, self._answers = AskedLately(), each_second(CHOICES_A_SECOND)
         self._differ = AskedLately()
         """When each process last said another choice than this one's."""
 
@@ -86,7 +86,7 @@ class MisfitAnswers:
         self._say(arrival.source, arrival.group, now)
 
     def _say(self, to: Contact, group: GroupId, now: float) -> None:
-        if self._said.due((to, group), CHOICE_SECONDS, now) and self._answers.allows(now):
+        if self._said.due((to, group), CHOICE_SECONDS, now) and self._answers.take(now):
             ours = self._choice
             words = OtherChoice(ours.membership, ours.protocol, ours.options)
             self._process.outlet(Kind.LINKS, group).send([to], words)

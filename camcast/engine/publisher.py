@@ -22,7 +22,16 @@ from camcast.engine.guard.signing import Signing
 from camcast.engine.intake import Intake
 from camcast.engine.local_group import LocalGroup
 from camcast.engine.process_context import ProcessContext
-from camcast.vocabulary.batches import AFTER_BYTES, BODY_BYTES_MAX, After, Batch, Keyed, make_batch
+from camcast.vocabulary.batches import (
+    AFTER_BYTES,
+    BODY_BYTES_MAX,
+    KEY_HEAD_BYTES,
+    SIGNED_BYTES,
+    After,
+    Batch,
+    Keyed,
+    make_batch,
+)
 from camcast.vocabulary.events import SEQUENCE_MAX, EventId, Receipt, StreamId, stream_id
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
@@ -132,7 +141,9 @@ class Publisher:
         typed: bool,
         keyed: Keyed | None = None,
     ) -> Receipt:
-        """Publish an event in a group; raises `PayloadTooLargeError`, `NotAllowedError`.
+        """Publish an event in a group.
+
+        Raises `PayloadTooLargeError`, `NotAllowedError` and `RateExceededError`.
 
         One that is `keyed` leaves at once, in a batch of its own: a batch is kept and signed whole.
         """
@@ -146,11 +157,15 @@ class Publisher:
             stream = self._streams[key] = self._new_stream(topic, local_group)
         size = 4 + len(payload)
         kind = typed, upward_probability
-        if stream.payloads and (
+        closes = bool(stream.payloads) and (
             stream.size + size > BODY_BYTES_MAX
             or (stream.typed, stream.upward_probability) != kind
             or keyed is not None
-        ):
+        )
+        if self._signing is not None:
+            opens = closes or not stream.payloads
+            self._signing.spend(topic, size + opens * _share_of_batch(topic, keyed), now)
+        if closes:
             self._close(stream, now)
         if not stream.payloads:
             if self._signing is not None:
@@ -277,3 +292,9 @@ class Publisher:
             self._recorder.on_batch(now, "publish", batch, stream.topic.name, ())
         sent = self._intake.publish(stream.local_group, batch, now)
         return sent.peers, sent.super_processes
+
+
+def _share_of_batch(topic: Topic, keyed: Keyed | None) -> int:
+    """Return the bytes of a signed batch beside its payloads, at most."""
+    key = 0 if keyed is None else KEY_HEAD_BYTES + len(keyed.key)
+    return BODY_FIXED_BYTES + len(topic.encoded) + AFTER_BYTES + key + SIGNED_BYTES

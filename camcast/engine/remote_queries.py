@@ -31,7 +31,6 @@ from camcast.engine.link_messages import (
 )
 from camcast.engine.local_group import LocalGroup
 from camcast.engine.process_context import ProcessContext
-from camcast.engine.rate import Rate
 from camcast.engine.super_topic_table import PUSH_PEERS, SuperTopicTable
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.hierarchy import ANCESTORS_MAX, SUPER_TOPICS_MAX, by_name
@@ -39,6 +38,7 @@ from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message, read_topic
 from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.parameters import CommunitySettings
+from camcast.vocabulary.token_buckets import each_second
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind
 
@@ -70,7 +70,7 @@ class RemoteQueries:
         self._rng = process.rng
         self._counters = process.recorder.counters
         self._questions = process.liveness.questions
-        self._goodbyes = Rate(GOODBYES_A_SECOND)
+        self._goodbyes = each_second(GOODBYES_A_SECOND)
         self._below: dict[PeerId, _Below] = {}  # who checked last comes last
         self._relay = SearchRelay(
             self._me, self._known_to_searchers, self.neighbours, self._outlet, parameters
@@ -241,7 +241,7 @@ class RemoteQueries:
             stranger = Contact(sender, address)
         except AddressError:
             return
-        if self._goodbyes.allows(now):
+        if self._goodbyes.take(now):
             self._outlet(event_topic.group).send([stranger], Gone(topic.name))
 
     def _outlet(self, group: GroupId) -> ControlOutlet:

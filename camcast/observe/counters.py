@@ -102,6 +102,12 @@ class NodeCounters:
     which it never came."""
     unadmitted: int = count("messages_unadmitted", "What others sent without the right to")
     """Frames, messages and introductions whose senders had no right to them (docs/security.md)."""
+    over_rate: int = count(  # 0 in the digest of every run
+        "events_over_rate",
+        "Events beyond what their publisher's certificate allows a second",
+        repr=False,
+    )
+    """Of other processes, which are `unverified`, too, and of this one, which raised an error."""
     key_conflicts: int = count(
         "key_conflicts", "Sightings of two processes with one key, at most one a minute each"
     )

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import IntFlag
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
 import msgspec
+from msgspec.structs import astuple
+from typing_extensions import override
 
 from camcast.security.keys import Domain
 from camcast.security.sealed import KeyBytes, Seal, SealedValue, Seconds
@@ -17,7 +19,7 @@ from camcast.vocabulary.topics import Topic
 
 CHAIN_MAX: Final = 4  # chosen: certificates from a trusted root to the one that is used
 SERIAL_BYTES: Final = 8  # chosen: at random; two of 10^6 are equal with a probability of 3e-8
-CERTIFICATE_BYTES_MAX: Final = 413  # with a topic of 255 bytes, as MessagePack writes it
+CERTIFICATE_BYTES_MAX: Final = 423  # with a topic of 255 bytes and a rate, as MessagePack writes it
 SLACK_SECONDS: Final = 300  # [docs/operating.md] the clocks of two processes differ by so much
 
 Serial = Annotated[bytes, msgspec.Meta(min_length=SERIAL_BYTES, max_length=SERIAL_BYTES)]
@@ -53,6 +55,31 @@ class Rights(IntFlag):
 
 def _name(right: Rights) -> str:
     return str(right.name).lower()
+
+
+A_SECOND_MAX: Final = 2**32 - 1  # chosen: 4 bytes, more than any process sends
+ASecond = Annotated[int, msgspec.Meta(ge=0, le=A_SECOND_MAX)]
+"""A bound on what is sent in a second; 0 for none."""
+
+
+class Rate(NamedTuple):
+    """How much a publisher may send a second; 0 is no bound."""
+
+    events: int = 0
+    bytes: int = 0
+    """Of the bodies of its batches, with topic, signature and all that is signed."""
+
+    def within(self, other: Rate) -> Rate:
+        """Return the lower of each of two bounds."""
+        lowest = (min(filter(None, pair), default=0) for pair in zip(self, other, strict=True))
+        return Rate(*lowest)
+
+    def __str__(self) -> str:
+        bounds = {"events": self.events, "bytes": self.bytes}
+        return " and ".join(f"{most:,} {what} a second" for what, most in bounds.items() if most)
+
+
+UNBOUNDED: Final = Rate()
 
 
 class Certificate(SealedValue, frozen=True, tag=1):
@@ -93,6 +120,11 @@ class Certificate(SealedValue, frozen=True, tag=1):
         """Return whether the certificate grants a right in a topic, whatever the time is."""
         return right in self.rights and self.topic.includes(topic)
 
+    @property
+    def rate(self) -> Rate:
+        """The most that its owner, and each publisher below it in a chain, may send a second."""
+        return UNBOUNDED
+
     def grants_link(self, topic: Topic) -> bool:
         """Return whether the certificate's owner may link to `topic`.
 
@@ -117,4 +149,31 @@ class Certificate(SealedValue, frozen=True, tag=1):
         return ", ".join(name for name, is_wider in wider.items() if is_wider)
 
 
-CERTIFICATE: Final = Seal(Certificate, Domain.CERTIFICATE, CERTIFICATE_BYTES_MAX)
+class RatedCertificate(Certificate, frozen=True, tag=2):
+    """A certificate that bounds what is published with it, by at least one of two numbers.
+
+    A release that does not know this version refuses it.
+    """
+
+    events_a_second: ASecond
+    bytes_a_second: ASecond
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not any(self.rate):
+            raise ValueError("a certificate without a rate is of version 1")
+
+    @property
+    @override
+    def rate(self) -> Rate:
+        return Rate(self.events_a_second, self.bytes_a_second)
+
+    @classmethod
+    def of(cls, certificate: Certificate, rate: Rate) -> Certificate:
+        """Return a certificate with this rate; the same one without any."""
+        return cls(*astuple(certificate), *rate) if any(rate) else certificate
+
+
+CERTIFICATE: Final = Seal[Certificate](
+    Certificate | RatedCertificate, Domain.CERTIFICATE, CERTIFICATE_BYTES_MAX
+)

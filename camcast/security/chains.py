@@ -5,7 +5,8 @@ Theory of operation
 A root is a key that a user trusts by naming it; it may grant anything. The first certificate of a
 chain was issued by a root, each further one by the subject of the certificate before it, and none
 grants more than the certificate before it: topics by level, rights, time and depth. Hence the last
-certificate says what the chain allows, and is valid only while all of them are.
+certificate says what the chain allows, and is valid only while all of them are. Only a rate may be
+higher than that above it: the lowest of a chain counts.
 
 `verify_chain` checks once what does not change: form, signatures, narrowing. `Chain.check` checks
 at each use what changes with time: validity, revocation, and the right that is needed.
@@ -14,6 +15,7 @@ at each use what changes with time: validity, revocation, and the right that is 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Container, Sequence
+from functools import reduce
 from itertools import pairwise
 
 from attrs import field, frozen
@@ -23,6 +25,7 @@ from camcast.security.certificates import (
     CHAIN_MAX,
     SLACK_SECONDS,
     Certificate,
+    Rate,
     Rights,
 )
 from camcast.security.keys import PublicKey
@@ -50,6 +53,8 @@ class Chain:
     """The key that the chain grants rights to."""
     subject_id: PeerId = field(init=False, eq=False)
     """The process with that key."""
+    rate: Rate = field(init=False, eq=False)
+    """The most that the subject may send a second: the lowest of what each certificate allows."""
     hash: SealHash = field(init=False, eq=False)
     """The hash of the last certificate, by which a batch and a record name the chain."""
 
@@ -59,6 +64,8 @@ class Chain:
         object.__setattr__(self, "last", last)
         object.__setattr__(self, "subject", subject)
         object.__setattr__(self, "subject_id", subject.peer_id)
+        rates = (certificate.rate for certificate in self.certificates)
+        object.__setattr__(self, "rate", reduce(Rate.within, rates))
         object.__setattr__(self, "hash", seal_hash(self.data[-1]))
 
     def valid_within(self, now: float, seconds: float) -> float:

@@ -12,6 +12,7 @@ from camcast.security.chains import Chain
 from camcast.security.keys import PublicKey, SecretKey
 from camcast.security.known_chains import KnownChains
 from camcast.security.mandates import sign_mandate
+from camcast.security.publisher_rates import PublisherRates
 from camcast.security.records import PeerRecord, sign_record
 from camcast.security.refusals import Reason, RefusedError, reason_against
 from camcast.security.signed_batches import sign_batch, verify_batch
@@ -36,6 +37,7 @@ class EventSignatures:
         self._listing_roots = roots if lists_expected else ()
         self.known = KnownChains(roots)
         self._verified = VerifiedBatches()
+        self._rates = PublisherRates()
         self._own: list[Chain] = []
 
     @property
@@ -94,6 +96,10 @@ class EventSignatures:
             return False
         return True
 
+    def spend(self, topic: Topic, size: int, now: float) -> Refusal:
+        """See `Signatures`."""
+        return reason_against(self._rates.publish, self._chain_for(topic), size, now)
+
     def sign(self, batch: Batch) -> Batch:
         """Return this process's own batch with its signature."""
         return sign_batch(batch, self._chain_for(batch.topic).hash, self._secret)
@@ -101,7 +107,8 @@ class EventSignatures:
     def refusal(self, batch: Batch, group: Topic, now: float, retention_seconds: float) -> Refusal:
         """Return why a batch that came in a group is not believed, or `TAKEN`."""
         return reason_against(
-            verify_batch, batch, group, self.known, now, retention_seconds, self._verified
+            *(verify_batch, batch, group, self.known, now, retention_seconds),
+            *(self._verified, self._rates),
         )
 
     def chain(self, certificate: bytes) -> Sequence[bytes]:

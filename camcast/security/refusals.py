@@ -42,6 +42,8 @@ class Reason(Enum):
     """The certificate is valid, and does not grant this right in this topic."""
     OUTSIDE = "outside"
     """An event came in a group that is not above its topic and allows it no publication."""
+    OVER_RATE = "over_rate"
+    """The publisher sends more a second than its certificate allows."""
 
 
 class RefusedError(CamcastError, ValueError):

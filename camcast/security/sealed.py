@@ -7,6 +7,7 @@ other bytes that decode to the same value are refused.
 from __future__ import annotations
 
 from hashlib import blake2b
+from types import UnionType
 from typing import Annotated, Final, Generic, NewType, TypeVar
 
 import msgspec
@@ -40,10 +41,13 @@ class SealedValue(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_f
 
 
 class Seal(Generic[ValueT]):
-    """Signs and reads one type of values, of one domain, in up to `bytes_max` with signature."""
+    """Signs and reads one type of values, of one domain, in up to `bytes_max` with signature.
 
-    def __init__(self, of: type[ValueT], domain: Domain, bytes_max: int) -> None:
-        self._decoder = msgspec.msgpack.Decoder(of)
+    The type may have several versions, which are a union.
+    """
+
+    def __init__(self, of: type[ValueT] | UnionType, domain: Domain, bytes_max: int) -> None:
+        self._decoder: msgspec.msgpack.Decoder[ValueT] = msgspec.msgpack.Decoder(of)
         self._domain = domain
         self._bytes_max = bytes_max
 

@@ -22,6 +22,7 @@ from camcast.security.certificates import SLACK_SECONDS, Rights
 from camcast.security.chains import Chain
 from camcast.security.keys import Domain, SecretKey
 from camcast.security.known_chains import KnownChains
+from camcast.security.publisher_rates import PublisherRates
 from camcast.security.refusals import LOOK, Reason, RefusedError
 from camcast.security.sealed import SealHash
 from camcast.security.verified_batches import VerifiedBatches
@@ -44,12 +45,13 @@ def verify_batch(
     now: float,
     retention_seconds: float,
     verified: VerifiedBatches | None = None,
+    rates: PublisherRates | None = None,
 ) -> Chain:
     """Return the chain by which the publisher of this batch may publish it in a group.
 
     `now` is in seconds since 1970; `retention_seconds` is how long batches are kept for processes
     that missed them. Raises `RefusedError`. The signature, which costs most, is checked last, and
-    not at all for a batch among the `verified`.
+    not at all for a batch among the `verified`, which is not counted for the `rates` again.
     """
     if not batch.flags & SIGNED:
         raise RefusedError(Reason.UNSIGNED, "a batch is not signed")
@@ -77,8 +79,12 @@ def verify_batch(
             prefix = chain.last.prefix
             raise RefusedError(Reason.OUTSIDE, f"{prefix} is not above the group {group}")
     if verified is None or batch not in verified:
+        if rates is not None:
+            rates.check(chain, batch, now)
         if not chain.subject.verify(Domain.BATCH, batch.signed_part, batch.signature):
             raise RefusedError(Reason.FORGED, "the signature of a batch does not verify")
+        if rates is not None:
+            rates.count(chain, batch, now)
         if verified is not None:
             verified.add(batch)
     return chain

@@ -37,6 +37,10 @@ AFTER_BYTES: Final = 16
 """Number of another stream 8, sequence number 4, milliseconds 4, which follow the payloads of a
 batch that names the event before it (`After`)."""
 
+_KEY_HEAD: Final = Struct("BB")
+KEY_HEAD_BYTES: Final = _KEY_HEAD.size
+"""Whether the key is deleted 1, and its length 1, before the key of a batch that has one."""
+
 KEY_BYTES_MAX: Final = 255  # one byte has the length of a key
 
 BODY_BYTES_MAX: Final = wire.FRAME_BYTES_MAX - 1024
@@ -59,7 +63,6 @@ AFTER: Final = 16
 KEYED: Final = 32
 SIGNED: Final = 128
 _KNOWN_FLAGS: Final = TYPED | TREE | NOT_UPWARD | _UPWARD_SET | AFTER | KEYED | SIGNED
-_KEY_HEAD: Final = Struct("BB")  # whether the key is deleted, and the bytes of the key
 _AFTER: Final = Struct(">QII")
 _FOUR_BYTES: Final = (1 << 32) - 1  # of milliseconds 49 days: nobody keeps an event for as long
 

@@ -1,8 +1,8 @@
 """Rates of remote hosts: how much of a process's work the strangers of one host may cause.
 
-A host has a *token bucket*. Each act takes a token, and a host without one is refused; tokens come
-back at a steady rate, up to those of `AT_ONCE_SECONDS`. Processes that join or restart together
-draw on these and are not refused, and a flood gets no more than the rate in the long run. Hosts are
+A host has a token bucket (`camcast.vocabulary.token_buckets`), which holds the tokens of
+`AT_ONCE_SECONDS`. Processes that join or restart together draw on these and are not refused, and a
+flood gets no more than the rate in the long run. Hosts are
 told apart by their *networks*: an IPv4 address, or the first 64 bits of an IPv6 address, since
 whoever has one address there can take any other.
 
@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from ipaddress import IPv6Address, ip_address
 from typing import Final
+
+from camcast.vocabulary.token_buckets import Buckets, TokenBucket
 
 # chosen: of 20 handshakes a second, 200 processes that restart at once behind one address
 AT_ONCE_SECONDS: Final = 10.0
@@ -42,20 +44,13 @@ class HostRates:
     """
 
     def __init__(self, a_second: int) -> None:
-        self._a_second = a_second
-        self._most = a_second * AT_ONCE_SECONDS
-        self._buckets: dict[str, tuple[float, float]] = {}
-        """The tokens of each network, and when they were counted; the latest comes last."""
+        at_once = a_second * AT_ONCE_SECONDS
+        self._buckets = Buckets[str, TokenBucket](
+            HOSTS_MAX, lambda _: TokenBucket(a_second, at_once)
+        )
+        """By network."""
 
     def allow(self, host: str, now: float) -> bool:
         """Say whether a host, an IP address, may act now; if so, a token is taken."""
         network = network_of(host)
-        if not network:
-            return True
-        tokens, counted = self._buckets.pop(network, (self._most, now))
-        tokens = min(self._most, tokens + self._a_second * (now - counted))
-        allowed = tokens >= 1.0
-        if len(self._buckets) >= HOSTS_MAX:
-            del self._buckets[next(iter(self._buckets))]
-        self._buckets[network] = tokens - allowed, now
-        return allowed
+        return not network or self._buckets[network].take(now)

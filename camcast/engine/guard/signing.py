@@ -23,13 +23,18 @@ from math import inf
 from typing import Final
 
 from camcast.doors.archive import Archive
-from camcast.doors.signatures import UNKNOWN, NotAllowedError, Signatures
+from camcast.doors.signatures import (
+    OVER_RATE,
+    UNKNOWN,
+    NotAllowedError,
+    RateExceededError,
+    Signatures,
+)
 from camcast.engine.asked_lately import AskedLately
 from camcast.engine.guard.held_batches import HeldBatch, HeldBatches
 from camcast.engine.guard.revocation_spread import RevocationSpread
 from camcast.engine.local_group import LocalGroup
 from camcast.engine.process_context import ProcessContext
-from camcast.engine.rate import Rate
 from camcast.engine.security_messages import (
     Certificates,
     CertificateWanted,
@@ -45,6 +50,7 @@ from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.penalties import fault_in
 from camcast.vocabulary.refusal import Refusal
+from camcast.vocabulary.token_buckets import each_second
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import Kind
 
@@ -88,7 +94,10 @@ class Signing:
         """When a chain last went to a peer, by peer and certificate."""
         self._held = HeldBatches()
         self._asked, self._answered = AskedLately(), AskedLately()
-        self._questions, self._answers = Rate(QUESTIONS_A_SECOND), Rate(ANSWERS_A_SECOND)
+        self._questions, self._answers = (
+            each_second(QUESTIONS_A_SECOND),
+            each_second(ANSWERS_A_SECOND),
+        )
         self._spread = RevocationSpread(signatures, outlet, neighbours, process.rng)
         self._log = MinuteLog()
         self.refused: Counter[str] = Counter()
@@ -119,6 +128,12 @@ class Signing:
                 f"this process has no certificate to publish in {topic} now; certify its key for"
                 " it, or renew the certificate"
             )
+
+    def spend(self, topic: Topic, size: int, now: float) -> None:
+        """Count an own event of so many bytes; raises `RateExceededError`, see `Signatures`."""
+        if reason := self._signatures.spend(topic, size, self._clock.wall(now)):
+            self._recorder.counters.over_rate += 1
+            raise RateExceededError(reason.says)
 
     def sign(self, batch: Batch) -> Batch:
         """Return this process's own batch with its signature."""
@@ -234,6 +249,8 @@ class Signing:
         local_group, batch, source, _ = held
         self._count_refused("", reason, source, now, batch.count)
         self._recorder.counters.unverified += batch.count
+        if reason == OVER_RATE:
+            self._recorder.counters.over_rate += batch.count
         if local_group.repair is not None:
             local_group.repair.add_refused(batch, source, now)
         if self._recorder.on_batch is not None:
@@ -273,7 +290,7 @@ class Signing:
         self._ask(receivers, held.batch.certificate, now)
 
     def _ask(self, receivers: Sequence[Contact], certificate: bytes, now: float) -> None:
-        if self._asked.due(certificate, ASK_SECONDS, now) and self._questions.allows(now):
+        if self._asked.due(certificate, ASK_SECONDS, now) and self._questions.take(now):
             self._outlet.send(receivers, CertificateWanted(certificate))
 
     def _release(self) -> list[HeldBatch]:
@@ -290,7 +307,7 @@ class Signing:
         if (
             (chain := self.chain(certificate))
             and self._answered.due((source.peer, certificate), ASK_SECONDS, now)
-            and self._answers.allows(now)
+            and self._answers.take(now)
         ):
             self._outlet.send([source], Certificates(tuple(chain)))
 

@@ -35,7 +35,6 @@ from itertools import pairwise
 from math import inf
 from typing import Final
 
-from camcast.engine.rate import Rate
 from camcast.engine.repair.messages import UNKNOWN, Compare, Have, Referral
 from camcast.engine.repair.told import (
     REORDER_SECONDS,
@@ -48,6 +47,7 @@ from camcast.engine.store import published_at
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import StreamId
 from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.token_buckets import each_second
 from camcast.vocabulary.topics import GroupId
 from camcast.vocabulary.wire import MalformedError
 
@@ -190,7 +190,7 @@ class Referring:
         self._tellers: dict[PeerId, tuple[Contact, GroupId]] = {}
         """Older members of communities below that told something since others were last referred,
         and their communities."""
-        self._rate = Rate(REFERRALS_A_SECOND)
+        self._rate = each_second(REFERRALS_A_SECOND)
 
     def start(self) -> None:
         """Begin: this process has become a member."""
@@ -235,7 +235,7 @@ class Referring:
         A super-process refers to an older one, which is told what may have been lost above.
         """
         context, elder = self._context, referral.elder
-        if elder.peer == context.community.me.peer or not self._rate.allows(now):
+        if elder.peer == context.community.me.peer or not self._rate.take(now):
             return
         if self._upward.tell_elder(source, elder, now):
             return

@@ -48,6 +48,7 @@ def described(certificate: Certificate) -> str:
         f"{PublicKey(certificate.subject)} may {', '.join(certificate.rights.names)} in"
         f" {certificate.prefix} from {day(certificate.not_before)} to {day(certificate.not_after)},"
         f" serial {certificate.serial.hex()}"
+        + (f", at most {certificate.rate}" if any(certificate.rate) else "")
     )
 
 

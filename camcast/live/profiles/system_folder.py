@@ -50,7 +50,15 @@ from camcast.live.profiles.key_file import (
     write_public_key,
 )
 from camcast.observe.condition_table import RENEW_SHARE
-from camcast.security.certificates import CERTIFICATE, SERIAL_BYTES, Certificate, Rights
+from camcast.security.certificates import (
+    CERTIFICATE,
+    SERIAL_BYTES,
+    UNBOUNDED,
+    Certificate,
+    Rate,
+    RatedCertificate,
+    Rights,
+)
 from camcast.security.keys import KEY_BYTES, PublicKey, SecretKey
 from camcast.security.revocation import EVERY_KEY, key_mark
 from camcast.vocabulary.addresses import check_address, is_wildcard
@@ -155,6 +163,7 @@ class Authority:
         rights: Rights,
         end: int,
         *,
+        rate: Rate = UNBOUNDED,
         address: str = "",
         public: PublicKey | None = None,
     ) -> Member:
@@ -187,21 +196,21 @@ class Authority:
                     f"this key {was} {member.name}; let the new member have a key of its own"
                 )
         public = self._key_for(name, folder, public)
-        signed = self._certify(public.raw, topic.name, rights, end)
+        signed = self._certify(public.raw, topic.name, rights, end, rate)
         return self._hand_out({folder: signed}, address)[0]
 
     def renew(self, names: Sequence[str], seconds: int | None) -> list[Member]:
         """Certify members again, all without any names, and sign the list of revocations again.
 
-        The key, the rights and the topic stay; the time is so many seconds, or as long as that of
-        the certificate before.
+        The key, the rights, the rate and the topic stay; the time is so many seconds, or as long as
+        that of the certificate before.
         """
         new = {}
         for member in self._named(names) if names else self._members():
             old = member.certificate
             lasts = old.not_after - old.not_before if seconds is None else seconds
             new[member.folder] = self._certify(
-                old.subject, old.prefix, old.rights, self._now + lasts
+                *(old.subject, old.prefix, old.rights, self._now + lasts, old.rate)
             )
         return self._hand_out(new)
 
@@ -275,11 +284,11 @@ class Authority:
             write_key_pair(secret_file, SecretKey(os.urandom(KEY_BYTES)))
         return read_public_key(write_public_key(secret_file))
 
-    def _certify(self, subject: bytes, prefix: str, rights: Rights, end: int) -> bytes:
+    def _certify(self, subject: bytes, prefix: str, rights: Rights, end: int, rate: Rate) -> bytes:
         """Issue a certificate, and note it."""
         serial, issuer = os.urandom(SERIAL_BYTES), self._secret.public.raw
         granted = Certificate(issuer, subject, prefix, int(rights), self._now, end, serial, 0)
-        signed = CERTIFICATE.sign(granted, self._secret)
+        signed = CERTIFICATE.sign(RatedCertificate.of(granted, rate), self._secret)
         self._register.add(signed, self._now)
         return signed
 

@@ -65,6 +65,10 @@ class StubSignatures(Signatures):
         return True
 
     @override
+    def spend(self, topic: Topic, size: int, now: float) -> Refusal:
+        return TAKEN
+
+    @override
     def sign(self, batch: Batch) -> Batch:
         self._authority.signed += 1
         return batch.signed(

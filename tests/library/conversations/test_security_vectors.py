@@ -13,7 +13,13 @@ from nacl import bindings
 
 from camcast.engine.guard.granted_mandates import said_by
 from camcast.live.profiles.shared_key import SharedKey
-from camcast.security.certificates import CERTIFICATE, Certificate
+from camcast.security.certificates import (
+    CERTIFICATE,
+    Certificate,
+    Rate,
+    RatedCertificate,
+    Rights,
+)
 from camcast.security.chains import verify_chain
 from camcast.security.datagram_boxes import DatagramBoxes
 from camcast.security.datagram_seal import DatagramSeal
@@ -44,6 +50,15 @@ VECTORS = {
 ITALY = Topic.parse(".soccer.italy")
 ABOVE = grant(ROOT, CLUB, ".soccer", ALL, until=NOW + 365 * DAY, serial=1, depth=1)
 BELOW = grant(CLUB, ADA, ".soccer.italy", MEMBER, until=NOW + 7 * DAY, serial=258)
+RATED = CERTIFICATE.sign(
+    RatedCertificate.of(
+        CERTIFICATE.read(
+            grant(ROOT, ADA, ".soccer", Rights.PUBLISH, until=NOW + 7 * DAY, serial=259)
+        ),
+        Rate(events=10, bytes=10_000),
+    ),
+    ROOT,
+)
 HASH = blake2b(BELOW, digest_size=8).digest()
 LIST = RevocationList(
     *(CLUB.public.raw, NOW, NOW, NOW + DAY),
@@ -59,6 +74,7 @@ SAID = said_by(Kind.MEMBERSHIP, ITALY.group, Copy(4, 258))
 SIGNED = {
     "a certificate of a root": (ROOT, Domain.CERTIFICATE, ABOVE),
     "a certificate below it": (CLUB, Domain.CERTIFICATE, BELOW),
+    "a certificate with a rate": (ROOT, Domain.CERTIFICATE, RATED),
     "a list of revocations": (CLUB, Domain.REVOCATIONS, REVOCATIONS.sign(LIST, CLUB)),
     "a peer record": (ADA, Domain.PEER_RECORD, sign_record(RECORD, ADA)),
     "a signed batch": (ADA, Domain.BATCH, sign_batch(BATCH, SealHash(HASH), ADA).body),
@@ -88,13 +104,14 @@ def test_it_is_signed_as_the_page_says(name: str) -> None:
 
 
 def test_they_are_read_as_the_page_says() -> None:
-    above, below, revocations, record, batch, mandate = VECTORS.values()
+    above, below, rated, revocations, record, batch, mandate = VECTORS.values()
     chain = verify_chain([above, below], [ROOT.public])
     assert chain.last == CERTIFICATE.read(BELOW)
     assert chain.certificates[0] == Certificate(
         *(ROOT.public.raw, CLUB.public.raw, ".soccer", 15, NOW, NOW + 365 * DAY, b"\0" * 7 + b"\1"),
         1,
     )
+    assert CERTIFICATE.read(rated).rate == (10, 10_000)
     known = Revocations()
     assert known.take(revocations, NOW, anybody)
     assert known.revoked(chain.last)

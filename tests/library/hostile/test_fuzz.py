@@ -1,6 +1,7 @@
 """Mutated records and datagrams, of every kind and in every profile: nothing comes of them.
 
-Processes of each world talk for a while, and all that they say is captured. Then one of them takes
+Processes of each world talk for a while, and all that they say is captured. With a message of each
+other class that there is, also those that nobody had a reason to send, one of them then takes
 mutations of it, while virtual time goes on, its timers run, and its answers go out. Whatever it
 takes, the engine raises nothing, its memory stays as it is, and the process still does its work.
 """
@@ -12,6 +13,7 @@ import resource
 import time
 from collections.abc import Callable
 from functools import partial
+from itertools import islice
 from random import Random
 
 import pytest
@@ -22,9 +24,15 @@ from camcast.security.datagram_seal import DatagramSeal
 from camcast.security.keys import SecretKey
 from camcast.security.taken_once import NONCE_BYTES, DatagramError
 from camcast.testing.world import World
+from camcast.vocabulary import wire
+from camcast.vocabulary.batches import After, Keyed, make_batch
+from camcast.vocabulary.events import stream_id
+from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.messages import encode
 from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import ROOT, Topic
 from tests.authority import ADA, CLUB, EVE
+from tests.library.hostile.lying_fields import Lies, shipped_classes
 from tests.library.hostile.mutator import Mutator, records_of
 from tests.mutations import mutated
 from tests.protocol_fleet import AB, A, X, fleet
@@ -38,6 +46,7 @@ BATCH = 50  # chosen: frames between two steps of virtual time
 STEP_SECONDS = 0.04
 
 STREAM_EVENTS = 40
+AFTER = After(stream_id(ADA.public.peer_id, 2), 3, 1)
 TALKING_SECONDS = 15.0  # chosen: some periods of every part
 
 
@@ -122,7 +131,24 @@ def capture(world: World) -> tuple[list[bytes], list[bytes]]:
     world.run(TALKING_SECONDS)
     world.virtual.on_send = None
     world.virtual.datagrams.send = carry  # type: ignore[method-assign] # as it was
-    return [record for same in records.values() for record in same], datagrams
+    return [*(record for same in records.values() for record in same), *every_record()], datagrams
+
+
+def every_record() -> list[bytes]:
+    """Return records of each class of messages, and of batches of each kind."""
+    sender, address = ADA.public.peer_id, "tcp://10.0.0.9:7000"
+    lies = Lies((A.name, AB.name, "."), (Contact(sender, address),))
+    records = []
+    for cls, kind in shipped_classes().items():
+        if kind is not None:
+            head = wire.control_head(kind, A.group, sender, address)
+            records += [wire.encode_control(head, encode(one)) for one in islice(lies.of(cls), 3)]
+    stream = stream_id(sender, 1)
+    for more in ({"keyed": Keyed(b"key")}, {"keyed": Keyed(b"key", True)}, {"after": AFTER}):
+        payload = b"" if more == {"keyed": Keyed(b"key", True)} else b"!"
+        batch = make_batch(stream, 1, [payload], A, published=1, **more)
+        records.append(wire.event_head(len(batch.body), 1, 0.0, A.group, sender) + batch.body)
+    return records
 
 
 def topics_of(node: Node) -> list[Topic]:
@@ -158,6 +184,18 @@ def attack(world: World, victim: Node, mutator: Mutator, rng: Random, count: int
         world.run(STEP_SECONDS)
         world.delivered.clear()
     return worst
+
+
+def test_records_of_every_class_of_messages_are_mutated() -> None:
+    """Of the class that a later change adds, too: it has a record without being named here."""
+    heads = {(record[4], record[32 + record[6] :][1]) for record in every_record() if record[4]}
+    classes = {
+        (int(kind), cls.__struct_config__.tag)
+        for cls, kind in shipped_classes().items()
+        if kind is not None
+    }
+    assert len(classes) > 60
+    assert classes <= heads
 
 
 @pytest.mark.parametrize("count", [1_000, pytest.param(950_000, marks=pytest.mark.slow)])

@@ -117,3 +117,21 @@ def test_a_hundred_newcomers_at_once_are_heard_from_one_host_and_from_many(
     for number in range(100):
         for source in (FLOODING, (f"198.51.100.{number}", 4000)):
             assert victim.hears(victim.process(key(1000 + number)), source)
+
+
+@live
+async def test_a_hundred_newcomers_that_dial_at_once_from_one_host_are_all_let_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The loopback stands for a remote host."""
+    monkeypatch.setattr(host_rates, "network_of", lambda host: host)
+    theirs, inbox = ZMTP(None, frame_header=HEADER), Inbox()
+    pipe = theirs.open_input(ANY_PORT, inbox)
+    newcomers = [ZMTP(None, frame_header=HEADER) for _ in range(100)]
+    for number, newcomer in enumerate(newcomers):
+        newcomer.send([at(pipe.address)], make_record(number))
+    assert sorted(await inbox.has_numbers(100)) == list(range(100))
+    assert pipe.counters.handshakes_refused == pipe.counters.connections_refused == 0
+    for newcomer in newcomers:
+        newcomer.close()
+    theirs.close()

@@ -145,6 +145,20 @@ def test_a_certificate_for_programs(capfd: Capture) -> None:
     }
 
 
+def test_a_certificate_bounds_what_is_published_with_it(capfd: Capture) -> None:
+    given = ["certify", "--with", "root.key", "--for", "ada.pub", "--topic", ".soccer"]
+    rate = ["--events-a-second", 10, "--bytes-a-second", 5000]
+    printed = answer(capfd, *given, "--may", "publish", *rate)
+    assert (printed["events_a_second"], printed["bytes_a_second"]) == (10, 5000)
+    path = certify(capfd, "ada", "--topic", ".soccer", "--may", "publish", *rate)
+    assert chain(path).rate == (10, 5000)
+    assert "at most 10 events a second and 5,000 bytes a second" in path.read_text()
+    code, said = refusal(capfd, *given, "--may", "join", *rate)
+    assert (code, "go with --may publish" in said) == (2, True)
+    for wrong in ("-1", "4294967296", "many", "0.5"):
+        assert refusal(capfd, *given, "--may", "publish", "--events-a-second", wrong)[0] == 2
+
+
 def test_who_may_issue_hands_its_rights_on(capfd: Capture) -> None:
     club = certify(capfd, "club", "--topic", ".soccer", "--may", "join,issue", "--days", 30)
     ada = certify(

@@ -110,6 +110,13 @@ def test_renewing_keeps_key_rights_topic_and_address(capfd: Capture) -> None:
     assert configuration("gate")["bind"] == GATE
 
 
+def test_renewing_keeps_the_rate(capfd: Capture) -> None:
+    admit(capfd, "ada", "--events-a-second", 10)
+    assert chain("ada").rate == (10, 0)
+    answer(capfd, "system", "renew", "ada")
+    assert chain("ada").rate == (10, 0)
+
+
 def test_who_is_revoked_is_revoked_with_all_earlier_certificates(capfd: Capture) -> None:
     admit(capfd, "bob")
     admit(capfd, "ada")
@@ -214,6 +221,7 @@ REFUSALS = [
     (["admit", "eve", "--may", "rule"], "no right is called 'rule'"),
     (["admit", "eve", "--may", "issue"], "issue nothing"),
     (["admit", "eve", "--days", "0"], "less than a second"),
+    (["admit", "eve", "--may", "join", "--bytes-a-second", "9"], "go with --may publish"),
     (["admit", "eve", "--topic", "plant"], "plant"),
     (["admit", "eve", "--for", "none.pub"], "none.pub: No such file"),
     (["renew", "eve"], "has no member eve"),

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from camcast.doors.signatures import NotAllowedError
+from camcast.doors.signatures import NotAllowedError, RateExceededError
 from camcast.engine.groups import Groups
 from camcast.engine.guard.held_batches import HELD_MAX
 from camcast.engine.guard.signing import (
@@ -21,7 +21,8 @@ from camcast.engine.open_guard import Guard
 from camcast.engine.process_context import ProcessContext
 from camcast.engine.security_messages import CertificateWanted
 from camcast.observe.recorder import Recorder
-from camcast.security.certificates import Rights
+from camcast.security import publisher_rates
+from camcast.security.certificates import CERTIFICATE, Rate, RatedCertificate, Rights
 from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import Domain, PublicKey
 from camcast.testing.lone_process import LoneProcess, contact
@@ -31,6 +32,7 @@ from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.hierarchy import Hierarchy
 from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.refusal import TAKEN
 from camcast.vocabulary.topics import Topic
 from tests.authority import ADA, CLUB, EVE, ROOT, grant, revocations
 from tests.signed_world import (
@@ -242,6 +244,48 @@ def test_who_may_not_publish_is_told(world: SignedWorld) -> None:
     world.publish(world.nodes[0], SOCCER, b"goal")
     assert eve in world.got(b"goal")
     assert world.got(b"forged") == []
+
+
+def rated(events: int) -> bytes:
+    plain = CERTIFICATE.read(certificate(EVE))
+    return CERTIFICATE.sign(RatedCertificate.of(plain, Rate(events)), ROOT)
+
+
+def test_what_is_beyond_the_rate_of_a_certificate_is_not_published(world: SignedWorld) -> None:
+    eve = world.member(EVE, SOCCER, own=rated(2))
+    world.run(5)
+    for number in range(20):
+        world.publish(eve, SOCCER, b"%d" % number)
+    with pytest.raises(RateExceededError, match=r"allows 2 events a second.*publish again in 0\."):
+        world.publish(eve, SOCCER, b"more")
+    assert eve.counters.over_rate == 1
+    world.run(1)
+    world.publish(eve, SOCCER, b"later")
+    for payload in (b"0", b"19", b"later"):
+        assert sorted(map(id, world.got(payload))) == sorted(map(id, world.nodes))
+    assert sum(node.counters.unverified for node in world.nodes) == 0
+
+
+def test_members_drop_what_a_process_sends_beyond_its_rate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(publisher_rates, "LATE_SECONDS", 30.0)
+    world = SignedWorld()
+    honest = [world.member(key(number), SOCCER) for number in range(1, 9)]
+    eve = world.member(EVE, SOCCER, own=rated(2))
+    world.run(5)
+    monkeypatch.setattr(EventSignatures, "spend", lambda *_: TAKEN)
+    for number in range(100):
+        world.publish(eve, SOCCER, b"%d" % number)
+    got = [sum(node in world.got(b"%d" % number) for number in range(100)) for node in honest]
+    # Each has room for 40 seconds of it, and for what came back meanwhile.
+    assert all(80 <= count <= 82 for count in got), got
+    assert all(node.counters.over_rate for node in honest)
+    assert not any(node.parts.penalties.barred(eve.me.peer, world.now) for node in honest)
+    ada = world.member(ADA, SOCCER)
+    world.run(5)
+    world.publish(ada, SOCCER, b"goal")
+    assert all(node in world.got(b"goal") for node in honest)
 
 
 def test_a_snapshot_says_when_certificates_end_and_lists_are_due() -> None:

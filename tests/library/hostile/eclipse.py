@@ -1,0 +1,257 @@
+"""`python -m tests.library.hostile.eclipse`: which share of others' tables k of n identities get.
+
+`k` of the `n` members of a community are *puppets* of one attacker. They are real processes, with
+one identity and one host each, and do two things more. They *lie*: each process that they name is a
+puppet, in whatever message, whatever was asked; what they should pass on for others they pass on to
+puppets; and their nodes in the DHT name puppets only. And they *push*: each asks a random honest
+member each second for a place, in the way of its membership that brings most places for a message.
+An honest directory, which names any member with the same probability, or in the DHT two honest
+nodes, bring newcomers in.
+
+Printed are the shares of puppets among the processes in tables: those of newcomers ten seconds
+after their start; those of all honest members after a time; the super-topic tables of a
+community below; and routing tables of the DHT. Who draws uniformly has the share k/n.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from math import sqrt
+from random import Random
+from statistics import mean, stdev
+from typing import Annotated, Any, Final, NamedTuple
+from unittest.mock import patch
+
+import msgspec
+import typer
+from attrs import define, field
+
+from camcast.engine.node import Node
+from camcast.testing.world import World
+from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.messages import Message
+from camcast.vocabulary.outbox import ControlOutlet
+from camcast.vocabulary.topics import Topic
+from membership import cyclon, dht, hyparview_messages
+from membership.scamp import messages as scamp_messages
+from overlays.kademlia.protocol import Protocol
+from overlays.kademlia.table import Neighbour, Table
+
+ABOVE, BELOW = Topic.parse(".a"), Topic.parse(".a.x")
+PUSHES: Final[dict[str, Callable[[Random], Message]]] = {
+    "scamp": lambda rng: scamp_messages.Subscribe(-1, rng.getrandbits(32)),
+    "hybrid": lambda rng: scamp_messages.Subscribe(-1, rng.getrandbits(32)),
+    "cyclon": lambda _: cyclon.Join(),
+    "hyparview": lambda _: hyparview_messages.Neighbor(True, b""),
+    "dht": lambda _: dht.Place(),
+}
+"""By membership, the message by which a puppet asks for places."""
+# chosen: smaller than a community that can be simulated, so that not everybody is in it
+OPTIONS: Final[dict[str, dict[str, object]]] = {"cyclon": {"view": 10, "shuffle": 4}}
+OVERLAY: Final = ("hybrid", "dht")
+"""The memberships whose newcomers are brought in by the DHT."""
+NEWCOMERS: Final = 12
+PUSH_SECONDS: Final = 1.0
+_Z: Final = 1.96  # 95 %, as if tables were independent
+
+
+class Share(NamedTuple):
+    """The share of puppets in some tables: the mean, half its interval, and tables of them only."""
+
+    mean: float
+    half: float
+    owned: int
+    tables: int
+
+    @classmethod
+    def of(cls, tables: Iterable[Iterable[bool]]) -> Share:
+        """Return the share of tables, which say of each process whether it is a puppet."""
+        shares = [mean(table) for each in tables if (table := list(each))]
+        if not shares:
+            return cls(0.0, 0.0, 0, 0)
+        half = _Z * stdev(shares) / sqrt(len(shares)) if len(shares) > 1 else 0.0
+        return cls(mean(shares), half, sum(one == 1.0 for one in shares), len(shares))
+
+    def __str__(self) -> str:
+        whole = f", {self.owned} of {self.tables} wholly" if self.owned else ""
+        return f"{self.mean:.0%} ± {self.half:.0%}{whole}"
+
+
+@define
+class Attack:
+    """The puppets of one attacker, and what they say."""
+
+    rng: Random
+    puppets: dict[PeerId, Contact] = field(factory=dict)
+    nodes: dict[bytes, Neighbour] = field(factory=dict)
+    """Those of the puppets in the DHT that others know, by identifier."""
+    tables: list[Table] = field(factory=list)
+    """All routing tables of the DHT."""
+    own: set[bytes] = field(factory=set)
+    """The identifiers of the puppets in the DHT."""
+    makes_puppet: bool = False
+    copies: int = 0
+    """Messages that puppets have sent."""
+
+    def lied(self, value: Any) -> Any:
+        """Return a value of a message, with puppets in place of all processes in it."""
+        if isinstance(value, Contact):
+            return self.rng.choice(list(self.puppets.values()))
+        if isinstance(value, tuple):
+            told = (self.lied(one) for one in value)
+            return type(value)(*told) if hasattr(value, "_fields") else tuple(told)
+        if isinstance(value, msgspec.Struct):
+            return type(value)(*(self.lied(getattr(value, n)) for n in value.__struct_fields__))
+        return value
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Let the puppets lie in the block."""
+        send, nearest = ControlOutlet.send, Table.find_neighbors
+        make = Protocol.__init__
+
+        def lying(
+            outlet: ControlOutlet, contacts: Iterable[Contact], message: Message, **rest: Any
+        ) -> None:
+            to = list(contacts)
+            if outlet.me.peer in self.puppets:
+                for_whom = rest.get("reply_to")
+                if for_whom is not None and for_whom.peer not in self.puppets:
+                    to = [self.rng.choice(list(self.puppets.values())) for _ in to]
+                message = self.lied(message)
+                self.copies += len(to)
+            send(outlet, to, message, **rest)
+
+        def making(protocol: Protocol, node_id: bytes, *rest: Any) -> None:
+            make(protocol, node_id, *rest)
+            self.tables.append(protocol.router)
+            if self.makes_puppet:
+                self.own.add(node_id)
+
+        def naming(table: Table, node: Neighbour, k: int | None = None, *rest: Any) -> Any:
+            if table.node.id not in self.own:
+                found = nearest(table, node, k, *rest)
+                self.nodes |= {one.id: one for one in found if one.id in self.own}
+                return found
+            return sorted(self.nodes.values(), key=node.distance_to)[:k]
+
+        with (
+            patch.object(ControlOutlet, "send", lying),
+            patch.object(Protocol, "__init__", making),
+            patch.object(Table, "find_neighbors", naming),
+        ):
+            yield
+
+
+class Eclipse:
+    """A community of `members`, of which so many are puppets."""
+
+    def __init__(self, membership: str, members: int, puppets: int, seed: int) -> None:
+        self._membership = membership
+        self._attack = Attack(Random(seed))
+        self._options = OPTIONS.get(membership, {})
+        self._world = World(seed, membership=membership, options=self._options)
+        self._honest: list[Node] = []
+        self._joins = members, puppets
+
+    def shares(self, seconds: float, *, push: bool) -> dict[str, Share | float]:
+        """Let the attack go on for so long, and return what it has brought."""
+        world, attack, (members, puppets) = self._world, self._attack, self._joins
+        with attack.at_work():
+            # Spread evenly among those that come.
+            for number in range(members):
+                is_puppet = number * puppets // members != (number + 1) * puppets // members
+                self._start(ABOVE, puppet=is_puppet)
+            honest = list(self._honest)
+            self._run(30.0, push=push)
+            new = [self._start(ABOVE) for _ in range(NEWCOMERS)]
+            self._run(10.0, push=push)
+            newcomers = [self._table(node) for node in new]
+            below = [self._start(BELOW) for _ in range(NEWCOMERS)]
+            began, before = world.now, attack.copies
+            self._run(seconds, push=push)
+            sent = (attack.copies - before) / (world.now - began) / puppets
+            views = [self._table(node) for node in honest]
+            return {
+                "newcomer": Share.of(newcomers),
+                "member": Share.of(views),
+                "super-topic": Share.of(
+                    [
+                        peer in attack.puppets
+                        for table in group.ways_up.tables
+                        for peer in table.peers
+                    ]
+                    for node in below
+                    for group in node.local_groups
+                ),
+                "routing": Share.of(
+                    [one.id in attack.own for one in table.neighbours()]
+                    for table in attack.tables
+                    if table.node.id not in attack.own
+                ),
+                "messages": sent,
+            }
+
+    def _table(self, node: Node) -> list[bool]:
+        (group,) = node.local_groups
+        return [one.peer in self._attack.puppets for one in group.membership.peers()]
+
+    def _start(self, topic: Topic, *, puppet: bool = False) -> Node:
+        world, attack = self._world, self._attack
+        attack.makes_puppet = puppet
+        if self._membership in OVERLAY:
+            gateways = tuple(node.me.address for node in self._honest[:2])
+            node = world.add(gateways, self._options, backend=self._membership)
+            world.do(node, lambda node, now: node.join(topic, now))
+        else:
+            node = world.join(topic, gap=0.0)
+        if puppet:
+            attack.puppets[node.me.peer] = node.me
+        else:
+            self._honest.append(node)
+        world.run(1.0)
+        attack.makes_puppet = False
+        return node
+
+    def _run(self, seconds: float, *, push: bool) -> None:
+        world, attack = self._world, self._attack
+        for _ in range(int(seconds / PUSH_SECONDS)):
+            for node in world.nodes if push else ():
+                if node.me.peer in attack.puppets:
+                    world.do(node, partial(self._push, attack.rng.choice(self._honest).me))
+            world.run(PUSH_SECONDS)
+
+    def _push(self, victim: Contact, node: Node, _now: float) -> None:
+        for group in node.local_groups:
+            outlet: ControlOutlet = group.membership._outlet  # type: ignore[attr-defined]
+            outlet.send([victim], PUSHES[self._membership](self._attack.rng))
+
+
+def main(
+    membership: Annotated[str, typer.Option(help="With commas; default: all.")] = ",".join(PUSHES),
+    members: Annotated[int, typer.Option(min=4)] = 50,
+    puppets: Annotated[int, typer.Option(min=1)] = 5,
+    minutes: Annotated[
+        float, typer.Option(help="Of virtual time, before members are looked at.")
+    ] = 60,
+    seed: int = 1,
+) -> None:
+    """Print a row of a table in Markdown for each membership, without and with pushing."""
+    print(
+        "| membership | | newcomer's table | member's table | super-topic table | routing table |"
+        " messages a second |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    for name in membership.split(","):
+        for push in (False, True):
+            found = Eclipse(name, members, puppets, seed).shares(60 * minutes, push=push)
+            *shares, sent = found.values()
+            cells = [name, "push" if push else "lie", *map(str, shares), f"{sent:.1f}"]
+            print(f"| {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(typer.run(main))
