@@ -9,8 +9,10 @@ publisher come in their order. The queue is never overfilled: what has no room w
 and nothing is dropped.
 
 A process that has just started fetches what it lacks of the time in which it was down. The first
-pass waits until that is there, `BEGIN_SECONDS_MAX` at most, and has it in the order of its
-publication; then comes what is published now, as soon as it is written.
+pass waits until the neighbours have answered what they keep, and until that is there, as long as
+something of it comes (`camcast.engine.repair.catching_up`). It has all of that in the order of its
+publication; then comes what is published now, as soon as it is written: the writer of the archive
+says so.
 
 *The cursor* is moved when the next item is asked for, or by `ack`: whoever dies in the middle of an
 item gets that item again. An item is given out only once it is written to the archive, so that no
@@ -19,7 +21,9 @@ crash of the process makes two batches share a number.
 
 from __future__ import annotations
 
+import asyncio
 import re
+import time
 from collections import deque
 from collections.abc import Callable
 from datetime import datetime
@@ -44,11 +48,9 @@ from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
 _log = Logger(__name__)
 T = TypeVar("T")
 
-# chosen: neighbours have answered by then, and what they offer is asked for, twice the time of
-# `camcast.engine.repair.history.ANSWERED_SECONDS` and more
-BEGIN_SECONDS: Final = 2.5
-BEGIN_SECONDS_MAX: Final = 10.0  # chosen: more history than that comes behind what is new
-LOOK_SECONDS: Final = 0.05  # chosen: half of the time after which the archive commits
+BEGIN_SECONDS_MAX: Final = 600.0  # chosen: two million events of 256 bytes, at a MiB/s
+ALONE_SECONDS: Final = 10.0  # chosen: as `join` waits; who cannot join reads what is in its archive
+LOOK_SECONDS: Final = 0.1  # chosen: half of the time after which what is missing is asked for
 NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")  # it is a part of the name of a file
 
 
@@ -104,11 +106,11 @@ class DurableFeed(EventFeed[E], Generic[E]):
         self._archive, self._deliveries, self._local_group = archive, deliveries, local_group
         self._file = archive.cursor(name, topic)
         if self._file.fresh:
-            last = archive.last()
-            begin = Cursor(last, last)
-            if since is not None:
-                begin = Cursor(0, last, published=max(1, int(1000 * max(0.0, since))))
-            self._file.move(begin)
+            # What is fetched of the time before comes later, and is not for a new name: the first
+            # pass leaves it out.
+            base = archive.last() if since is None else 0
+            begin = time.time() if since is None else max(0.0, since)
+            self._file.move(Cursor(base, published=max(1, int(1000 * begin))))
         elif self._file.cursor.base > archive.last():
             _log.warning("the cursor of %r is of another archive: it begins anew", name)
             self._file.move(Cursor())
@@ -119,9 +121,9 @@ class DurableFeed(EventFeed[E], Generic[E]):
         self._put = self._done = 0  # events
         self._filling: list[int] | None = None
         self._begun_at = self.loop.time()
-        self._begun = False
+        self._full = False  # whether the archive has more than there was room for
         self.take, self.take_batch = self._after(self.take), self._after(self.take_batch)
-        self._handle = self.loop.call_soon(self._read)
+        self._handle: asyncio.Handle = self.loop.call_soon(self._begin)
 
     @override
     def put(self, delivery: Received[E] | ReceivedBatch[E]) -> None:
@@ -137,6 +139,7 @@ class DurableFeed(EventFeed[E], Generic[E]):
     def close(self) -> None:
         if not self.closed:
             self._handle.cancel()
+            self._archive.unwatch(self._read)
             self._file.close()
         super().close()
 
@@ -155,7 +158,10 @@ class DurableFeed(EventFeed[E], Generic[E]):
 
         def take_next() -> T:
             self.asked_for_next()
-            return take()
+            taken = take()
+            if self._full and self._is_half_empty():
+                self._read()
+            return taken
 
         return take_next
 
@@ -181,21 +187,30 @@ class DurableFeed(EventFeed[E], Generic[E]):
 
     # -- reading the archive -----------------------------------------------------------------
 
-    def _read(self) -> None:
-        if self._may_begin():
-            while self._fill():
-                pass
-        self._handle = self.loop.call_later(LOOK_SECONDS, self._read)
+    def _begin(self) -> None:
+        """Begin to read once what this process lacks of the time before its start is here."""
+        waited = self.loop.time() - self._begun_at
+        group = self._local_group()
+        if group is None or not group.joined:
+            is_here = waited > ALONE_SECONDS
+        else:
+            is_here = group.repair is None or group.repair.has_past(self.loop.time())
+        if is_here or waited > BEGIN_SECONDS_MAX:
+            self._archive.watch(self._read)
+            self._read()
+        else:
+            self._handle = self.loop.call_later(LOOK_SECONDS, self._begin)
 
-    def _may_begin(self) -> bool:
-        """Whether what this process lacks of the time before its start has had its time to come."""
-        if not self._begun:
-            waited = self.loop.time() - self._begun_at
-            group = self._local_group()
-            repair = None if group is None or not group.joined else group.repair
-            quiet = repair is not None and not repair.incomplete_streams
-            self._begun = waited > BEGIN_SECONDS_MAX or (quiet and waited > BEGIN_SECONDS)
-        return self._begun
+    def _read(self) -> None:
+        """Queue what the archive has, as far as there is room."""
+        self._full = False
+        while not self.closed and self._fill():
+            pass
+
+    def _is_half_empty(self) -> bool:
+        queue = self.queue
+        events, size = queue.room
+        return not queue or (2 * events > queue.events_max and 2 * size > queue.bytes_max)
 
     def _fill(self) -> bool:
         """Queue the next batches of a pass; say whether there may be more, and room for them."""
@@ -211,6 +226,7 @@ class DurableFeed(EventFeed[E], Generic[E]):
             batch = decode_body(body, 0, len(body))
             events, size = self.queue.room
             if self.queue and (batch.count > events or batch.size > size):
+                self._full = True
                 return False
             before, after = self._reading, self._reading.after_batch(published, number)
             if batch.first <= before.sequence < batch.first + batch.count:
@@ -232,10 +248,10 @@ class DurableFeed(EventFeed[E], Generic[E]):
 
     def _begin_pass(self) -> bool:
         """Begin to read what was written since the last pass; say whether there is something."""
-        base, until = self._reading.base, self._archive.last()
-        if until <= base:
+        until = self._archive.last()
+        if until <= self._reading.base:
             return False
-        self._reading = Cursor(base, until)
+        self._reading = evolve(self._reading, until=until)
         return True
 
 

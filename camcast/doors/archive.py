@@ -3,7 +3,7 @@
 An archive is told of every batch that is new to a community of the process, with the body as its
 publisher made it, and is asked what is known of a stream and for bodies. The engine calls it
 synchronously and waits for no disk: an implementation writes in a thread of its own, and answers
-as if all that it was given were written (`camcast.live.archive_file`).
+as if all that it was given were written (`camcast.live.archive`).
 
 Times are the publication's, in milliseconds since 1970 by the publisher's clock, as in the body.
 What says that it was published later than now counts as published now: a publisher whose clock is
@@ -60,6 +60,9 @@ class Archive(Protocol):
 
     def history(self, community: Topic, since: int) -> Iterator[bytes]:
         """Yield the bodies published at or after a time, in the order of their publication."""
+
+    def latest(self, community: Topic) -> int:
+        """Return when the latest batch was published that was kept at any time; 0 without one."""
 
     def reach(self, community: Topic) -> int:
         """Return the time since when nothing that was given to this archive is missing."""

@@ -86,6 +86,10 @@ class MemoryArchive(Archive):
                 yield one.body
 
     @override
+    def latest(self, community: Topic) -> int:
+        return max((one.published for one in self._kept.get(community, ())), default=0)
+
+    @override
     def reach(self, community: Topic) -> int:
         return max(0, int(1000 * (self.wall() - self.age_seconds_max)))
 

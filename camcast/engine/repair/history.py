@@ -1,9 +1,12 @@
 """History: events from before this process became a member, for older members and on demand.
 
 *History.* `subscribe(since=30.0)` asks for it: what neighbours still keep goes to the asking
-subscription only, is marked as known, is never announced and never climbs (`History`). If those who
-answer keep less, since their retention or their memory ends earlier and not their membership, that
-is reported (`history_short`). Where only newcomers have answered, or nobody has, others are asked.
+subscription only, is marked as known, is never announced and never climbs (`History`). Two
+neighbours are asked, and then two others until one keeps enough, `ASKED_MAX` at most; who does not
+answer is asked again, for `HISTORY_SECONDS`. An answer is the `Have` that goes as far back as it
+was asked to. If those who answer keep less, since their retention or their memory ends earlier and
+not their membership, that is reported (`history_short`). A process with an archive needs what was
+published since the latest event that its archive has, and takes what is older as it is offered.
 
 *Referring.* A newcomer takes nothing from before its time. Where only newcomers are between two
 older members, neither is told what the other alone has. A newcomer *refers* such neighbours to each
@@ -53,6 +56,11 @@ from camcast.vocabulary.wire import MalformedError
 
 HISTORY_SECONDS: Final = 10.0  # chosen: so long answers are taken for the history asked for
 ANSWERED_SECONDS: Final = 2.0  # chosen: six times the slowest round trip of the PlanetLab matrix
+ASKED_MAX: Final = 8  # chosen: each answers with all that it knows of the time
+# chosen: what came before a process stopped may still have been repaired for so long
+# (docs/reliability.md, What is promised)
+LATE_SECONDS: Final = 10.0
+_ROUNDING_SECONDS: Final = 1e-3  # chosen: above the rounding of two subtractions of times
 REFER_SECONDS: Final = 2.0  # chosen: by then the tallies of a neighbour were compared twice
 ELDERS_MAX: Final = 8  # chosen: as many messages of 120 bytes; a view holds more, but not only one
 MET_MAX: Final = 32  # chosen: several newcomers' rings
@@ -68,14 +76,17 @@ class History:
         self._haves = haves
         self._seconds = 0.0  # before the membership, for subscriptions
         self._until = -inf
-        self._asked = 0.0
-        """The age of the oldest event that neighbours were asked for last."""
+        self._asked_at = -inf
+        self._needed = 0.0
+        """The age of the oldest event that has to be asked for."""
         self._kept = self._young = 0.0
         """The most that answers name as kept: of members that had more, and of those that had not.
         """
-        self._peers: dict[PeerId, None] = {}
-        """The neighbours that were asked."""
+        self._peers: dict[PeerId, float] = {}
+        """The neighbours that were asked: for how many seconds, 0 once they have answered."""
         self._timer = 0  # the number of the timer for a look at the answers; those before are void
+        self.is_open = False
+        """Whether answers are awaited, or others are still to be asked."""
 
     def asked(self, now: float) -> float:
         """Return for how many seconds before the membership history is asked for now, or 0."""
@@ -101,6 +112,7 @@ class History:
     def on_standstill(self, seconds: float) -> None:
         """Take answers for history for so much longer: this process did not read them meanwhile."""
         self._until += seconds
+        self._asked_at += seconds
 
     def start(self, now: float) -> None:
         """Ask, now that this process is a member, for what was wanted before."""
@@ -129,22 +141,31 @@ class History:
                 self._ask(now)
         return sorted(kept.values(), key=published_at)
 
-    def on_have(self, member: float, kept: float, now: float) -> None:
-        """Note how much a neighbour keeps that has been a member for `member` seconds."""
-        if now < self._until and kept < member - REORDER_SECONDS:
-            self._kept = max(self._kept, kept)
+    def on_have(self, source: PeerId, have: Have, now: float) -> None:
+        """Note how much a neighbour keeps, and that it has answered, if it was asked."""
+        if now < self._until and have.kept < have.member - REORDER_SECONDS:
+            self._kept = max(self._kept, have.kept)
         elif now < self._until:
-            self._young = max(self._young, kept)
+            self._young = max(self._young, have.kept)
+        asked = self._peers.get(source, 0.0)
+        if self.is_open and asked and abs(have.reach - asked) < _ROUNDING_SECONDS:
+            self._peers[source] = 0.0
+            if not any(self._peers.values()):
+                self._look(now)
 
     def wake(self, number: int, now: float) -> None:
-        """Report if the neighbours keep less than was asked for; ask others if it was newcomers."""
-        needed = self._asked - REORDER_SECONDS
-        if number != self._timer or max(self._kept, self._young) >= needed:
+        """Ask others, or those who have not answered, unless what is needed is kept somewhere."""
+        if self.is_open and number == self._timer:
+            self._look(now)
+
+    def _look(self, now: float) -> None:
+        """Ask others if the neighbours that were asked keep too little; report it in the end."""
+        enough = max(self._kept, self._young) >= self._needed - REORDER_SECONDS
+        if not enough and now - self._asked_at < HISTORY_SECONDS and self._ask_neighbours(now):
             return
-        if self._seconds and self._young < self._kept:
+        self.is_open = False
+        if not enough and self._seconds and self._young < self._kept:
             self._context.outlet.report("history_short", count=round(self._kept))
-        elif now < self._until:
-            self._ask_neighbours(now)
 
     def _ask(self, now: float) -> None:
         """Ask for it from now on, as if nothing had been asked for before."""
@@ -152,22 +173,35 @@ class History:
         for known in context.streams.known.values():
             known.lift_floor()  # it lies at the first event that came, or where answers ended
         self._until = now + HISTORY_SECONDS
+        self._asked_at = now
         self._kept = self._young = 0.0
-        self._asked = self.asked_back(now) + now - context.member_since
+        lacking = min(self.archived_seconds, context.retained.quiet_seconds(now) + LATE_SECONDS)
+        self._needed = max(self.asked(now), lacking) + now - context.member_since
         self._peers.clear()
+        self.is_open = True
         self._ask_neighbours(now)
 
-    def _ask_neighbours(self, now: float) -> None:
-        """Ask two neighbours that were not asked yet."""
-        context = self._context
+    def _ask_neighbours(self, now: float) -> bool:
+        """Ask two neighbours that were not asked yet, or else have not answered.
+
+        Return whether there is anybody to wait for; a process may meet its neighbours a moment
+        after it has become a member.
+        """
+        context, peers = self._context, self._peers
+        neighbours = context.community.membership.neighbours()
+        unasked = [one for one in neighbours if one.peer not in peers]
+        silent = [one for one in neighbours if peers.get(one.peer)]
+        asked = context.sample(unasked if len(peers) < ASKED_MAX else [], TOLD_AT_ONCE)
+        asked = asked or context.sample(silent, TOLD_AT_ONCE)
+        if not asked and now > self._asked_at:
+            return False
         self._timer += 1
         context.outlet.wake(ANSWERED_SECONDS, "history", self._timer)
-        neighbours = context.community.membership.neighbours()
-        neighbours = [one for one in neighbours if one.peer not in self._peers]
         seconds = self.asked_back(now) + now - context.member_since
-        for contact in context.sample(neighbours, TOLD_AT_ONCE):
-            self._peers[contact.peer] = None
+        for contact in asked:
+            peers[contact.peer] = seconds
             self._haves.send(contact, (), now, history=seconds)
+        return True
 
 
 class Referring:

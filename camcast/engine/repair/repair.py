@@ -46,6 +46,7 @@ from camcast.doors.repair import Repairs, RepairWatcher
 from camcast.engine.known_streams import KnownRanges
 from camcast.engine.repair.answering import STREAMS_A_MESSAGE_MAX, Answering, SendAgain
 from camcast.engine.repair.asking import Asking, GivingUp, Holder, check_held
+from camcast.engine.repair.catching_up import CatchingUp
 from camcast.engine.repair.comparing import Comparing, ValuesContext
 from camcast.engine.repair.confirming import Confirming
 from camcast.engine.repair.history import History, Referring
@@ -103,6 +104,7 @@ class Repair(Repairs):
         self._offering = Offering(context, haves)
         self._fetching = Fetching(context)
         self._asking = Asking(context, self._giving_up, self._history, self._fetching)
+        self._catching_up = CatchingUp(context, self._history, self._asking)
         self._answering = Answering(context, haves, nonces, send_again, self._offering)
         self._send_again = send_again
         self._clock = context.clock
@@ -171,6 +173,10 @@ class Repair(Repairs):
         """Return how long ago, at most, events were published that are wanted as history; or 0."""
         asked = self._history.asked_back(now)
         return asked and asked + self._context.seconds_a_member(now)
+
+    def has_past(self, now: float) -> bool:
+        """Say whether what neighbours offer of the time before the membership is here."""
+        return self._catching_up.is_over(now)
 
     def wants_history(self, batch: Batch, now: float) -> bool:
         """Whether a batch from before the membership is for a subscription that asked for it."""
@@ -374,7 +380,7 @@ class Repair(Repairs):
         neighbour = context.neighbour(source.peer)
         if below is None:
             neighbour.add_membership(have.member, now)
-            self._history.on_have(have.member, have.kept, now)
+            self._history.on_have(source.peer, have, now)
         younger = max(0.0, min(have.kept, context.seconds_a_member(now)) - have.reach)
         since = now - have.history if below is not None and have.history > 0 else inf
         for held in have.streams[:STREAMS_A_MESSAGE_MAX]:
@@ -401,6 +407,6 @@ class Repair(Repairs):
                 return  # a stranger can ask for another as often as it likes
             after = now - have.history
             history = haves.held(context.published_after(after), after, now)
-            haves.send(source, history, now, answer=True)
+            haves.send(source, history, now, after=after, answer=True)
         elif have.reply and now - neighbour.agreement.told_at >= FULL_SECONDS:
             haves.send_full(source, now, reply=False)

@@ -111,6 +111,11 @@ class Retained:
             seconds = max(seconds, now - reach)
         return seconds
 
+    def quiet_seconds(self, now: float) -> float:
+        """Return how long ago the latest event of the archive was published; infinity without."""
+        latest = 0 if self.archive is None else self.archive.latest(self._community)
+        return max(0.0, now - self._clock.now(latest / _MILLISECONDS)) if latest else inf
+
     def _archived(
         self, stream: StreamId, start: int, stop: int, after: float, now: float
     ) -> Iterator[Batch]:

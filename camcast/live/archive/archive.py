@@ -7,9 +7,11 @@ transaction of the writer.
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from heapq import merge
 from pathlib import Path
 from typing import Any, Final
@@ -72,6 +74,8 @@ class FileArchive(Archive):
         self._lost_until = 0
         """When the last batch that could not be kept had been published."""
         self._log = MinuteLog()
+        self._watchers: dict[Callable[[], None], asyncio.AbstractEventLoop] = {}
+        self._writer.on_written = self._on_written
         self._writer.start()
 
     @property
@@ -92,6 +96,20 @@ class FileArchive(Archive):
             written=writer.written,
             lost=writer.lost,
         )
+
+    def watch(self, on_written: Callable[[], None]) -> None:
+        """Call this in the running event loop after something was written, until `unwatch`."""
+        self._watchers[on_written] = asyncio.get_running_loop()
+
+    def unwatch(self, on_written: Callable[[], None]) -> None:
+        """Call what was given to `watch` no more, but for a call that is on its way."""
+        self._watchers.pop(on_written, None)
+
+    def _on_written(self) -> None:
+        """Wake those who wait for something to read; called in the writer's thread."""
+        for on_written, loop in tuple(self._watchers.items()):
+            with suppress(RuntimeError):  # the loop was closed
+                loop.call_soon_threadsafe(on_written)
 
     def close(self) -> None:
         """Write what waits, and let another process have the file."""
@@ -279,17 +297,31 @@ class FileArchive(Archive):
         """Return the next batches of a pass: when each was published, its number and its body."""
         id = self._community_id(community)
         since = cursor.published
-        if not cursor.batch and not since:  # the pass begins: spares a look at all that is older
+        if not cursor.batch:  # the pass begins: spares a look at all that is older
             [(first,)] = self._page(
                 "SELECT min(published) FROM batch WHERE id > ? AND community = ?",
                 (cursor.base, id),
             ) or [(0,)]
-            since = first or 0
+            since = max(since, first or 0)
         return self._page(
             "SELECT published, id, body FROM batch WHERE community = ? AND published >= ?"
             " AND (published > ? OR id > ?) AND id > ? AND id <= ? ORDER BY published, id LIMIT ?",
             (id, since, since, cursor.batch, cursor.base, cursor.until, PAGE_ROWS),
         )
+
+    @override
+    def latest(self, community: Topic) -> int:
+        self._settle()
+        waiting = (
+            row.published
+            for (group, _), rows in self._waiting.items()
+            if group == community.group
+            for row in rows.values()
+        )
+        found = self._page(
+            "SELECT max(latest) FROM stream WHERE community = ?", (self._community_id(community),)
+        )
+        return max(found[0][0] or 0 if found else 0, max(waiting, default=0))
 
     @override
     def reach(self, community: Topic) -> int:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from threading import Event, Thread
 from typing import Final, Literal, NamedTuple
@@ -91,6 +91,8 @@ class Writer(Thread):
         self.bytes_max = bytes_max
         self.waiting_bytes = 0
         """The bytes of the bodies that wait for being written."""
+        self.on_written: Callable[[], None] = lambda: None
+        """Called by the thread after each transaction."""
         self._database = database
         self._path = path
         self._transaction_bytes_max = min(TRANSACTION_BYTES, bytes_max // 8)
@@ -183,6 +185,8 @@ class Writer(Thread):
             self.state = "writing"
         self.written += len(rows)
         self._written.append(rows)
+        if rows:
+            self.on_written()
         if self._rows:
             self._some.set()
         return True

@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 from camcast.engine.node import Node
+from camcast.engine.repair import answering
 from camcast.engine.repair.answering import OLD_BYTES_A_SECOND
 from camcast.engine.settings import Parts
 from camcast.engine.store import Store
@@ -28,6 +29,8 @@ class ArchivedWorld(World):
     def __init__(self, seed: int = 1, loss: float = 0.0) -> None:
         super().__init__(seed, loss=loss, repair=True)
         self.archives: dict[int, MemoryArchive] = {}
+        self.publishers: list[Node] = []
+        self.published = 0
 
     def begin(self, number: int, *topics: Topic, archived: bool = True) -> Node:
         """Start a node at a host, with the host's archive, and let it join."""
@@ -39,6 +42,12 @@ class ArchivedWorld(World):
             self.do(node, partial(_join, topic))
         self.run(0.1)
         return node
+
+    def publish_next(self, seconds: float) -> None:
+        """Let the next publisher publish the next number, and let time pass."""
+        publisher = self.publishers[self.published % len(self.publishers)]
+        self.publish(publisher, A, b"%d" % self.published, seconds=seconds)
+        self.published += 1
 
     def archived(self, number: int, topic: Topic) -> list[bytes]:
         """Return the payloads in a host's archive of a community, in the order of publication."""
@@ -132,6 +141,56 @@ def test_what_an_archive_has_is_neither_asked_for_nor_delivered_again() -> None:
     world.run(LONG)  # the memory of all has forgotten
     world.publish(nodes[0], A, b"26", seconds=5.0)
     assert world.delivered_to(again) == {(A, payload): 1 for payload in _numbers(23, 27)}
+
+
+def _has_past(node: Node, now: float) -> bool:
+    local_group = node.local_group(A)
+    assert local_group is not None
+    assert local_group.repair is not None
+    return local_group.repair.has_past(now)
+
+
+def _read_durably(world: ArchivedWorld, node: Node, number: int, seconds: float) -> list[int]:
+    """Read a host's archive as a durable subscriber does: what the past has, then what comes."""
+    read: list[int] = []
+    begun = False
+    for _ in range(round(seconds / 0.25)):
+        begun = begun or world.do(node, _has_past)
+        if begun:
+            seen = set(read)
+            read += [one for one in map(int, world.archived(number, A)) if one not in seen]
+        world.publish_next(seconds=0.25)
+    return read
+
+
+@pytest.mark.parametrize(
+    "seed",
+    [pytest.param(seed, marks=pytest.mark.slow if seed > 1 else ()) for seed in range(1, 11)],
+)
+def test_who_was_off_reads_what_it_missed_in_order_and_then_what_is_new(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if seed % 2:  # the past takes a while; else a third of the questions have no answer
+        monkeypatch.setattr(answering, "OLD_BYTES_A_SECOND", 1)
+    world = ArchivedWorld(seed, loss=0.05 if seed % 2 else 0.2)
+    nodes = [world.begin(number, A) for number in range(1, 6)]
+    world.run(3.0)
+    world.publishers = nodes[:4]
+    for _ in range(10):
+        world.publish_next(seconds=0.3)
+    world.run(10.0)
+    assert list(map(int, world.archived(5, A))) == list(range(10))
+    world.kill(nodes[4])
+    for _ in range(40 + 5 * seed):
+        world.publish_next(seconds=4.0)
+    missed = world.published
+    read = _read_durably(world, world.begin(5, A), 5, seconds=40.0)
+    assert read[:missed] == list(range(missed)), "nothing lost, in the order of publication"
+    assert read[missed:], "then what is new"
+    for publisher in range(4):
+        own = [one for one in read if one % 4 == publisher]
+        assert own == sorted(own), "and of each publisher in its order"
+    assert len(world.archived(5, A)) == len(set(world.archived(5, A))), "each once"
 
 
 def test_whoever_is_not_interested_archives_nothing() -> None:

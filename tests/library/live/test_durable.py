@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from camcast import Community, CommunityError, CommunityManager, Received, ReceivedBatch
-from camcast.app import blocking, durable
+from camcast.app import blocking
 from camcast.app.durable import DurableSubscription
 from tests.library.live.communities import OPTIONS, together
 from tests.patience import PATIENCE_SECONDS, live
@@ -38,12 +38,6 @@ async def take(subscription: DurableSubscription, count: int) -> list[int]:
 async def publish(community: Community, start: int, stop: int) -> None:
     for number in range(start, stop):
         await community.publish(b"%d" % number)
-
-
-@pytest.fixture(autouse=True)
-def begins_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let what is fetched come within half a second: neighbours are near."""
-    monkeypatch.setattr(durable, "BEGIN_SECONDS", 0.5)
 
 
 @live
@@ -77,6 +71,21 @@ async def test_a_subscriber_goes_on_where_it_was_and_has_what_came_meanwhile(
             subscription = subscribed(far)
             await publish(near, 62, 63)
             assert await take(subscription, 1) == [62]
+
+
+@live
+async def test_a_new_name_begins_with_the_call_though_older_events_are_fetched(
+    tmp_path: Path,
+) -> None:
+    publisher = manager(tmp_path / "publisher")
+    async with together(publisher):
+        near = await publisher.join(".a")
+        await publish(near, 0, 5)
+        async with manager(tmp_path / "subscriber", publisher.address) as reader:
+            far = await reader.join(".a")
+            subscription = subscribed(far)
+            await publish(near, 5, 7)
+            assert await take(subscription, 2) == [5, 6]
 
 
 @live

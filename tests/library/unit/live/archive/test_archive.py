@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from camcast.vocabulary.batches import Batch, make_batch
 from camcast.vocabulary.events import SEQUENCE_MAX, stream_id
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import Topic
+from tests.patience import live
 
 A = Topic.parse(".a")
 STREAM = stream_id(PeerId(bytes(16)), 1)
@@ -49,6 +51,30 @@ def wait_until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.01)
+
+
+@live
+async def test_who_watches_is_called_in_the_loop_once_something_can_be_read(
+    archive: FileArchive,
+) -> None:
+    written = asyncio.Event()
+    last: list[int] = []
+
+    def on_written() -> None:
+        last.append(archive.last())
+        written.set()
+
+    archive.watch(on_written)
+    for number in (1, 2):
+        written.clear()
+        archive.keep(A, batch(number), ())
+        await written.wait()
+    assert last == [1, 2]
+    archive.unwatch(on_written)
+    archive.keep(A, batch(3), ())
+    while archive.last() < 3:
+        await asyncio.sleep(0.01)
+    assert last == [1, 2]
 
 
 def test_another_run_finds_all_that_was_kept(path: Path) -> None:
