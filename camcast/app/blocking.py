@@ -362,6 +362,11 @@ class Subscription(_Reader[queues.Subscription[E], Received[E] | Gap], Generic[E
         """How many events this subscription has dropped so far."""
         return self._inner.missed
 
+    @property
+    def position(self) -> bytes:
+        """See `camcast.Subscription.position`."""
+        return self._manager._look("position", lambda: self._inner.position, afterwards=True)
+
     def stats(self) -> SubscriptionStats:
         """Return how full the queue is, and what did not get through it."""
         return self._manager._look("stats", self._inner.stats, afterwards=True)

@@ -27,6 +27,7 @@ from camcast.inbox.changes import QUEUE_LENGTH as CHANGES_LENGTH
 from camcast.inbox.changes import ChangeCallback, ChangeFeed, Changes
 from camcast.inbox.deliveries import Deliveries
 from camcast.inbox.latest import Latest
+from camcast.inbox.position import Position
 from camcast.inbox.received import Overflow
 from camcast.inbox.subscription import (
     QUEUE_BYTES,
@@ -314,7 +315,7 @@ class Community(Generic[E]):
         on_batch: BatchCallback[E] | None = None,
         on_lagged: LaggedCallback | None = None,
         on_missed: MissedCallback | None = None,
-        since: float | datetime | None = None,
+        since: float | datetime | bytes | None = None,
         durable: str | None = None,
         ack: bool = False,
         queue_length: int = QUEUE_LENGTH,
@@ -362,7 +363,8 @@ class Community(Generic[E]):
             on_lagged: Takes how many events were dropped because the queue was full.
             on_missed: Takes events that can no longer be had.
             since: Seconds of the past whose events come first, or the time since when, with a time
-                zone. More: more of the past, as far as it is kept. A durable subscription begins
+                zone, or the `Subscription.position` of another subscription to this topic, of any
+                process. More: more of the past, as far as it is kept. A durable subscription begins
                 there when its name is new.
             durable: The name of a subscriber that goes on where it was, also after a restart.
             ack: Whether a durable subscription moves on by `DurableSubscription.ack` alone.
@@ -384,8 +386,14 @@ class Community(Generic[E]):
         check_flag("latest", latest)
         if latest and (since is not None or durable is not None):
             raise ValueError("a subscription begins with the last values or the past, not both")
-        if isinstance(since, datetime):
-            since = seconds_since(since, self._lifetime.open())
+        position: Position | None = None
+        if isinstance(since, bytes):
+            position = Position.decode(since, self.topic.group)
+            since = seconds_since(position.since, self._lifetime.open())
+        elif isinstance(since, datetime):
+            if since.tzinfo is None:
+                raise ValueError(f"since is a time with a time zone, not {since!r}")
+            since = seconds_since(since.timestamp(), self._lifetime.open())
         elif since is not None:
             check_number("since", since)
             if not since >= 0:
@@ -397,7 +405,13 @@ class Community(Generic[E]):
             if any(one is not None for one in (callback, on_batch, on_lagged, on_missed)):
                 raise ValueError("a durable subscription is iterated: it takes no callbacks")
             return self._subscribe_durably(
-                durable, since, ack=ack, bounds=(queue_length, queue_bytes), where=interest, own=own
+                durable,
+                since,
+                position,
+                ack=ack,
+                bounds=(queue_length, queue_bytes),
+                where=interest,
+                own=own,
             )
         if ack:
             raise ValueError("ack goes with durable")
@@ -416,6 +430,8 @@ class Community(Generic[E]):
             latest=latest,
             on_dropped=self._deliveries.note_lagged,
         )
+        if position is not None:
+            feed.begin_at(position)
         try:
             local_group = self._take_part(interest)
         except BaseException:
@@ -437,6 +453,7 @@ class Community(Generic[E]):
         self,
         name: str,
         since: float | None,
+        position: Position | None,
         *,
         ack: bool,
         bounds: tuple[int, int],
@@ -468,6 +485,8 @@ class Community(Generic[E]):
             where=where,
             own=own,
         )
+        if position is not None:
+            feed.begin_at(position)
         try:
             self._take_part(where)
         except BaseException:

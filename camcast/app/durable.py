@@ -26,7 +26,6 @@ import re
 import time
 from collections import deque
 from collections.abc import Callable
-from datetime import datetime
 from typing import Final, Generic, TypeVar
 
 from attrs import define, evolve
@@ -288,11 +287,9 @@ class DurableSubscription(Subscription[E], Generic[E]):
         return made
 
 
-def seconds_since(when: datetime, runner: Runner) -> float:
-    """Return how many seconds ago a time was; raises `ValueError` for one without a time zone."""
-    if when.tzinfo is None:
-        raise ValueError(f"since is a time with a time zone, or a number of seconds, not {when!r}")
-    return max(0.0, runner.clock.wall(runner.now()) - when.timestamp())
+def seconds_since(when: float, runner: Runner) -> float:
+    """Return how many seconds ago a time was, given in seconds since 1970."""
+    return max(0.0, runner.clock.wall(runner.now()) - when)
 
 
 def check_name(name: str) -> None:

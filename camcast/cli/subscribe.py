@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
-from typing import Annotated, Final
+from pathlib import Path
+from typing import Annotated, Final, TypeVar
 
 import typer
 
@@ -20,6 +21,7 @@ from camcast.cli.event_lines import Format, json_of, seconds_of, time_of
 from camcast.cli.failure import EXIT_TOO_FEW, clear_failures, remark
 from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json, print_line
+from camcast.cli.position_file import PositionFile
 from camcast.cli.printed import (
     GoneEvents,
     Joined,
@@ -30,6 +32,7 @@ from camcast.cli.served_health import served_health
 from camcast.cli.until_signalled import run_until_signalled
 from camcast.doors.options import OptionError
 from camcast.inbox.received import Lagged, Received
+from camcast.inbox.subscription import Subscription
 from camcast.interests.interest import Interest
 from camcast.vocabulary.events import EventId, Missed
 from camcast.vocabulary.logger import Logger
@@ -39,6 +42,7 @@ from camcast.vocabulary.topics import Topic
 _QUEUE_LENGTH: Final = 2**16
 
 _log: Final = Logger(__name__)
+_Item = TypeVar("_Item")
 _PROCESS: Final = ProcessSettings()
 
 
@@ -70,6 +74,14 @@ def subscribe(
             metavar="NAME",
             help="Go on where the subscriber of this name was, also after a restart; needs"
             " --archive. --since is where a new name begins.",
+        ),
+    ] = None,
+    position: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Go on where the last run with this file has ended, as far as members keep what"
+            " was published since; --since is where a new file begins.",
         ),
     ] = None,
     latest: Annotated[
@@ -114,18 +126,24 @@ def subscribe(
             check_durable(durable, settings)
         if json and chosen is not None:
             raise OptionError("--json and --format are two forms of the same lines: give one")
-        if latest and (since is not None or durable is not None):
-            raise OptionError("--latest begins with other events than --since and --durable do")
+        if durable is not None and position is not None:
+            raise OptionError("--durable and --position each say where to go on: give one")
+        if latest and not since is durable is position is None:
+            raise OptionError(
+                "--latest begins with other events than --since, --durable and --position do"
+            )
+        parsed = Topic.parse(topic)
         work = _subscribe(
             settings,
             health,
-            Topic.parse(topic),
+            parsed,
             count,
             None if where is None else Interest.parse(where),
             retry=retry,
             json=json,
             since=None if since is None else time_of(since),
             durable=durable,
+            position=None if position is None else PositionFile(position, parsed),
             latest=latest,
             seconds=None if seconds is None else seconds_of(seconds, "--for"),
             chosen=chosen,
@@ -145,6 +163,7 @@ async def _subscribe(
     json: bool,
     since: float | datetime | None,
     durable: str | None,
+    position: PositionFile | None,
     latest: bool,
     seconds: float | None,
     chosen: Format | None,
@@ -158,7 +177,7 @@ async def _subscribe(
 
     # Plain callbacks run in a thread of their own: whoever reads stdout slowly holds up
     # neither the forwarding of events nor Ctrl-C, and is told what was missed.
-    def show(line: Mapping[str, object] | str) -> None:
+    def show(line: Mapping[str, object] | str) -> bool:
         nonlocal unwritable
         try:
             if isinstance(line, str):
@@ -170,12 +189,14 @@ async def _subscribe(
         except OSError as error:  # e.g. a full disk
             unwritable = error
             _finish()
+        else:
+            return True
+        return False
 
     def on_event(received: Received) -> None:
         nonlocal left, came
         if left != 0:
-            show(json_of(received) if chosen is None else chosen.line(received))
-            came += 1
+            came += show(json_of(received) if chosen is None else chosen.line(received))
         if left is not None and left > 0:
             left -= 1
             if not left:
@@ -205,7 +226,7 @@ async def _subscribe(
             show(Joined(joined=topic.name, address=manager.address))
         remark(f"joined {topic} at {manager.address}")
         reading: asyncio.Task[None] | None = None
-        if durable is None:
+        if durable is None and position is None:
             community.subscribe(
                 on_event,
                 on_lagged=on_lagged,
@@ -216,9 +237,15 @@ async def _subscribe(
                 where=where,
             )
         else:
-            subscription = community.subscribe(durable=durable, ack=True, since=since, where=where)
-            assert isinstance(subscription, DurableSubscription), "it has a name"
-            reading = asyncio.create_task(_print_durably(subscription, on_event, on_missed))
+            begins = since if position is None else position.begins_at or since
+            subscription = community.subscribe(
+                durable=durable, ack=durable is not None, since=begins, where=where
+            )
+            reading = asyncio.create_task(
+                _print_each(
+                    subscription, position, lambda: came, on_event, on_lagged, on_missed, done
+                )
+            )
             reading.add_done_callback(lambda task: None if task.cancelled() else done.set())
         try:
             with suppress(TimeoutError):
@@ -233,18 +260,49 @@ async def _subscribe(
     return done.is_set() or came >= (count or 1)
 
 
-async def _print_durably(
-    subscription: DurableSubscription[bytes],
+async def _print_each(
+    subscription: Subscription[bytes],
+    position: PositionFile | None,
+    printed: Callable[[], int],
     on_event: Callable[[Received], None],
+    on_lagged: Callable[[Lagged], None],
     on_missed: Callable[[Missed], None],
+    done: asyncio.Event,
 ) -> None:
     """Print events until nobody wants more; what was printed does not come again."""
-    async for item in subscription:
-        if isinstance(item, Received):
-            await asyncio.to_thread(on_event, item)
-            subscription.ack()
-        elif isinstance(item, Missed):
-            await asyncio.to_thread(on_missed, item)
+    behind = subscription.position
+    try:
+        async for item in subscription:
+            if isinstance(item, Received):
+                before = printed()
+                try:
+                    await _whole(on_event, item)
+                finally:
+                    if printed() > before:
+                        behind = subscription.position
+                        if isinstance(subscription, DurableSubscription):
+                            subscription.ack()
+            elif isinstance(item, Missed):
+                await _whole(on_missed, item)
+            else:
+                await _whole(on_lagged, item)
+            if done.is_set():
+                return
+            if position is not None:
+                position.move(behind)
+    finally:
+        if position is not None:
+            position.move(behind, now=True)
+
+
+async def _whole(work: Callable[[_Item], None], item: _Item) -> None:
+    """Let a thread do something to its end, also if this is cancelled meanwhile."""
+    running = asyncio.ensure_future(asyncio.to_thread(work, item))
+    try:
+        await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await running
+        raise
 
 
 def check_durable(name: str, settings: ProcessSettings) -> None:

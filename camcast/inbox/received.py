@@ -384,6 +384,12 @@ class DeliveryQueue(Generic[E]):
             return batch_of(taken) if isinstance(taken, Received) else taken
         return self._take_opened()
 
+    def waiting(self) -> Iterator[Received[E] | ReceivedBatch[E]]:
+        """Yield the events and batches that are queued, as they were when this was called."""
+        # Copies, each one step for Python's threads: one may take events meanwhile.
+        queued = [*self.opened.copy(), *self._unopened.copy()]
+        return (one for one in queued if not isinstance(one, Gap))
+
     def put_back(self, taken: Received[E] | ReceivedBatch[E] | Gap) -> None:
         """Put an item that was taken back in front of everything; nothing is dropped for it."""
         self._unopened.extendleft(reversed(self._told))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
+import attrs
 import pytest
 
 from camcast.engine.node import Node
@@ -28,6 +29,7 @@ class ArchivedWorld(World):
 
     def __init__(self, seed: int = 1, loss: float = 0.0) -> None:
         super().__init__(seed, loss=loss, repair=True)
+        self.settings = attrs.evolve(self.settings, order="fifo")
         self.archives: dict[int, MemoryArchive] = {}
         self.publishers: list[Node] = []
         self.published = 0
@@ -171,7 +173,7 @@ def test_who_was_off_reads_what_it_missed_in_order_and_then_what_is_new(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if seed % 2:  # the past takes a while; else a third of the questions have no answer
-        monkeypatch.setattr(answering, "OLD_BYTES_A_SECOND", 1)
+        monkeypatch.setattr(answering, "OLD_BYTES_A_SECOND", 200)
     world = ArchivedWorld(seed, loss=0.05 if seed % 2 else 0.2)
     nodes = [world.begin(number, A) for number in range(1, 6)]
     world.run(3.0)

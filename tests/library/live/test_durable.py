@@ -150,6 +150,43 @@ async def test_since_may_be_a_time(tmp_path: Path) -> None:
 
 
 @live
+async def test_another_process_goes_on_at_a_position_with_what_was_not_taken(
+    tmp_path: Path,
+) -> None:
+    publisher = manager(tmp_path / "events")
+    async with together(publisher):
+        near = await publisher.join(".a")
+        subscription = near.subscribe()
+        assert len(subscription.position) <= 4096
+        await publish(near, 0, 10)
+        taken = [await anext(subscription) for _ in range(4)]
+        position = subscription.position
+        assert [one.payload for one in taken if isinstance(one, Received)] == [
+            b"0",
+            b"1",
+            b"2",
+            b"3",
+        ]
+        other = manager(None, publisher.address)
+        async with other:
+            far = await other.join(".a")
+            await far.ready()
+            again = far.subscribe(since=position)
+            items = [await anext(again) for _ in range(6)]
+            await publish(near, 10, 11)
+            items.append(await anext(again))
+            numbers = [int(one.payload) for one in items if isinstance(one, Received)]
+            assert sorted(numbers) == list(range(4, 11))
+            callback = far.subscribe(lambda _: None, since=again.position)
+            assert callback.position
+            for wrong in (b"", b"CPO1", position[:-1], position + b"!", b"x" * 5000):
+                with pytest.raises(ValueError, match="no position"):
+                    far.subscribe(since=wrong)
+            with pytest.raises(ValueError, match="another topic"):
+                other.community(".b").subscribe(since=position)
+
+
+@live
 async def test_batches_move_the_cursor_as_events_do(tmp_path: Path) -> None:
     path = tmp_path / "events"
     async with manager(path) as one:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from camcast.cli.event_lines import Format, json_of, seconds_of
+from camcast.inbox.position import Position
 from camcast.inbox.received import Received
 from camcast.vocabulary.events import StreamId
 from camcast.vocabulary.topics import Topic
@@ -47,6 +50,26 @@ def test_a_form_or_a_duration_that_is_none_is_refused_in_a_sentence(
     code, error = refusal(capfd, "subscribe", ".a", *arguments)
     assert code == 2
     assert word in error
+
+
+def test_a_position_file_that_cannot_be_is_refused_in_a_sentence(
+    tmp_path: Path, capfd: Capture
+) -> None:
+    wrong, other = tmp_path / "wrong", tmp_path / "other"
+    wrong.write_bytes(b"garbage")
+    other.write_bytes(Position(Topic.parse(".b").group, 1.0).encode())
+    for arguments, word in (
+        ((wrong,), "no position"),
+        ((other,), "another topic"),
+        ((tmp_path,), "directory"),
+        ((tmp_path / "no" / "file",), "no such folder"),
+        ((tmp_path / "new", "--durable", "me", "--archive", tmp_path / "a"), "give one"),
+        ((tmp_path / "new", "--latest"), "--latest begins"),
+    ):
+        code, error = refusal(capfd, "subscribe", ".a", "--position", *map(str, arguments))
+        assert code == 2
+        assert word in error
+    assert not (tmp_path / "new").exists()
 
 
 def event(payload: bytes) -> Received[bytes]:
