@@ -128,7 +128,7 @@ def subscribe(
             raise OptionError("--json and --format are two forms of the same lines: give one")
         if durable is not None and position is not None:
             raise OptionError("--durable and --position each say where to go on: give one")
-        if latest and not since is durable is position is None:
+        if latest and any(one is not None for one in (since, durable, position)):
             raise OptionError(
                 "--latest begins with other events than --since, --durable and --position do"
             )

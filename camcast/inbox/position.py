@@ -79,7 +79,7 @@ class Position:
 
 
 class Progress(Generic[E]):
-    """What one subscription was given, from a time on, in seconds since 1970."""
+    """The events that one subscription was given, from a time on, in seconds since 1970."""
 
     def __init__(self, group: GroupId, since: float, done: Mapping[StreamId, int]) -> None:
         self._group = group

@@ -32,7 +32,7 @@ class CatchingUp:
         self._history = history
         self._asking = asking
         self._awaited: dict[StreamId, list[tuple[int, int]]] | None = None
-        """What was offered of each stream, as (start, stop); None while answers come."""
+        """The offers of each stream, as (start, stop); None while answers come."""
         self._left = 0
         """How many events of these are still to come; those that two offer count twice."""
         self._moved_at = -inf
