@@ -74,6 +74,7 @@ class Rate(NamedTuple):
         lowest = (min(filter(None, pair), default=0) for pair in zip(self, other, strict=True))
         return Rate(*lowest)
 
+    @override
     def __str__(self) -> str:
         bounds = {"events": self.events, "bytes": self.bytes}
         return " and ".join(f"{most:,} {what} a second" for what, most in bounds.items() if most)
@@ -158,6 +159,7 @@ class RatedCertificate(Certificate, frozen=True, tag=2):
     events_a_second: ASecond
     bytes_a_second: ASecond
 
+    @override
     def __post_init__(self) -> None:
         super().__post_init__()
         if not any(self.rate):
@@ -171,7 +173,8 @@ class RatedCertificate(Certificate, frozen=True, tag=2):
     @classmethod
     def of(cls, certificate: Certificate, rate: Rate) -> Certificate:
         """Return a certificate with this rate; the same one without any."""
-        return cls(*astuple(certificate), *rate) if any(rate) else certificate
+        fields = (*astuple(certificate), *rate)
+        return cls(*fields) if any(rate) else certificate
 
 
 CERTIFICATE: Final = Seal[Certificate](

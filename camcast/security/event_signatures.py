@@ -107,8 +107,14 @@ class EventSignatures:
     def refusal(self, batch: Batch, group: Topic, now: float, retention_seconds: float) -> Refusal:
         """Return why a batch that came in a group is not believed, or `TAKEN`."""
         return reason_against(
-            *(verify_batch, batch, group, self.known, now, retention_seconds),
-            *(self._verified, self._rates),
+            verify_batch,
+            batch,
+            group,
+            self.known,
+            now,
+            retention_seconds,
+            self._verified,
+            self._rates,
         )
 
     def chain(self, certificate: bytes) -> Sequence[bytes]:

@@ -114,7 +114,7 @@ def test_a_newcomer_joins_though_all_places_are_kept_by_the_silent(
     async def test() -> None:
         async with CommunityManager(**process("ada", ADA)) as ada:
             await ada.join(".soccer")
-            ada.pipes._accepted.most = MOST
+            ada.pipes._accepted.most = MOST  # type: ignore[attr-defined]  # of `zmtp`
             made = [silent(number, ada.address) for number in range(1, MOST + 1)]
             for pipes in made:
                 pipes.send([Contact(UNKNOWN_PEER, ada.address)], make_record(1))

@@ -169,6 +169,7 @@ def test_a_release_that_knows_no_rates_refuses_the_certificate_and_reads_those_w
 
 def test_a_certificate_without_a_rate_has_one_form() -> None:
     plain = CERTIFICATE.read(grant(ROOT, ADA))
+    fields = (*astuple(plain), 0, 0)
     assert RatedCertificate.of(plain, Rate()) is plain
     with pytest.raises(ValueError, match="of version 1"):
-        RatedCertificate(*astuple(plain), 0, 0)
+        RatedCertificate(*fields)
