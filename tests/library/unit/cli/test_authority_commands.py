@@ -142,6 +142,8 @@ def test_a_certificate_for_programs(capfd: Capture) -> None:
         "not_before": last.not_before,
         "not_after": last.not_before + 7 * 86_400,
         "depth": 0,
+        "events_a_second": 0,
+        "bytes_a_second": 0,
     }
 
 

@@ -6,9 +6,12 @@ import msgspec
 import pytest
 
 from camcast.security.certificates import (
+    A_SECOND_MAX,
     CERTIFICATE,
     CERTIFICATE_BYTES_MAX,
     Certificate,
+    Rate,
+    RatedCertificate,
     Rights,
 )
 from camcast.security.refusals import Reason, RefusedError
@@ -89,10 +92,12 @@ def test_another_form_is_refused(body: bytes) -> None:
 
 def test_the_longest_certificate_is_the_bound() -> None:
     topic = "." + ".".join(["a" * 64] * 3) + "." + "a" * 59
-    longest = grant(ROOT, ADA, topic, ALL, 2**32 - 2, 2**32 - 1)
+    plain = CERTIFICATE.read(grant(ROOT, ADA, topic, ALL, 2**32 - 2, 2**32 - 1))
+    most = Rate(A_SECOND_MAX, A_SECOND_MAX)
+    longest = CERTIFICATE.sign(RatedCertificate.of(plain, most), ROOT)
     assert len(longest) == CERTIFICATE_BYTES_MAX
-    CERTIFICATE.read(longest)
-    with pytest.raises(RefusedError, match=r"has 414 bytes, and 413 at most"):
+    assert CERTIFICATE.read(longest).rate == most
+    with pytest.raises(RefusedError, match=r"has 424 bytes, and 423 at most"):
         CERTIFICATE.read(longest + b"\0")
 
 

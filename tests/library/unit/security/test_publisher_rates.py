@@ -141,15 +141,6 @@ def test_history_that_was_asked_for_is_not_counted() -> None:
     assert {eve.refusal(one, SOCCER, later, DAY) for one in old} == {""}
 
 
-def test_the_longest_certificate_fits() -> None:
-    longest = Topic.parse("." + ".".join(["a" * 62] * 4))
-    assert len(longest.name) == 252
-    plain = CERTIFICATE.read(grant(ROOT, ADA, longest.name))
-    signed = CERTIFICATE.sign(RatedCertificate.of(plain, Rate(2**32 - 1, 2**32 - 1)), ROOT)
-    assert CERTIFICATE.read(signed).rate == Rate(2**32 - 1, 2**32 - 1)
-    assert CERTIFICATE_BYTES_MAX - 3 - 2 * 4 <= len(signed) <= CERTIFICATE_BYTES_MAX - 3
-
-
 def test_the_lowest_rate_of_a_chain_counts() -> None:
     above = rated(ROOT, CLUB, Rate(events=5, bytes=7))
     below = rated(CLUB, ADA, Rate(events=9, bytes=3), Rights.PUBLISH, depth=0)
