@@ -47,15 +47,18 @@ def remark(text: str) -> None:
 
 @contextmanager
 def clear_failures(*expected: type[Exception]) -> Iterator[None]:
-    """Turn CAMCAST's errors, and the `expected` ones, into a sentence on stderr and an exit code.
+    """Turn errors into a sentence on stderr and an exit code.
 
+    These are CAMCAST's, those of the operating system that name a file, and the `expected` ones.
     Anything else is a defect of ours and keeps its traceback, or one of `UNWRITABLE`.
     """
     try:
         yield
     except Exception as error:
-        of_stdout = isinstance(error, OSError) and error.errno in UNWRITABLE and not error.filename
-        if not isinstance(error, CamcastError) and (of_stdout or not isinstance(error, expected)):
+        of_system = isinstance(error, OSError)
+        of_stdout = of_system and error.errno in UNWRITABLE and not error.filename
+        told = (of_system and error.filename) or isinstance(error, expected)
+        if not isinstance(error, CamcastError) and (of_stdout or not told):
             raise
         text = str(error)
         if isinstance(error, OSError) and error.strerror:

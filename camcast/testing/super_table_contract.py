@@ -185,6 +185,9 @@ class SuperTableContract:
     sizes: ClassVar[tuple[int, int]] = (28, 79)
     """The sizes of the community above and of that below."""
     seeds: ClassVar[Sequence[int]] = (1,)
+    # chosen: the share of one seed has a deviation of .03 (measured on cyclon)
+    load_seeds: ClassVar[Sequence[int]] = (1, 2, 3)
+    """The seeds over which the load of the busiest is pooled."""
     ways: ClassVar[Sequence[str]] = tuple(WAYS)
     """How processes join; each way is judged by itself."""
     settle_seconds: ClassVar[float] = SETTLE_SECONDS
@@ -227,16 +230,17 @@ class SuperTableContract:
         assert variance <= EXCESS * expected, f"{what}: {variance:.2f} of {expected:.2f}"
 
     def test_no_super_process_carries_much_more_than_others(self) -> None:
-        """000, 1.3: "the overall load is evenly balanced"."""
-        for seed in self.seeds:
+        """000, 1.3: "the overall load is evenly balanced". The shares are pooled over the seeds."""
+        hot = round(HOT * self.sizes[0])
+        shares: list[float] = []
+        for seed in self.load_seeds:
             levels = self.grown(seed, "together")
             levels.climbed.to.clear()
             for _ in range(EVENTS):
                 levels.world.publish(levels.rng.choice(levels.below), BELOW, seconds=0.2)
             counts = sorted(levels.climbed.to.values())
-            hot = round(HOT * self.sizes[0])
-            share = sum(counts[-hot:]) / sum(counts)
-            assert share <= HOT_SHARES * hot / self.sizes[0], (self.membership, seed, share)
+            shares.append(sum(counts[-hot:]) / sum(counts))
+        assert fmean(shares) <= HOT_SHARES * hot / self.sizes[0], (self.membership, shares)
 
     def test_a_crash_of_the_most_held_loses_no_event_that_is_repaired(self) -> None:
         for seed in self.seeds:

@@ -9,12 +9,13 @@ is lost, held back or duplicated as a whole. Timers come back when they are due.
 `VirtualNetwork.on_delivery`.
 
 A process that *crashes* takes no further input, and frames under way to it are lost, even if it
-starts again before they arrive. It may start again at the same address, with its old identity
-(its disk survived) or a new one; its memory is lost in both cases. Timers of a former life have no
-effect. Frames and datagrams for a *paused* process wait, as in the buffers of the kernel, which
-here are never full; its timers come as much later as it stood still (`Node.on_standstill`). No
-frame passes between processes of two systems: both note each other, as the two ends of a connection
-do.
+starts again before they arrive. It may start again at the same address, with its old identity (its
+disk survived) or a new one; its memory is lost in both cases. Timers of a former life have no
+effect. What is meant for a former identity at an address is dropped, as an output pipe drops it
+once another process has named itself. Frames and datagrams for a *paused* process wait, as in the
+buffers of the kernel, which here are never full; its timers come as much later as it stood still
+(`Node.on_standstill`). No frame passes between processes of two systems: both note each other, as
+the two ends of a connection do.
 
 A process that nobody can dial (`start`) announces a placeholder. Frames for it go to it from those
 alone to which it has a connection: it has sent them something, and neither side has been silent for
@@ -48,7 +49,7 @@ from camcast.virtual.weather import Weather
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.happenings import Happening
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId, new_peer_id, placeholder
-from camcast.vocabulary.outbox import Deliver, Tell, Token
+from camcast.vocabulary.outbox import Deliver, Send, Tell, Token
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.systems import other_system
 
@@ -146,6 +147,10 @@ class VirtualNetwork:
         self.version = version
         self._traces: dict[PeerId, Trace] = {}
         self._numbers: dict[str, int] = {}
+        self._named: dict[str, PeerId] = {}
+        """The identity of the last process at each address."""
+        self._taken_over: dict[str, None] = {}
+        """The addresses at which another identity had been before."""
         self._next_host = 0
         self._lives = 0
         self._systems: dict[str, None] = {}
@@ -183,6 +188,9 @@ class VirtualNetwork:
         if not dialable:
             self._undialable[me.address] = me
         self._numbers.setdefault(me.address, number)
+        if self._named.get(me.address, peer) != peer:
+            self._taken_over[me.address] = None
+        self._named[me.address] = peer
         trace = None
         if self._sink is not None:  # who comes back as itself goes on numbering its records
             trace = self._traces.setdefault(me.peer, Trace(me.peer, self._sink))
@@ -345,6 +353,20 @@ class VirtualNetwork:
             for delay in delays(number, target, copies):
                 at(now + delay, self._arrive, address, frame, lives, process.me.peer)
 
+    def _meant(self, sends: Iterable[Send]) -> Iterator[Send]:
+        """Yield the sends without the contacts at whose address another identity is now."""
+        for send in sends:
+            contacts = [contact for contact in send.contacts if self._is_there(contact)]
+            self.undeliverable += (len(send.contacts) - len(contacts)) * send.records
+            yield send._replace(contacts=contacts)
+
+    def _is_there(self, contact: Contact) -> bool:
+        """Say whether no other process than the one meant is at its address."""
+        if contact.address not in self._taken_over or contact.peer == UNKNOWN_PEER:
+            return True
+        process = self.processes.get(contact.address)
+        return process is None or process.me.peer == contact.peer
+
     def _speaks(self, contact: Contact, extension: str) -> bool:
         """Return whether a process has named an extension, as all do at the first frame."""
         target = self.processes.get(contact.address)
@@ -422,7 +444,8 @@ class VirtualNetwork:
                 if on_send is not None:
                     for contact in contacts:
                         on_send(process.me.address, contact.address, record)
-            self._carry(process, frames_of(outbox.sends))
+            meant = self._meant(outbox.sends) if self._taken_over else outbox.sends
+            self._carry(process, frames_of(meant))
             outbox.sends.clear()
         if outbox.wakes:
             for delay_seconds, token in outbox.wakes:

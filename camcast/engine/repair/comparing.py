@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from math import inf
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from attrs import define, frozen
 from msgspec.structs import replace
@@ -97,7 +98,8 @@ class Comparing:
         self._nonces = nonces
         self._telling = False  # whether the timer is set
         self._told_upward = -inf
-        self._handed: dict[Topic, int] = {}  # the digests of what was handed to own communities
+        # The digests of what was handed to own communities, which may be left and joined again.
+        self._handed: WeakKeyDictionary[Comparing, int] = WeakKeyDictionary()
         self._new: dict[PeerId, tuple[Contact, int]] = {}  # how often each is still to be greeted
         self._differences: dict[PeerId, _Difference] = {}
         self._asked: dict[Topic, float] = {}  # when a topic was last asked for
@@ -270,14 +272,14 @@ class Comparing:
             topic, above = table.nearest()
             own = self._around.beside(topic)
             if own is not None:
-                self._hand_over(topic, own, now)
+                self._hand_over(own, now)
             elif above and tells:
                 self._tell_buckets(community.rng.choice(above), now, above=topic)
 
-    def _hand_over(self, topic: Topic, own: Comparing, now: float) -> None:
+    def _hand_over(self, own: Comparing, now: float) -> None:
         digest = self.values.digest()
-        if self._handed.get(topic) != digest:
-            self._handed[topic] = digest
+        if self._handed.get(own) != digest:
+            self._handed[own] = digest
             for values in self.values.topics.values():
                 for value in list(values.values()):
                     own.take(value.batch, self._context.community.me.peer, now)

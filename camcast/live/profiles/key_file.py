@@ -68,7 +68,7 @@ def write_key_pair(path: Path, key: SecretKey) -> Path:
     note = f"# camcast: whoever has this line is {key.public}; keep it to yourself.\n"
     _write_new(path, f"{note}{_SECRET} {key.text}\n", 0o600)
     read_secret_key(path)
-    _write_new(public, _public_line(key.public), 0o644)
+    _write_new(public, public_line(key.public), 0o644)
     return public
 
 
@@ -79,7 +79,7 @@ def write_public_key(path: Path) -> Path:
     """
     key, public = read_secret_key(path).public, beside(path, ".pub")
     if not os.path.lexists(public):
-        _write_new(public, _public_line(key), 0o644)
+        _write_new(public, public_line(key), 0o644)
     elif read_public_key(public) != key:
         raise KeyFileError(f"{public} has another key than that of {path}; move it away")
     return public
@@ -217,7 +217,8 @@ def _read(path: Path, kind: str) -> str:
     raise KeyFileError(f"{path}: not a key file: expected one line, {kind} and the key")
 
 
-def _public_line(key: PublicKey) -> str:
+def public_line(key: PublicKey) -> str:
+    """Return the text of a file of a public key."""
     return f"{_PUBLIC} {key}\n"
 
 

@@ -44,6 +44,7 @@ from camcast.live.profiles.certificate_file import (
 from camcast.live.profiles.issuer_register import IssuerRegister, opened
 from camcast.live.profiles.key_file import (
     beside,
+    public_line,
     read_public_key,
     read_secret_key,
     write_key_pair,
@@ -260,6 +261,10 @@ class Authority:
         """Return the members of these names, each once."""
         there = {member.name: member for member in _members_in(self._folder / _MEMBERS)}
         for name in names:
+            if name not in there and (folder := self._folder / _MEMBERS / name).is_dir():
+                raise SystemFolderError(
+                    f"{folder} has no {name}.cert: {name} is no member until it is admitted (again)"
+                )
             if name not in there:
                 raise SystemFolderError(
                     f"{self._folder} has no member {name}; camcast system show names all"
@@ -278,7 +283,7 @@ class Authority:
                 raise SystemFolderError(
                     f"{secret_file} is there, of a command that was cut short: remove it"
                 )
-            _write(public_file, f"{public}\n")
+            _write(public_file, public_line(public))
             return public
         if not secret_file.exists():
             write_key_pair(secret_file, SecretKey(os.urandom(KEY_BYTES)))
@@ -311,9 +316,8 @@ class Authority:
             for member in now.values()
             if Rights.SERVE in member.certificate.rights
         ]
-        root = (self._folder / f"{_ROOT}.pub").read_text()
         for member in now.values():
-            _write(member.folder / f"{_ROOT}.pub", root)
+            _write(member.folder / f"{_ROOT}.pub", public_line(self._secret.public))
             _write(member.folder / f"{_ROOT}.list", revocations_text(data))
             _write(member.folder / "camcast.toml", _configuration(member, gateways))
         for folder, signed in new.items():

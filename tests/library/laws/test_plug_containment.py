@@ -221,6 +221,7 @@ def look_at(node: Node) -> None:
     """Ask all that snapshots, publishers and others of the process ask of plugs."""
     assert isinstance(node.discovery.state, str)
     list(node.discovery.first_contacts())
+    list(node.discovery.announced(0.0))
     for local_group in node.local_groups:
         membership = local_group.membership
         assert membership.size() >= 1

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
@@ -247,3 +249,51 @@ def test_what_cannot_be_is_said_in_a_sentence(capfd: Capture) -> None:
         assert said in error
         assert not (MEMBERS / "eve").exists()
     assert states(capfd) == {"ada": "valid"}
+
+
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def garble(path: Path) -> None:
+    path.write_bytes(b"\xff\xfe what is this?\n")
+
+
+def become_a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+DAMAGE = [
+    remove,
+    *(pytest.param(damage, marks=pytest.mark.slow) for damage in (empty, garble, become_a_folder)),
+]
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_whatever_file_is_damaged_a_command_works_or_says_which_file(
+    damage: Callable[[Path], None], tmp_path: Path, capfd: Capture
+) -> None:
+    """And who was revoked stays revoked."""
+    admit(capfd, "gate", "--may", "serve", "--at", GATE)
+    admit(capfd, "ada")
+    answer(capfd, "system", "revoke", "ada")
+    (serial,) = revoked()
+    whole = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file())
+    assert len(whole) > 10
+    for number, path in enumerate(whole):
+        copy = tmp_path.parent / f"{damage.__name__}-{number}"
+        copytree(tmp_path, copy)
+        damage(copy / path)
+        for command in (["show"], ["admit", "eve"], ["renew"], ["revoke", "gate"]):
+            code = camcast("system", *command, "--in", copy)
+            said = capfd.readouterr().err
+            assert (code == 0) is (said == ""), (path, command, said)
+            assert said.count("\n") <= 1
+            assert code == 0 or path.name in said, (path, command, said)
+            if command != ["show"] and code == 0:
+                assert serial in revoked(f"{copy}/root.revoked"), (path, command)

@@ -221,6 +221,21 @@ def test_what_was_under_way_does_not_reach_the_next_life(identity: str) -> None:
     assert lives(bench.receivers(later)) == [one.life, again.life]
 
 
+def test_what_is_meant_for_the_dead_does_not_reach_an_heir_of_the_address() -> None:
+    """Another identity, in another community; the live twin is in `test_port_taken_over`."""
+    bench = Bench()
+    one, other = bench.community(2)
+    bench.crash(other)
+    heir = bench.network.start(bench.settings, number=other.number)
+    bench.network.do(heir, lambda node, now: node.join(Topic.parse(".sports"), now))
+    before = bench.network.undeliverable
+    event = bench.say(one)
+    bench.run(1.0)
+    assert bench.receivers(event) == [one]
+    assert (heir.node.counters.events, heir.node.counters.parasites) == (0, 0)
+    assert bench.network.undeliverable > before
+
+
 def test_what_the_dead_had_sent_arrives() -> None:
     bench = Bench(Climate(latency=Constant(0.25)))
     one, other = bench.community(2)

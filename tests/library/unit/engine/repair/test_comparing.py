@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from camcast.engine.node import Node
-from camcast.engine.repair.comparing import Comparing
+from camcast.engine.repair.comparing import TELL_SECONDS, UPWARD_SECONDS, Comparing
 from camcast.engine.repair.messages import Buckets, Values, ValuesKnown, ValuesWanted
 from camcast.testing import World
 from camcast.vocabulary.batches import Batch, Keyed, make_batch
@@ -137,6 +137,16 @@ def test_the_first_super_process_gets_what_climbs_of_long_ago(world: RepairWorld
     world.run(60.0)
     assert values(above) == values(both, ROOT) == {(".a.x", b"roof"): b"1"}
     assert values(both, AX) == values(publisher, AX)
+
+
+def test_who_leaves_above_and_joins_again_hands_over_again(world: RepairWorld) -> None:
+    both = world.join(AX, A)
+    put(world, both, b"roof", b"1", AX)
+    world.run(RETENTION + 60.0)
+    world.leave(both, A)
+    world.do(both, lambda node, now: node.join(A, now))
+    world.run(UPWARD_SECONDS + TELL_SECONDS)
+    assert values(both, A) == {(".a.x", b"roof"): b"1"}
 
 
 def test_last_values_come_to_their_subscribers_alone_and_once(world: RepairWorld) -> None:
