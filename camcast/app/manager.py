@@ -357,8 +357,8 @@ class CommunityManager:
     async def start(self) -> None:
         """Listen. Raises `BindError` if that is not possible, `AddressError` for no own address.
 
-        `ArchiveError` if the archive cannot be opened, and `CommunityError` if the process may open
-        too few files (``ulimit -n``).
+        `ArchiveError` if the archive cannot be opened, `AuditError` if the audit file cannot, and
+        `CommunityError` if the process may open too few files (``ulimit -n``).
 
         With a passphrase or an identity, the process first connects to its own input as a stranger:
         `InsecureError` if the stranger gets in.

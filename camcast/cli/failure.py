@@ -55,9 +55,9 @@ def clear_failures(*expected: type[Exception]) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        of_system = isinstance(error, OSError)
-        of_stdout = of_system and error.errno in UNWRITABLE and not error.filename
-        told = (of_system and error.filename) or isinstance(error, expected)
+        names_a_file = isinstance(error, OSError) and bool(error.filename)
+        of_stdout = isinstance(error, OSError) and error.errno in UNWRITABLE and not names_a_file
+        told = names_a_file or isinstance(error, expected)
         if not isinstance(error, CamcastError) and (of_stdout or not told):
             raise
         text = str(error)

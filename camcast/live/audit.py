@@ -19,6 +19,7 @@ import msgspec
 
 from camcast.doors.transport import OutputPipes
 from camcast.observe.failure_log import FailureLog
+from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.identity import PeerId
 
 FILE_BYTES_MAX: Final = 2**24  # chosen: 100,000 lines, so 32 MiB with the file before
@@ -64,21 +65,42 @@ class Keys(Protocol):
         """Return the public key of a process, as text; empty if it is not known."""
 
 
+class AuditError(CamcastError, OSError):
+    """The audit file cannot be written."""
+
+
 def open_audit(
     path: Path | None, wall: Callable[[float], float], keys: Keys | None
 ) -> AuditFile | None:
-    """Return the audit file at a path, None if there is no path; without `keys` it names none."""
+    """Return the audit file at a path, None if there is no path; without `keys` it names none.
+
+    Raises `AuditError` where no line could be appended.
+    """
     if path is None:
         return None
+    try:
+        os.close(_open(path))
+    except OSError as error:
+        raise AuditError(_unwritable(path, error)) from None
     return AuditFile(path, wall, (lambda _peer: "") if keys is None else keys.key_named)
+
+
+def _open(path: Path) -> int:
+    # A pipe that nobody reads is an error, and does not stop the process until somebody does.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    return os.open(path, flags, _MODE)
+
+
+def _unwritable(path: Path, error: OSError) -> str:
+    return f"the audit file {path} cannot be written: {error.strerror}"
 
 
 class AuditFile:
     """Appends to a file, which only its owner may read.
 
     `wall` returns the time since 1970 for a time of inputs, and `key_of` the public key of a
-    process, empty if it is not known. A file that cannot be written is logged, once a second at
-    most, and the process goes on.
+    process, empty if it is not known. A file that can no longer be written is logged, once a second
+    at most, and the process goes on.
     """
 
     def __init__(
@@ -140,18 +162,16 @@ class AuditFile:
         try:
             self._append(data)
         except OSError as error:
-            said = f"the audit file {self._path} cannot be written: {error.strerror}"
-            self._failures.take(said, error, now)
+            self._failures.take(_unwritable(self._path, error), error, now)
 
     def _append(self, data: bytes) -> None:
         # Opened for each line: whoever moves the file away, as logrotate does, loses none.
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-        file = os.open(self._path, flags, _MODE)
+        file = _open(self._path)
         try:
             if os.fstat(file).st_size + len(data) > FILE_BYTES_MAX:
                 os.replace(self._path, f"{self._path}.1")
                 os.close(file)
-                file = os.open(self._path, flags, _MODE)
+                file = _open(self._path)
             os.write(file, data)
         finally:
             os.close(file)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from camcast import CommunityManager
 from camcast.engine.node import Node
 from camcast.live import audit
-from camcast.live.audit import AGAIN_MAX, AGAIN_SECONDS, AuditFile
+from camcast.live.audit import AGAIN_MAX, AGAIN_SECONDS, AuditError, AuditFile
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.wire import FRAME_HEADER, Kind
 from tests.admitted_world import THERE, AdmittedWorld, introduction, record
@@ -94,6 +97,22 @@ def test_a_file_that_cannot_be_written_is_logged_and_stops_nobody(
     path.mkdir()
     opened(path).note("refused", "malformed", 0.0, ADA)
     assert f"{path} cannot be written" in caplog.text
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "link", "nowhere"])
+def test_no_process_starts_whose_audit_file_cannot_be_written(path: Path, kind: str) -> None:
+    """Nor does it wait for a reader of a pipe."""
+    match kind:
+        case "folder":
+            path.mkdir()
+        case "pipe":
+            os.mkfifo(path)
+        case "link":
+            path.symlink_to(path.with_name("elsewhere"))
+        case "nowhere":
+            path = path.with_name("none") / path.name
+    with pytest.raises(AuditError, match=f"{path} cannot be written"):
+        asyncio.run(CommunityManager(audit=path).start())
 
 
 def test_a_process_tells_of_forgeries_of_the_bar_and_of_revocations(path: Path) -> None:
