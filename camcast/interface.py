@@ -14,7 +14,7 @@ from camcast.doors.signatures import NotAllowedError, RateExceededError
 from camcast.doors.transport import AddressInUse, BindError
 from camcast.inbox.changes import Changes
 from camcast.inbox.latest import Latest
-from camcast.inbox.received import Lagged, Overflow, Received, ReceivedBatch
+from camcast.inbox.received import Lagged, Overflow, Reach, Received, ReceivedBatch
 from camcast.inbox.subscription import Subscription
 from camcast.interests.interest import Interest, InterestError
 from camcast.live.archive.schema import ArchiveError
@@ -70,6 +70,7 @@ __all__ = [
     "PayloadTooLargeError",
     "PlugError",
     "RateExceededError",
+    "Reach",
     "Receipt",
     "Received",
     "ReceivedBatch",

@@ -226,6 +226,7 @@ SCHEMAS: Final[dict[str, list[Object]]] = {
         (printed.TypedEvent,),
         (printed.MissedEvents,),
         (printed.GoneEvents,),
+        (printed.PastReach,),
     ],
     "latest/1": [(printed.TextEvent,), (printed.BytesEvent,), (printed.TypedEvent,)],
     "publish/1": [(printed.PublishReceipt,)],

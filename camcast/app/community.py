@@ -37,11 +37,12 @@ from camcast.inbox.subscription import (
     EventFeed,
     LaggedCallback,
     MissedCallback,
+    ReachCallback,
     Subscription,
 )
 from camcast.interests.interest import Interest
 from camcast.live.snapshot import take_community_stats
-from camcast.live.wire.probe_port import Reach, probe_ports
+from camcast.live.wire.probe_port import Reached, probe_ports
 from camcast.observe.stats import CommunityStats
 from camcast.vocabulary import typed
 from camcast.vocabulary.arguments import (
@@ -170,7 +171,7 @@ class Community(Generic[E]):
         if unanswered is not None:
             by_udp = node.discovery.asks_by_udp
             reached = await probe_ports(unanswered.unreachable)
-            if by_udp and Reach.SILENT in reached.values():
+            if by_udp and Reached.SILENT in reached.values():
                 # It may be a process of another membership, which was asked by a frame as well.
                 await runner.conditions.wait_for(lambda: bool(runner.misfits()), FRAME_SECONDS)
             raise GatewayTimeout(
@@ -315,6 +316,7 @@ class Community(Generic[E]):
         on_batch: BatchCallback[E] | None = None,
         on_lagged: LaggedCallback | None = None,
         on_missed: MissedCallback | None = None,
+        on_reach: ReachCallback | None = None,
         since: float | datetime | bytes | None = None,
         durable: str | None = None,
         ack: bool = False,
@@ -346,9 +348,10 @@ class Community(Generic[E]):
         (`camcast.app.durable.DurableSubscription`). It is iterated, in one task, drops nothing, and
         raises `CommunityError` without an archive and while the name is in use.
 
-        With `since`, this subscription first gets the events of the last so many seconds, as far as
-        this process or its neighbours still keep them; they may come in another order than they
-        were published. If the neighbours keep less, a warning is logged.
+        With `since`, this subscription first gets a `Reach`, which says how far back members keep
+        events, and then those of the last so many seconds in the order of their publication. It
+        waits for them for 10 s at most, or until there is no more room in its queue: what comes
+        after that comes in any order. If the neighbours keep less, a warning is logged.
 
         With `latest`, this subscription first gets the last value of each key (`publish`), as far
         as this process has it, then those that it learns of from other members, and all events from
@@ -362,6 +365,7 @@ class Community(Generic[E]):
             on_batch: Takes the events that travelled together, in place of `callback`.
             on_lagged: Takes how many events were dropped because the queue was full.
             on_missed: Takes events that can no longer be had.
+            on_reach: Takes how far back members keep events, with `since`.
             since: Seconds of the past whose events come first, or the time since when, with a time
                 zone, or the `Subscription.position` of another subscription to this topic, of any
                 process. More: more of the past, as far as it is kept. A durable subscription begins
@@ -402,7 +406,7 @@ class Community(Generic[E]):
         check_optional("where", interest, Interest, 'a text such as "mag >= 5"')
         runner = self._lifetime.open()
         if durable is not None:
-            if any(one is not None for one in (callback, on_batch, on_lagged, on_missed)):
+            if any(one is not None for one in (callback, on_batch, on_lagged, on_missed, on_reach)):
                 raise ValueError("a durable subscription is iterated: it takes no callbacks")
             return self._subscribe_durably(
                 durable,
@@ -422,6 +426,7 @@ class Community(Generic[E]):
             on_batch=on_batch,
             on_lagged=on_lagged,
             on_missed=on_missed,
+            on_reach=on_reach,
             queue_length=queue_length,
             queue_bytes=queue_bytes,
             overflow=overflow,
@@ -440,8 +445,13 @@ class Community(Generic[E]):
         self._lifetime.note_callback(feed)
         if since:
             feed.history_from = feed.loop.time() - since
-            for batch in runner.history(local_group, since):
+            kept = runner.history(local_group, since)
+            past = feed.hold_until(
+                lambda: runner.has_past(local_group), lambda: runner.reach(local_group)
+            )
+            for batch in kept:
                 self._deliveries.hand_to([feed], batch)
+            past.look()
         if latest:
             for value in _last_values(local_group):
                 self._deliveries.hand_to([feed], value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from camcast.live.wire.probe_port import Reach
+from camcast.live.wire.probe_port import Reached
 from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.topics import Topic
 
@@ -25,7 +25,7 @@ class GatewayTimeout(CommunityError, TimeoutError):  # a state, as users say it
         topic: Topic,
         addresses: Sequence[str],
         ignorant: Sequence[str] = (),
-        reached: Mapping[str, Reach] | None = None,
+        reached: Mapping[str, Reached] | None = None,
         me: str = "",
         nobody: Sequence[str] = (),
         *,
@@ -45,7 +45,7 @@ class GatewayTimeout(CommunityError, TimeoutError):  # a state, as users say it
             not_one = "not every gateway" if ignorant or nobody else "no gateway"
             not_one = "no node of the DHT" if by_udp else not_one
             parts.append(f"{not_one} answered for {topic}; tried {', '.join(addresses)}")
-        for reach in Reach:
+        for reach in Reached:
             such = ", ".join(a for a in addresses if (reached or {}).get(a) is reach)
             says = reach.by_udp if by_udp else reach.value
             parts += [f"{such} {says.format(me=me)}"] if such else []

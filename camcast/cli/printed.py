@@ -106,6 +106,12 @@ class GoneEvents(TypedDict):
     gone: Range
 
 
+class PastReach(TypedDict):
+    """Since when members keep events, before those of the past that --since asks for."""
+
+    reach: str
+
+
 class PublishReceipt(TypedDict):
     """The receipt for an event of ``publish``; without an id the event was dropped."""
 

@@ -26,14 +26,16 @@ from camcast.cli.printed import (
     GoneEvents,
     Joined,
     MissedEvents,
+    PastReach,
     Range,
 )
 from camcast.cli.served_health import served_health
 from camcast.cli.until_signalled import run_until_signalled
 from camcast.doors.options import OptionError
-from camcast.inbox.received import Lagged, Received
+from camcast.inbox.received import Lagged, Reach, Received
 from camcast.inbox.subscription import Subscription
 from camcast.interests.interest import Interest
+from camcast.observe.condition_table import utc
 from camcast.vocabulary.events import EventId, Missed
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.topics import Topic
@@ -214,6 +216,10 @@ async def _subscribe(
             show(GoneEvents(gone=gone))
         _log.warning("events %s to %s in %s can no longer be had", first, last, missed.topic)
 
+    def on_reach(reach: Reach) -> None:
+        if json:
+            show(PastReach(reach=utc(reach.since)))
+
     def _finish() -> None:
         with suppress(RuntimeError):  # the loop has ended by now
             loop.call_soon_threadsafe(done.set)
@@ -231,6 +237,7 @@ async def _subscribe(
                 on_event,
                 on_lagged=on_lagged,
                 on_missed=on_missed,
+                on_reach=None if since is None else on_reach,
                 since=since,
                 latest=latest,
                 queue_length=_QUEUE_LENGTH,
@@ -243,7 +250,14 @@ async def _subscribe(
             )
             reading = asyncio.create_task(
                 _print_each(
-                    subscription, position, lambda: came, on_event, on_lagged, on_missed, done
+                    subscription,
+                    position,
+                    lambda: came,
+                    on_event,
+                    on_lagged,
+                    on_missed,
+                    on_reach,
+                    done,
                 )
             )
             reading.add_done_callback(lambda task: None if task.cancelled() else done.set())
@@ -267,6 +281,7 @@ async def _print_each(
     on_event: Callable[[Received], None],
     on_lagged: Callable[[Lagged], None],
     on_missed: Callable[[Missed], None],
+    on_reach: Callable[[Reach], None],
     done: asyncio.Event,
 ) -> None:
     """Print events until nobody wants more; what was printed does not come again."""
@@ -284,6 +299,8 @@ async def _print_each(
                             subscription.ack()
             elif isinstance(item, Missed):
                 await _whole(on_missed, item)
+            elif isinstance(item, Reach):
+                await _whole(on_reach, item)
             else:
                 await _whole(on_lagged, item)
             if done.is_set():

@@ -61,6 +61,9 @@ class Archive(Protocol):
     def history(self, community: Topic, since: int) -> Iterator[bytes]:
         """Yield the bodies published at or after a time, in the order of their publication."""
 
+    def oldest(self, community: Topic) -> int:
+        """Return when the oldest batch was published that is kept; 0 without one."""
+
     def latest(self, community: Topic) -> int:
         """Return when the latest batch was published that was kept at any time; 0 without one."""
 

@@ -47,6 +47,7 @@ from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeVar
 from camcast.inbox.received import Gap, Lagged
 from camcast.observe.failure_log import INTERVAL_SECONDS, FailureLog
 from camcast.vocabulary.errors import CommunityError
+from camcast.vocabulary.events import Missed
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.topics import Topic
 
@@ -360,7 +361,7 @@ class Feed(Generic[_Queue]):
         """Log items that the callback does not get: once a second at most, added up."""
         if isinstance(gap, Lagged):
             self._lagged += gap.missed
-        else:
+        elif isinstance(gap, Missed):
             self._gone += gap.last - gap.first + 1
         if monotonic() >= self._gaps_after:
             self._log_gaps()

@@ -6,7 +6,7 @@ The queue of a subscription takes batches and gives events or batches, with gaps
 bounded in events and in bytes of payload. When it is full, its policy drops events:
 whole batches first, then as many events of one batch as need be, so that the bounds hold to the
 event. Where events were dropped, a `Lagged` stands in the queue and says how many. What repair
-gave up is told by a `Missed`, which is not dropped.
+gave up is told by a `Missed`, and how far back the past goes by a `Reach`; neither is dropped.
 
 A batch is taken apart when its first event is taken. Its other events are then *opened*: they still
 count as queued, and may be dropped one by one. What is queued is in memory as its bytes, whatever
@@ -87,7 +87,26 @@ class Lagged:
     missed: int
 
 
-Gap = Lagged | Missed
+@frozen
+class Reach:
+    """How far back the past goes that `subscribe(since=)` has asked for.
+
+    Of what was published from the time `since` on, in seconds since 1970, some member keeps all
+    that it has had: it says so itself. What was published before may be lost, also where `since=`
+    has asked for it. It comes before the events of the past.
+
+    Example:
+        ::
+
+            async for item in community.subscribe(since=8 * 3600):
+                if isinstance(item, Reach):
+                    print("nobody keeps what is older than", item.since)
+    """
+
+    since: float
+
+
+Gap = Lagged | Missed | Reach
 """The items that a subscription yields in place of events that it does not get."""
 
 
@@ -303,10 +322,10 @@ class DeliveryQueue(Generic[E]):
         self._on_dropped = on_dropped
         self._unopened: deque[Received[E] | ReceivedBatch[E] | Gap] = deque()
         """The items after the opened events, with gaps that DROP_NEWEST made or `put_back` has."""
-        self._told: deque[Missed] = deque()
+        self._told: deque[Missed | Reach] = deque()
         """The gaps that stood before events which DROP_OLDEST has dropped: before `_unopened`."""
         self._events = 0  # in `_unopened`
-        self._tells = 0  # in `_told` and `_unopened`
+        self._tells = 0  # notices in `_told` and `_unopened`
         self._bytes = 0  # in `_unopened`
         self._opened_batch: ReceivedBatch[E] | None = None
         self._opened_bytes = 0  # in `opened`, or more: who takes an event from there leaves it
@@ -346,12 +365,12 @@ class DeliveryQueue(Generic[E]):
             elif self._over():
                 self._drop_newest(delivery)
 
-    def tell(self, missed: Missed) -> None:
-        """Add what the subscriber is told that it cannot get; it counts as no event.
+    def tell(self, missed: Missed | Reach) -> None:
+        """Add what the subscriber is told of what it cannot get; it counts as no event.
 
         Beyond `TELLS_MAX` that are not taken yet, it is told as a number alone.
         """
-        if self._tells < TELLS_MAX:
+        if self._tells < TELLS_MAX or isinstance(missed, Reach):
             self._tells += 1
             self._unopened.append(missed)
         else:
@@ -401,7 +420,7 @@ class DeliveryQueue(Generic[E]):
         if self.gap:
             self._unopened.appendleft(self._take_gap())
         self._unopened.appendleft(taken)
-        if isinstance(taken, Missed):
+        if isinstance(taken, Missed | Reach):
             self._tells += 1
         elif not isinstance(taken, Lagged):
             self._count(taken, 1)
@@ -447,7 +466,7 @@ class DeliveryQueue(Generic[E]):
         if isinstance(taken, Received):
             self._events -= 1
             self._bytes -= len(taken.payload)
-        elif isinstance(taken, Missed):
+        elif isinstance(taken, Missed | Reach):
             self._tells -= 1
         elif not isinstance(taken, Lagged):
             self._count(taken, -1)
@@ -473,7 +492,7 @@ class DeliveryQueue(Generic[E]):
                 missed += 1
                 self._on_dropped(oldest)
                 continue
-            if isinstance(oldest, Missed):
+            if isinstance(oldest, Missed | Reach):
                 self._told.append(oldest)
                 self._tells += 1
                 continue

@@ -17,12 +17,14 @@ from typing import Any, ClassVar, Final, Generic
 from typing_extensions import override
 
 from camcast.inbox.feed import Feed, Reader, check_plain, running_loop
+from camcast.inbox.past import Past
 from camcast.inbox.position import Position, Progress
 from camcast.inbox.received import (
     DeliveryQueue,
     Gap,
     Lagged,
     Overflow,
+    Reach,
     Received,
     ReceivedBatch,
     with_value,
@@ -42,6 +44,7 @@ EventCallback = Callable[[Received[E]], Awaitable[None] | None]
 BatchCallback = Callable[[ReceivedBatch[E]], Awaitable[None] | None]
 LaggedCallback = Callable[[Lagged], None]
 MissedCallback = Callable[[Missed], None]
+ReachCallback = Callable[[Reach], None]
 
 
 class EventFeed(Feed[DeliveryQueue[E]], Generic[E]):
@@ -58,6 +61,7 @@ class EventFeed(Feed[DeliveryQueue[E]], Generic[E]):
         on_batch: BatchCallback[E] | None = None,
         on_lagged: LaggedCallback | None = None,
         on_missed: MissedCallback | None = None,
+        on_reach: ReachCallback | None = None,
         queue_length: int = QUEUE_LENGTH,
         queue_bytes: int = QUEUE_BYTES,
         overflow: Overflow = Overflow.DROP_OLDEST,
@@ -68,7 +72,8 @@ class EventFeed(Feed[DeliveryQueue[E]], Generic[E]):
     ) -> None:
         if callback is not None and on_batch is not None:
             raise ValueError("give a callback that takes events or one that takes batches")
-        for name, call in (("on_lagged", on_lagged), ("on_missed", on_missed)):
+        gaps = {"on_lagged": on_lagged, "on_missed": on_missed, "on_reach": on_reach}
+        for name, call in gaps.items():
             if call is not None:
                 check_plain(name, call)
                 if callback is None and on_batch is None:
@@ -88,6 +93,8 @@ class EventFeed(Feed[DeliveryQueue[E]], Generic[E]):
         """The last value of each key that it got, where it gets last values."""
         self._on_lagged = on_lagged
         self._on_missed = on_missed
+        self._on_reach = on_reach
+        self._past: Past[E] | None = None
         self._progress: Progress[E] = Progress(topic.group, time(), {})
         queue: DeliveryQueue[E] = DeliveryQueue(queue_length, queue_bytes, overflow, on_dropped)
         take: Callable[[], Received[E] | ReceivedBatch[E] | Gap | None] = (
@@ -106,6 +113,26 @@ class EventFeed(Feed[DeliveryQueue[E]], Generic[E]):
         """Leave out what is done at a position."""
         self.done = position.done
         self._progress = Progress(position.group, position.since, position.done)
+
+    def hold_until(self, is_here: Callable[[], bool], since: Callable[[], float]) -> Past[E]:
+        """Hold what comes until the past is here (`camcast.inbox.past`), and return what holds it.
+
+        `is_here` says whether it is, and `since` how far back it goes.
+        """
+        self._past = Past(is_here, since, self._hand_over, self.queue.room)
+        return self._past
+
+    def _hand_over(self, reach: Reach, past: list[Received[E] | ReceivedBatch[E]]) -> None:
+        self._past = None
+        self.tell(reach)
+        for delivery in past:
+            self.put(delivery)
+
+    @override
+    def close(self) -> None:
+        if self._past is not None:
+            self._past.end()
+        super().close()
 
     def position(self) -> bytes:
         """Return the position behind what was taken; see `Subscription.position`."""
@@ -155,11 +182,14 @@ class EventFeed(Feed[DeliveryQueue[E]], Generic[E]):
                     return
                 later = (place for place, one in enumerate(delivery.sequences) if one > last)
                 delivery = delivery.part(list(later))
+        if self._past is not None:
+            self._past.add(delivery)
+            return
         self._progress.add(delivery)
         self._add(self.queue.put, delivery)
 
-    def tell(self, missed: Missed) -> None:
-        """Queue what can no longer be had; called by the community."""
+    def tell(self, missed: Missed | Reach) -> None:
+        """Queue what can no longer be had, or how far back; called by the community."""
         self._add(self.queue.tell, missed)
 
     def _held_aside(self) -> Iterator[Received[E] | ReceivedBatch[E]]:
@@ -178,6 +208,9 @@ class EventFeed(Feed[DeliveryQueue[E]], Generic[E]):
     def _report(self, gap: Gap) -> None:
         if isinstance(gap, Missed) and self._on_missed is not None:
             self._on_missed(gap)
+        elif isinstance(gap, Reach):
+            if self._on_reach is not None:
+                self._on_reach(gap)
         elif isinstance(gap, Lagged) and self._on_lagged is not None:
             self._on_lagged(gap)
         else:
@@ -189,7 +222,8 @@ class Subscription(Reader[EventFeed[E], Received[E] | Gap], Generic[E]):
 
     Iterate it with ``async for``, which yields `Received`, or iterate `batches`, which yields
     `ReceivedBatch`. Both yield `Lagged` where events were dropped because the queue was full, and
-    `Missed` for events that can no longer be had, and end when the subscription is closed and
+    `Missed` for events that can no longer be had, and `Reach` before the past that was asked for,
+    and end when the subscription is closed and
     empty. Several tasks may do so, and share the events. With a callback there is nothing to
     iterate; `on_lagged` and `on_missed` then tell (without them, a warning). To `close` it is the
     same as `Community.unsubscribe`. Without a callback it is also closed, with a `ResourceWarning`,

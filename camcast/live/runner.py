@@ -314,6 +314,16 @@ class Runner:
         self._drain()
         return batches
 
+    def has_past(self, local_group: LocalGroup) -> bool:
+        """Say whether the past that was asked for is here, or there is none to be had."""
+        repair = local_group.repair
+        return repair is None or (local_group.joined and repair.has_past(self._loop.time()))
+
+    def reach(self, local_group: LocalGroup) -> float:
+        """Return since when, in seconds since 1970, some member keeps events, this one included."""
+        now, repair = self._loop.time(), local_group.repair
+        return self.clock.wall(now if repair is None else repair.reach(now))
+
     def seek(self, topic: Topic) -> None:
         """Look for members of a community without joining it, to see who answers."""
         self.node.seek(topic, self._loop.time())

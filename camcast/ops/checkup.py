@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 from attrs import evolve, frozen
 
 from camcast.live.wire.pipes import descriptors_allow
-from camcast.live.wire.probe_port import Reach, probe_ports
+from camcast.live.wire.probe_port import Reached, probe_ports
 from camcast.observe.condition_table import DHT_DO, counted
 from camcast.observe.stats import FirstContactStats
 from camcast.vocabulary.addresses import is_loopback
@@ -266,15 +266,15 @@ async def of_network(manager: Trying, *, overlay: bool) -> list[Finding]:
 
 _LOOPBACK: Final = "this process is told to others at the loopback: give --bind and --advertise"
 _GATEWAY_DO: Final = {
-    Reach.ABSENT: "start `camcast gateway` there; check the address, routes and firewalls",
-    Reach.FULL: "allow it more open files, or name another gateway",
-    Reach.SILENT: "let --advertise be an address of this machine that the gateway can reach",
+    Reached.ABSENT: "start `camcast gateway` there; check the address, routes and firewalls",
+    Reached.FULL: "allow it more open files, or name another gateway",
+    Reached.SILENT: "let --advertise be an address of this machine that the gateway can reach",
 }
 
 
 async def _of_address(address: str) -> Finding:
     reach = (await probe_ports([address]))[address]
-    if reach is Reach.ABSENT:
+    if reach is Reached.ABSENT:
         says = f"{address} cannot be connected to from this machine"
         do = "behind NAT that may be so; else let --advertise be an address of this machine"
         return Finding("address", False, says, do)

@@ -86,6 +86,10 @@ class MemoryArchive(Archive):
                 yield one.body
 
     @override
+    def oldest(self, community: Topic) -> int:
+        return min((one.published for one in self._kept.get(community, ())), default=0)
+
+    @override
     def latest(self, community: Topic) -> int:
         return max((one.published for one in self._kept.get(community, ())), default=0)
 

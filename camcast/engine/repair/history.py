@@ -84,6 +84,8 @@ class History:
         """
         self._peers: dict[PeerId, float] = {}
         """The neighbours that were asked: for how many seconds, 0 once they have answered."""
+        self._reach = inf
+        """Since when some neighbour keeps events, or its archive, by what they answered."""
         self._timer = 0  # the number of the timer for a look at the answers; those before are void
         self.is_open = False
         """Whether answers are awaited, or others are still to be asked."""
@@ -150,8 +152,16 @@ class History:
         asked = self._peers.get(source, 0.0)
         if self.is_open and asked and abs(have.reach - asked) < _ROUNDING_SECONDS:
             self._peers[source] = 0.0
+            self._reach = min(self._reach, now - max(have.kept, have.archived))
             if not any(self._peers.values()):
                 self._look(now)
+
+    def reach(self, now: float) -> float:
+        """Return since when events are kept: here, or by a neighbour that has said so."""
+        context = self._context
+        kept = context.retained.seconds_kept(context.retention, now)
+        own = max(min(context.seconds_a_member(now), kept), context.retained.archive_goes_back(now))
+        return min(self._reach, now - own)
 
     def wake(self, number: int, now: float) -> None:
         """Ask others, or those who have not answered, unless what is needed is kept somewhere."""
@@ -178,6 +188,7 @@ class History:
         lacking = min(self.archived_seconds, context.retained.quiet_seconds(now) + LATE_SECONDS)
         self._needed = max(self.asked(now), lacking) + now - context.member_since
         self._peers.clear()
+        self._reach = inf
         self.is_open = True
         self._ask_neighbours(now)
 

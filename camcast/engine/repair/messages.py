@@ -40,6 +40,9 @@ class Have(Message, tag=1, frozen=True):
     What was published in the last `reach` seconds is offered: in the time for which the receiver is
     taken for a member. A message that was delayed makes a process seem younger than it is.
 
+    In an answer to a question for history, an archive of the sender has events of the last
+    `archived` seconds; else that is 0.
+
     `offers` are batches of these streams that the sender would have pushed to the receiver, which
     may ask for each at once (`camcast.engine.repair.offers`).
     """
@@ -53,6 +56,7 @@ class Have(Message, tag=1, frozen=True):
     streams: tuple[Held, ...]
     reach: float = inf
     offers: tuple[Offered, ...] = ()
+    archived: int = 0
 
 
 class Want(Message, tag=2, frozen=True):

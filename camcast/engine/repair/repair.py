@@ -178,6 +178,10 @@ class Repair(Repairs):
         """Say whether what neighbours offer of the time before the membership is here."""
         return self._catching_up.is_over(now)
 
+    def reach(self, now: float) -> float:
+        """Return since when some member keeps events that answered to a question for the past."""
+        return self._history.reach(now)
+
     def wants_history(self, batch: Batch, now: float) -> bool:
         """Whether a batch from before the membership is for a subscription that asked for it."""
         return self._history.wants(batch, now)
@@ -372,7 +376,7 @@ class Repair(Repairs):
         return kept if self._hold_back is None else list(self._hold_back.without_held(kept))
 
     def _on_have(self, source: Contact, have: Have, now: float) -> None:
-        times = have.member, have.history, have.kept, have.reach
+        times = have.member, have.history, have.kept, have.reach, have.archived
         if not all(seconds >= 0 for seconds in times):  # NaN is refused
             raise MalformedError("a Have tells of a negative time")
         below = read_topic(have.below).group if have.below else None  # raises before it is kept

@@ -116,6 +116,11 @@ class Retained:
         latest = 0 if self.archive is None else self.archive.latest(self._community)
         return max(0.0, now - self._clock.now(latest / _MILLISECONDS)) if latest else inf
 
+    def archive_goes_back(self, now: float) -> float:
+        """Return how long ago the oldest event of the archive was published; 0 without one."""
+        oldest = 0 if self.archive is None else self.archive.oldest(self._community)
+        return max(0.0, now - self._clock.now(oldest / _MILLISECONDS)) if oldest else 0.0
+
     def _archived(
         self, stream: StreamId, start: int, stop: int, after: float, now: float
     ) -> Iterator[Batch]:

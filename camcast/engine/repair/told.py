@@ -523,6 +523,7 @@ class Haves:
         first that fit, and one page in any case. Each page asks for a `Heard` if it is to be noted
         as `unheard`.
         """
+        archived = int(self._context.retained.archive_goes_back(now)) if answer else 0
         nonce, member = self._nonces.issue(contact, now), self._context.seconds_a_member(now)
         kept = min(member, self._context.retained.seconds_kept(self._context.retention, now))
         below = "" if above is None else self._context.community.group.name
@@ -536,7 +537,9 @@ class Haves:
                 self._pages_told = number = self._pages_told + 1
                 streams = [StreamId(held[0]) for held in page]
                 unheard[number] = Unheard(contact.peer, now, now - history, streams)
-            message = Have(nonce, member, kept, below, number, history, page, now - after, offers)
+            message = Have(
+                nonce, member, kept, below, number, history, page, now - after, offers, archived
+            )
             self._context.outlet.send([contact], message, group=group)
             reply = False
 

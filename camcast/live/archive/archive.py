@@ -310,18 +310,30 @@ class FileArchive(Archive):
         )
 
     @override
+    def oldest(self, community: Topic) -> int:
+        found = self._page(
+            "SELECT min(published) FROM batch WHERE community = ?", (self._community_id(community),)
+        )
+        written = [first for (first,) in found if first is not None]
+        return min([*written, *self._times_waiting(community)], default=0)
+
+    @override
     def latest(self, community: Topic) -> int:
+        found = self._page(
+            "SELECT max(latest) FROM stream WHERE community = ?", (self._community_id(community),)
+        )
+        written = [last for (last,) in found if last is not None]
+        return max([*written, *self._times_waiting(community)], default=0)
+
+    def _times_waiting(self, community: Topic) -> list[int]:
+        """Return when the batches of a community were published that are not written yet."""
         self._settle()
-        waiting = (
+        return [
             row.published
             for (group, _), rows in self._waiting.items()
             if group == community.group
             for row in rows.values()
-        )
-        found = self._page(
-            "SELECT max(latest) FROM stream WHERE community = ?", (self._community_id(community),)
-        )
-        return max(found[0][0] or 0 if found else 0, max(waiting, default=0))
+        ]
 
     @override
     def reach(self, community: Topic) -> int:

@@ -15,7 +15,7 @@ CONNECT_SECONDS: Final = 1.0  # chosen: two round trips around the world; the as
 KEPT_SECONDS: Final = 0.2  # chosen: an input that is full cuts a connection off in milliseconds
 
 
-class Reach(Enum):
+class Reached(Enum):
     """How far a connection gets; the value completes "ADDRESS …", and {me} is who asked."""
 
     NAMELESS = "is a name without an address"
@@ -33,39 +33,39 @@ class Reach(Enum):
 
 
 _BY_UDP: Final = {
-    Reach.NAMELESS: Reach.NAMELESS.value,
-    Reach.ABSENT: Reach.ABSENT.value,
-    Reach.FULL: "runs, but answered no datagram",
-    Reach.SILENT: (
+    Reached.NAMELESS: Reached.NAMELESS.value,
+    Reached.ABSENT: Reached.ABSENT.value,
+    Reached.FULL: "runs, but answered no datagram",
+    Reached.SILENT: (
         "runs, but answered no datagram: is it a node of the DHT, does UDP pass to its port and to"
         " {me}, and have both the same passphrase, or neither?"
     ),
 }
 
 
-async def probe_ports(addresses: Iterable[str]) -> Mapping[str, Reach]:
+async def probe_ports(addresses: Iterable[str]) -> Mapping[str, Reached]:
     """Connect to each address once, all at the same time, and say how far that got."""
     listed = list(addresses)
     return dict(zip(listed, await asyncio.gather(*map(_reach, listed)), strict=True))
 
 
-async def _reach(address: str) -> Reach:
+async def _reach(address: str) -> Reached:
     host, _, port = address.removeprefix("tcp://").rpartition(":")
     try:
         async with patience(CONNECT_SECONDS):
             reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
     except (socket.gaierror, UnicodeError):  # the latter by Python, for an empty or long label
-        return Reach.NAMELESS
+        return Reached.NAMELESS
     except (OSError, TimeoutError):
-        return Reach.ABSENT
+        return Reached.ABSENT
     try:
         with suppress(TimeoutError):
             async with patience(KEPT_SECONDS):
                 await reader.read()  # to the end; a transport's greeting comes before it
-                return Reach.FULL
+                return Reached.FULL
     except OSError:
-        return Reach.FULL
+        return Reached.FULL
     else:
-        return Reach.SILENT
+        return Reached.SILENT
     finally:
         writer.close()

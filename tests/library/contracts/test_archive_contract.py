@@ -81,13 +81,16 @@ def test_what_was_published_before_a_time_is_left_out(archive: Archive) -> None:
     assert list(archive.history(B, 0)) == []
 
 
-def test_the_latest_publication_of_each_community_is_known(archive: Archive) -> None:
-    assert archive.latest(A) == 0
+def test_the_oldest_and_the_latest_publication_of_each_community_are_known(
+    archive: Archive,
+) -> None:
+    assert archive.latest(A) == archive.oldest(A) == 0
     kept = [batch(1, ago=50), batch(3, ago=5), batch(1, of=2, ago=20)]
     for one in kept:
         archive.keep(A, one, ())
     assert archive.latest(A) == kept[1].published
-    assert archive.latest(B) == 0
+    assert archive.oldest(A) == kept[0].published
+    assert archive.latest(B) == archive.oldest(B) == 0
 
 
 def test_what_is_too_old_is_known_and_not_kept(archive: Archive) -> None:

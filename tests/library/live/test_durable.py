@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from camcast import Community, CommunityError, CommunityManager, Received, ReceivedBatch
+from camcast import Community, CommunityError, CommunityManager, Reach, Received, ReceivedBatch
 from camcast.app import blocking
 from camcast.app.durable import DurableSubscription
 from tests.library.live.communities import OPTIONS, together
@@ -133,6 +133,9 @@ async def test_since_may_be_a_time(tmp_path: Path) -> None:
         await publish(near, 0, 3)
         ago = datetime.now(UTC) - timedelta(hours=8)
         subscription = near.subscribe(since=ago)
+        reach = await anext(subscription)
+        assert isinstance(reach, Reach)
+        assert ago.timestamp() < reach.since < datetime.now(UTC).timestamp(), "no more was had"
         for number in range(3):
             item = await anext(subscription)
             assert isinstance(item, Received)
@@ -172,11 +175,12 @@ async def test_another_process_goes_on_at_a_position_with_what_was_not_taken(
             far = await other.join(".a")
             await far.ready()
             again = far.subscribe(since=position)
-            items = [await anext(again) for _ in range(6)]
+            items = [await anext(again) for _ in range(7)]
             await publish(near, 10, 11)
             items.append(await anext(again))
             numbers = [int(one.payload) for one in items if isinstance(one, Received)]
-            assert sorted(numbers) == list(range(4, 11))
+            assert isinstance(items[0], Reach)
+            assert numbers == list(range(4, 11))
             callback = far.subscribe(lambda _: None, since=again.position)
             assert callback.position
             for wrong in (b"", b"CPO1", position[:-1], position + b"!", b"x" * 5000):

@@ -1,7 +1,9 @@
 """A subscriber that asks for what was just said gets it, once; the others do not."""
 
 import asyncio
+import time
 
+from camcast import Reach
 from camcast.engine.repair.told import REORDER_SECONDS
 from tests.library.live.communities import Inbox, join_all, managers
 from tests.patience import eventually, live
@@ -11,6 +13,7 @@ OLD = [b"%d" % number for number in range(20)]
 
 @live
 async def test_a_newcomer_gets_what_its_neighbours_keep_if_it_asks() -> None:
+    began = time.time()
     async with managers(4) as (first, second, asking, other):
         near, far = await join_all(".a", [first, second])
         heard = Inbox()
@@ -22,18 +25,21 @@ async def test_a_newcomer_gets_what_its_neighbours_keep_if_it_asks() -> None:
 
         late, plain = asking.community(".a"), other.community(".a")
         history, shorter, news, nothing_old = Inbox(), Inbox(), Inbox(), Inbox()
-        late.subscribe(history, since=60.0)
+        reached: list[Reach] = []
+        late.subscribe(history, since=60.0, on_reach=reached.append)
         late.subscribe(shorter, since=REORDER_SECONDS)  # which had asked for less
         late.subscribe(news)  # the same process, but this subscription has not asked
         plain.subscribe(nothing_old)
         await late.join()
         await plain.join()
-        await eventually(lambda: sorted(history.payloads) == sorted(OLD))
+        await eventually(lambda: history.payloads == OLD)
+        [reach] = reached
+        assert began - 1.0 < reach.since < time.time(), "others keep all since they are members"
         await near.publish(b"new")
         await eventually(
             lambda: all(b"new" in x.payloads for x in (history, shorter, news, nothing_old))
         )
-        assert sorted(history.payloads) == sorted([*OLD, b"new"])
+        assert history.payloads == [*OLD, b"new"]
         assert shorter.payloads == news.payloads == nothing_old.payloads == [b"new"]
 
 
