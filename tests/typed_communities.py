@@ -8,7 +8,7 @@ from typing import Any, assert_type
 
 import attrs
 
-from camcast import Community, CommunityManager, Lagged, Missed, Received, Sent
+from camcast import Community, CommunityManager, Lagged, Missed, Reach, Received, Sent
 from camcast.app import blocking
 from camcast.inbox.received import Gap
 
@@ -40,13 +40,13 @@ async def by_class(manager: CommunityManager) -> None:
     await readings.publish("text")  # type: ignore[arg-type] # refused
     subscription = readings.subscribe()
     async for event in subscription:
-        assert_type(event, Received[Reading] | Lagged | Missed)
+        assert_type(event, Received[Reading] | Lagged | Missed | Reach)
         match event:
             case Received(value=Reading() as reading):
                 assert_type(reading, Reading)
             case Received(value=value):
                 assert_type(value, Reading | Sent | bytes)
-            case Lagged() | Missed():
+            case Lagged() | Missed() | Reach():
                 pass
     async for batch in subscription.batches():
         if not isinstance(batch, Gap):
@@ -69,7 +69,7 @@ def in_a_script(manager: blocking.CommunityManager) -> None:
     readings.publish(RoofReading(21.5, wind=3.0))
     readings.publish(Alarm("fire"))  # type: ignore[arg-type] # refused
     for event in readings.subscribe():
-        assert_type(event, Received[Reading] | Lagged | Missed)
+        assert_type(event, Received[Reading] | Lagged | Missed | Reach)
 
 
 def take_reading(event: Received[Reading]) -> None:

@@ -28,7 +28,7 @@ LOOK_SECONDS: Final = 0.1  # chosen: half of the time after which what is missin
 
 
 class Past(Generic[E]):
-    """What one subscription gets until its past is here.
+    """The events that one subscription gets until its past is here, held back.
 
     `is_here` says whether it is, and `since` from when on, in seconds since 1970, members keep
     events. `hand_over` is called once, with what is to be queued then.

@@ -32,6 +32,7 @@ from camcast import (
     CommunitySettings,
     JsonLinesSink,
     Lagged,
+    Missed,
     ReceivedBatch,
     Subscription,
     open_pipes,
@@ -195,7 +196,7 @@ class _Worker:
                     add(records.Delivered(now, name, topic, stream, first, count))
             elif isinstance(item, Lagged):
                 add(records.Lagged(now, name, item.missed))
-            else:
+            elif isinstance(item, Missed):
                 add(records.Missed(now, name, item.stream.hex(), item.first, item.last))
             if pause:
                 await asyncio.sleep(pause)

@@ -69,6 +69,7 @@ class Objects:
         for name in ("missed", "errors", "closed"):
             yield f"Subscription.{name}", partial(getattr, events, name), None
         yield "Subscription.stats", events.stats, None
+        yield "Subscription.position", lambda: events.position, None
         yield "community", lambda: manager.community(".d"), None
         yield "join", lambda: manager.join(".e"), None
         yield "super_communities", lambda: manager.super_communities(".a.b"), None

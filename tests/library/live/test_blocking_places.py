@@ -26,6 +26,7 @@ FEEDS_CLOSE: Final = {"Subscription.close", "Changes.close"}
 COMMUNITY_FACTS: Final = {
     *(f"Community.{name}" for name in ("state", "peers", "links", "size")),
     "Subscription.stats",
+    "Subscription.position",
     "Subscription.ack",
 }
 MANAGER_FACTS: Final = {
