@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from random import Random, SystemRandom
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 import attrs
@@ -60,7 +60,7 @@ from camcast.vocabulary.events import parse_event_id
 from camcast.vocabulary.happenings import Change, ConditionKind
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.logger import Logger
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import Parameters, SpreadKind
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.typed import E, check_travels
 
@@ -129,9 +129,10 @@ class CommunityManager:
         parameters: The paper's parameters of communities that are joined without their own; or the
             path of a TOML file that has them by topic (`camcast.vocabulary.topic_parameters`).
         options: The options of the membership, such as ``{"heartbeat_seconds": 1}``.
-        spread: ``"infect"``: every process sends an event to a few others, as in the paper;
-            ``"tree"``: the events of a busy publisher take a copy a process. None: as `parameters`
-            say, or infect.
+        spread: ``"auto"``: the events of a busy publisher take a copy a process, along a tree, and
+            all others spread as with ``"infect"``: every process sends an event to a few others,
+            as in the paper. ``"tree"``: all events go along trees, which needs repair. None: as
+            `parameters` say, or auto.
         protocol: How events spread and climb: ``"camcast"``, or another protocol, which all
             processes of a topic have to run.
         protocol_options: The options of the protocol.
@@ -191,7 +192,7 @@ class CommunityManager:
         audit: Path | None = None,
         parameters: Parameters | Path | None = None,
         options: Mapping[str, object] | None = None,
-        spread: Literal["infect", "tree"] | None = None,
+        spread: SpreadKind | None = None,
         protocol: str = CAMCAST,
         protocol_options: Mapping[str, object] | None = None,
         retention_seconds: float | None = None,

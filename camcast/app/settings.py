@@ -45,6 +45,7 @@ from camcast.vocabulary.parameters import (
     RETENTION_SECONDS_MAX,
     CommunitySettings,
     Parameters,
+    SpreadKind,
     settings_of,
 )
 from camcast.vocabulary.topic_parameters import TopicParameters
@@ -362,10 +363,10 @@ class Spread:
         _order,
         metavar="fifo|arrival",
     )
-    spread: Literal["infect", "tree"] | None = _setting(
+    spread: SpreadKind | None = _setting(
         None,
-        "infect (default): every process sends an event to a few others; tree: the events of"
-        " a busy publisher take a copy a process.",
+        "auto (default): events of a busy publisher take a copy a process, all others infect;"
+        " infect: every process sends an event to a few others; tree: all take a copy a process.",
     )
     protocol: str = _setting(
         "camcast",

@@ -52,6 +52,7 @@ ClockIsRight = Annotated[
 class SpreadName(StrEnum):
     """How events spread inside a community (`CommunitySettings.spread`)."""
 
+    AUTO = "auto"
     INFECT = "infect"
     TREE = "tree"
 

@@ -172,7 +172,9 @@ class Dissemination(ABC):
     The receipt of the event then says so (`Receipt.later`), and counts what has left by then. In
     `leave`, such a dissemination gives what nobody has yet to a member."""
     flags_busy: bool = False
-    """Whether the publisher marks the batches of a busy stream with the flag `batches.TREE`."""
+    """Whether the publisher marks the batches of a busy stream with the flag `batches.TREE`.
+
+    With `CommunitySettings.spread` ``"tree"`` every stream counts as busy."""
 
     def start(self, now: float) -> None:  # noqa: B027  # most have nothing to begin with
         """Learn that the process has become a member of the group; called once."""

@@ -270,6 +270,7 @@ class Publisher:
         payloads, stream.payloads = stream.payloads, []
         before, stream.published = stream.published, round(1000 * self._clock.wall(now))
         values, keyed = stream.local_group.last_values, stream.keyed
+        settings = stream.local_group.context.parameters
         if keyed is not None and values is not None:
             stream.published = values.date(stream.topic, keyed.key, stream.published, before)
         batch = make_batch(
@@ -284,7 +285,7 @@ class Publisher:
             after=stream.after if stream.names_after else None,
             keyed=keyed,
             busy=stream.local_group.dissemination.flags_busy
-            and stream.is_busy(len(payloads), stream.size, now),
+            and (stream.is_busy(len(payloads), stream.size, now) or settings.spread == "tree"),
         )
         if self._signing is not None:
             batch = self._signing.sign(batch)

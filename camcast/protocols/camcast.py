@@ -191,7 +191,7 @@ class Gossip(Dissemination):
 
 def make_spread(context: DisseminationContext) -> Dissemination:
     """Make the spread that `Parameters.spread` names; without repair it is infect and die."""
-    if context.parameters.spread == "tree" and context.repair is not None:
+    if context.parameters.spread != "infect" and context.repair is not None:
         return Tree(context, context.repair, Gossip(context))
     return Gossip(context)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from math import ceil, floor, log
 from numbers import Integral, Real
 from types import NoneType
-from typing import Any, Final, Literal, Self, TypedDict
+from typing import Any, Final, Literal, Self, TypedDict, get_args
 
 from attrs import Attribute, asdict, define, evolve, field, fields_dict, frozen, validators
 
@@ -17,6 +17,9 @@ RETENTION_SECONDS_MAX: Final = (
     600  # chosen: a batch tells its age up to 655 s (docs/wire-format.md)
 )
 
+
+SpreadKind = Literal["auto", "infect", "tree"]
+"""The values of `CommunitySettings.spread`."""
 
 _KINDS: Final[Mapping[str, tuple[Any, str]]] = {
     "float": (Real, "a number"),
@@ -187,9 +190,9 @@ class CommunitySettings(Parameters):
             of upward messages is spread better. Less: fewer messages for upkeep.
         batch_events_max: How many events of one instant travel together. More: less CPU and fewer
             bytes an event. Less: the fates of events depend less on each other.
-        spread: ``"infect"``: an event goes to ceil(ln N + c) random processes from each, the
-            paper's way; ``"tree"``: the events of a busy publisher go along a tree, a copy a
-            process.
+        spread: ``"auto"``: events of a busy publisher go along a tree, a copy a process, and all
+            others as with ``"infect"``: from each process to ceil(ln N + c) random ones, the
+            paper's way; ``"tree"``: all events go along trees.
         retention_seconds: How long events are kept for processes that have missed them. More:
             longer interruptions are made good. Less: less memory; 0: none is kept.
         offer_bytes: From this size on, an event is offered to the processes that it would be sent
@@ -224,12 +227,11 @@ class CommunitySettings(Parameters):
     draws. With 1 each event has its own draw at each process, as in the papers. chosen: as many as
     the wire allows; the events of a batch cost one draw."""
 
-    spread: Literal["infect", "tree"] = field(
-        default="infect", validator=validators.in_(("infect", "tree"))
-    )
-    """How events spread inside a community whose protocol leaves that open (CAMCAST, multicast):
-    every process sends each to a few others, or the busy streams along trees
-    (`camcast.protocols.tree`), which need repair: without it they infect and die, too."""
+    spread: SpreadKind = field(default="auto", validator=validators.in_(get_args(SpreadKind)))
+    """How events spread inside a community whose protocol leaves that open (CAMCAST, multicast).
+    Trees (`camcast.protocols.tree`) need repair: without it all events infect and die. chosen: a
+    busy stream costs one copy a process in place of ceil(ln N + c), at the same reception; a lone
+    event is sooner there without a tree."""
 
     retention_seconds: float = field(
         default=120.0,
@@ -277,6 +279,7 @@ SETTINGS_PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {
     "paper": {
         **PRESETS["paper"],
         "batch_events_max": 1,
+        "spread": "infect",
         "retention_seconds": 0.0,
     }
 }

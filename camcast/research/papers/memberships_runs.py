@@ -62,7 +62,7 @@ SIZES_AS_PRINTED: Final[Mapping[str, tuple[int, ...]]] = {"scamp": (84, 27, 7)} 
 P_SEL: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)  # [CAMCAST 6.2.1, 6.2.2: 0.01 is in Fig. 24]
 REPAIR: Final = False
 """No paper has it: reception is that of the first try. Virtual nodes are given no store for it."""
-PARAMETERS: Final = CommunitySettings(c=0, a=2, z=4)  # [CAMCAST 6.2.1]
+PARAMETERS: Final = CommunitySettings(c=0, a=2, z=4, spread="infect")  # [CAMCAST 6.2.1]
 
 EVENTS: Final = 60
 """For each p_sel in a run, live. chosen: a mean over a run's events is known to ±0.1 or less."""

@@ -26,7 +26,7 @@ from camcast.research.scenarios.workload import Workload
 from camcast.research.simulation.scenario_run import run_scenario
 from camcast.research.sweeps import JSON, Cell, sweep
 from camcast.research.systems.registry import SYSTEMS
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import ROOT, Topic
 
 TARGET: Final = 0.99  # chosen: what is missed can be counted, and repairs are not needed
@@ -163,7 +163,7 @@ def _run(comparison: Comparison, protocol: str, effort: Mapping[str, float]) -> 
             protocol=protocol,
             protocol_options=options,
             membership=comparison.membership,
-            parameters=Parameters(**parameters),  # type: ignore[arg-type]  # the names are fields
+            parameters=CommunitySettings(spread="infect", **parameters),  # type: ignore[arg-type]  # the names are fields
             repair=REPAIR,
             settle_seconds=SETTLE_SECONDS,
             duration_seconds=last + DRAIN_SECONDS,

@@ -139,7 +139,7 @@ def paper() -> Scenario:
         workload=Workload(topic=Topic(("d", "g"))),
         options={"c": 0},
         repair=False,  # the paper has none
-        parameters=CommunitySettings(c=0, a=2, z=4),  # [CAMCAST 6.2.1]
+        parameters=CommunitySettings(c=0, a=2, z=4, spread="infect"),  # [CAMCAST 6.2.1]
     )
 
 

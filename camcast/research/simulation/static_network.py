@@ -33,7 +33,7 @@ from camcast.virtual.network import Process, VirtualNetwork, address_of
 from camcast.virtual.weather import Cut, Obstacle
 from camcast.vocabulary.identity import Contact, new_peer_id
 from camcast.vocabulary.outbox import Deliver, Finding
-from camcast.vocabulary.parameters import settings_of
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import Topic
 
@@ -130,7 +130,8 @@ class DealtNetwork:
     def _start(self, backend: Backend) -> dict[int, Process]:
         """Start all who are alive, the publisher among them; return them by number."""
         stillborn = self._setting.stillborn
-        every = [settings_of(community.parameters) for community in self._setting.communities]
+        papers = CommunitySettings(spread="infect")
+        every = [papers.with_parameters(one.parameters) for one in self._setting.communities]
         quiet = [
             attrs.evolve(
                 one, check_seconds=_NEVER, search_seconds=_NEVER, search_seconds_max=_NEVER

@@ -19,6 +19,7 @@ from rich.console import Console
 
 from camcast.doors.plugs import UnknownPlugError, find_backend
 from camcast.live import transports
+from camcast.vocabulary.parameters import SpreadKind
 from tests.library.chaos import results
 from tests.library.chaos.lab import Choice
 from tests.library.chaos.network import ROOT, filter_obstacles, obstacles
@@ -36,9 +37,9 @@ def main(
     ] = "scamp,hybrid,dht",
     transport: Annotated[str, typer.Option(help="How processes talk.")] = transports.DEFAULT,
     spread: Annotated[
-        Literal["infect", "tree"],
-        typer.Option(help="How events spread inside a community; tree: from busy publishers."),
-    ] = "infect",
+        SpreadKind,
+        typer.Option(help="How events spread inside a community; tree: from the first node alone."),
+    ] = "auto",
     profile: Annotated[
         Literal["open", "signed"],
         typer.Option(help="Who may take part; signed: each node has a key and a certificate."),

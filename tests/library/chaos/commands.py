@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from camcast.vocabulary.parameters import SpreadKind
+
 Pace = Literal["slow", "hanging", "raising"]
 
 
@@ -42,7 +44,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     """The file that its records go to."""
     membership: str
     transport: str
-    spread: Literal["infect", "tree"]
+    spread: SpreadKind
     seed: int
     share_pipes: bool = True
     """Whether the nodes of the process share their output pipes."""

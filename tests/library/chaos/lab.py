@@ -26,6 +26,7 @@ from attrs import define, evolve, field, frozen
 from camcast.doors.profile import SIGNED
 from camcast.live.profiles.key_file import read_secret_key
 from camcast.research.experiment.brief_authority import BriefAuthority
+from camcast.vocabulary.parameters import SpreadKind
 from tests.library.chaos import records
 from tests.library.chaos.checker import Fault
 from tests.library.chaos.commands import (
@@ -62,7 +63,7 @@ class Choice:
     membership: str
     transport: str
     seed: int
-    spread: Literal["infect", "tree"] = "infect"
+    spread: SpreadKind = "auto"
     profile: Literal["open", "signed"] = "open"
 
 
@@ -288,8 +289,8 @@ class Lab:
     async def publish(self, rate: float) -> None:
         """Let every living process publish at this rate a second, from its nodes at random.
 
-        Where events spread along trees, from its first node and `BUSY_RATE` times a second at
-        least: there is a tree for busy streams alone.
+        Where all events spread along trees, from its first node and `BUSY_RATE` times a second at
+        least, as from a busy publisher.
         """
         self._rate = max(rate, BUSY_RATE) if rate and self._choice.spread == "tree" else rate
         await asyncio.gather(*map(self._publish_too, self.living()))

@@ -204,7 +204,7 @@ class _Worker:
     async def _publish(self, rate: float, size: int) -> None:
         """Publish from random nodes, at this rate in the mean, as a Poisson process.
 
-        From the first node alone where busy streams have trees.
+        From the first node alone where all events spread along trees.
         """
         while True:
             await asyncio.sleep(self._random.expovariate(rate))

@@ -60,7 +60,7 @@ class Story:
 
     def process(self, *gateways: Node, **parameters: Any) -> Node:
         """Start a process that knows these gateways."""
-        defaults = {"refresh_probability": 0.0}
+        defaults = {"refresh_probability": 0.0, "spread": "infect"}
         return self.network.add(
             tuple(gateway.me.address for gateway in gateways),
             options=self.options,
@@ -378,7 +378,7 @@ def tree(story: Story) -> None:
     Who is not sent the stream is told of it (Have), and asks (Want) when its parent is silent.
     """
     story.repair()
-    nodes = community(story, 5, seconds=15.0, spread="tree")
+    nodes = community(story, 5, seconds=15.0, spread="auto")
 
     def publish(node: Node, now: float) -> None:
         for _ in range(BUSY_EVENTS):

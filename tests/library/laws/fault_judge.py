@@ -2,7 +2,8 @@
 
 ``python -m tests.library.laws.fault_judge scamp 17 [18 ...]`` runs and judges seeds of a backend,
 ``python -m tests.library.laws.fault_judge several scamp 17 [18 ...]`` seeds of `make_system`,
-and so do ``harsh`` (`make_harsh`) and ``keyed`` (`make_keyed`).
+and so do ``harsh`` (`make_harsh`) and ``keyed`` (`make_keyed`). ``tree`` or ``infect`` before all
+that lets events spread so (`CommunitySettings.spread`); by default few streams are busy.
 
 A process is to get an event in each of its communities that includes the event's topic, by the
 relation that the scenario declares, and its own events as well (docs/api.md, `subscribe`). An event
@@ -29,9 +30,9 @@ import sys
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from math import inf
-from typing import Any, Final
+from typing import Any, Final, cast, get_args
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from camcast.observe.trace_reading import Member, Published, Reading
 from camcast.research.simulation.run_context import collector_off
@@ -39,6 +40,7 @@ from camcast.research.simulation.run_record import key_of
 from camcast.virtual.network import Process
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import Deliver
+from camcast.vocabulary.parameters import SpreadKind
 from camcast.vocabulary.topics import GroupId, Topic
 from tests.library.laws.faults import Case, make_case, make_harsh, make_keyed, make_system
 from tests.library.laws.faulty_run import FaultyRun
@@ -389,6 +391,12 @@ def _not_theirs(case: Case, reading: Reading) -> list[str]:
     return wrong
 
 
+def spreading(case: Case, spread: SpreadKind) -> Case:
+    """Return a case whose events spread so."""
+    parameters = evolve(case.scenario.parameters, spread=spread)
+    return evolve(case, scenario=evolve(case.scenario, parameters=parameters))
+
+
 MAKERS: Final = {"several": make_system, "harsh": make_harsh, "keyed": make_keyed}
 """The cases of a mode of the command line; without a mode they are those of `make_case`."""
 
@@ -399,10 +407,13 @@ LISTS: Final = (
 
 if __name__ == "__main__":
     logging.disable(logging.WARNING)  # of many processes that find nobody, as the faults mean it
+    spread: SpreadKind = "auto"
+    if sys.argv[1] in get_args(SpreadKind):
+        spread = cast(SpreadKind, sys.argv.pop(1))
     make = MAKERS.get(sys.argv[1], make_case)
     membership, *numbers = sys.argv[1 + (sys.argv[1] in MAKERS) :]
     for number in numbers:
-        verdict = judge(make(membership, int(number)))
+        verdict = judge(spreading(make(membership, int(number)), spread))
         print(verdict, flush=True)
         for name in LISTS:
             for words in getattr(verdict, name)[:5]:

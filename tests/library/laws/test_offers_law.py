@@ -21,12 +21,12 @@ from camcast.vocabulary.outbox import Tell
 from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import ROOT, Topic
 
-Spread = Literal["infect", "tree"]
+Spread = Literal["infect", "auto"]
 A, AX = Topic.parse(".a"), Topic.parse(".a.x")
 NODES = 20
 LARGE = 1 << 16
 SETTLED = 10.0  # in which tables have filled, and after which repair has had its say
-SPREADS: Final[tuple[Spread, ...]] = ("infect", "tree")
+SPREADS: Final[tuple[Spread, ...]] = ("infect", "auto")
 
 
 class OfferWorld(World):
@@ -79,7 +79,7 @@ def test_each_process_gets_one_body(spread: Spread) -> None:
         for _ in range(times):
             events += world.publish_large(nodes[4], A, together)
             world.run(0.5)
-        world.run(pause if spread == "tree" else 5.0)
+        world.run(pause if spread == "auto" else 5.0)
         assert world.bodies.total() <= 1.1 * (NODES - 1) * times * together
         assert not world.lacking(nodes, events)
     assert not world.missed

@@ -22,7 +22,7 @@ from camcast.vocabulary.topics import ROOT, Topic
 from tests.library.laws.overlay_graphs import graph_of
 
 A = Topic.parse(".a")
-TREE = CommunitySettings(c=2, spread="tree")
+AUTO = CommunitySettings(c=2)  # of which busy streams go along trees
 NODES = 30
 RATE = 20.0  # events a second and publisher: busy, and quick to simulate
 SETTLED = 15.0  # in which tables have filled, and after which repair has had its say
@@ -44,7 +44,7 @@ class Outcome:
 
 
 def community(
-    nodes: int = NODES, parameters: Parameters = TREE, membership: str = "scamp", loss: float = 0.0
+    nodes: int = NODES, parameters: Parameters = AUTO, membership: str = "scamp", loss: float = 0.0
 ) -> World:
     world = World(membership=membership, parameters=parameters, topics=(A,), repair=True, loss=loss)
     for _ in range(nodes):
@@ -102,7 +102,7 @@ def test_after_a_while_a_process_gets_one_copy(membership: str) -> None:
 @pytest.mark.slow
 def test_infect_and_die_sends_six() -> None:
     """What the tree is compared with: its events take ceil(ln 30 + 2) copies."""
-    world = community(parameters=Parameters(c=2))
+    world = community(parameters=CommunitySettings(c=2, spread="infect"))
     publish(world, world.nodes[:1], 1.0)
     assert publish(world, world.nodes[:1], 1.0).copies == pytest.approx(6.0, rel=0.1)
 
@@ -186,7 +186,7 @@ def test_a_newcomer_grows_onto_the_tree() -> None:
 @pytest.mark.slow  # 4 s; leases are renewed in other laws of every run
 def test_the_tree_outlives_the_arcs() -> None:
     """In the prototype, whose tree was made of arcs, each renewal broke it: 1.4 to 2.2 copies."""
-    world = World(parameters=TREE, topics=(A,), repair=True, options={"lease_seconds": 3.0})
+    world = World(parameters=AUTO, topics=(A,), repair=True, options={"lease_seconds": 3.0})
     for _ in range(NODES):
         world.join(A, gap=0.05)
     world.run(SETTLED)
@@ -200,7 +200,7 @@ def test_the_tree_outlives_the_arcs() -> None:
 
 
 def test_above_what_climbs_infects_and_dies_and_nothing_is_missed() -> None:
-    world = World(parameters=TREE, topics=(A, ROOT), repair=True)
+    world = World(parameters=AUTO, topics=(A, ROOT), repair=True)
     for topic in (ROOT,) * 8 + (A,) * 8:
         world.join(topic)
     world.run(SETTLED)

@@ -143,7 +143,7 @@ def flags_of_bursts(world: World, node: Node, *bursts: tuple[float, int]) -> lis
 
 
 def test_a_stream_is_busy_from_so_many_events_in_a_second_on() -> None:
-    world = World(parameters=CommunitySettings(spread="tree"), repair=True)
+    world = World(parameters=CommunitySettings(), repair=True)  # auto, the default
     node = world.join(A)
     few = BUSY_EVENTS - 1
     slow = [(1.1, few)] * 3
@@ -151,8 +151,13 @@ def test_a_stream_is_busy_from_so_many_events_in_a_second_on() -> None:
     assert flags_of_bursts(world, node, *slow, *later) == [False] * 3 + [True, True, False]
 
 
+def test_every_stream_counts_as_busy_where_all_shall_go_along_trees() -> None:
+    world = World(parameters=CommunitySettings(spread="tree"), repair=True)
+    assert flags_of_bursts(world, world.join(A), (1.0, 1), (99.0, 1)) == [True, True]
+
+
 def test_no_stream_is_busy_where_there_are_no_trees() -> None:
-    for spread, repair in (("infect", True), ("tree", False)):
+    for spread, repair in (("infect", True), ("auto", False), ("tree", False)):
         world = World(parameters=CommunitySettings(spread=spread), repair=repair)  # type: ignore[arg-type]  # mypy joins them to str
         assert flags_of_bursts(world, world.join(A), (1.0, EVENTS_MAX)) == [False]
 

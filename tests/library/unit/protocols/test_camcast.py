@@ -35,7 +35,7 @@ from camcast.vocabulary.wire import FLAGS, FRAME_HEADER, REPAIRED
 from tests.event_frames import batch_of, frame_of
 
 A, AB = Topic.parse(".a"), Topic.parse(".a.b")
-INFECT, TREE = Parameters(), CommunitySettings(spread="tree")
+INFECT, TREE = CommunitySettings(spread="infect"), CommunitySettings(spread="tree")
 ALWAYS = Parameters(p_sel=1.0, a=3.0, z=3)  # every process sends every event upward
 
 
@@ -219,6 +219,8 @@ def local_group(parameters: Parameters, protocol: str, *, repair: bool) -> Local
 def test_a_tree_is_chosen_and_needs_repair(protocol: str) -> None:
     for parameters, repair, kind in (
         (INFECT, True, Gossip),
+        (Parameters(), True, Tree),  # auto, the default
+        (Parameters(), False, Gossip),
         (TREE, True, Tree),
         (TREE, False, Gossip),
         (CommunitySettings(spread="tree", retention_seconds=0), True, Gossip),
