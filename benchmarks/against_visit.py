@@ -16,10 +16,13 @@ from community_members import CommunityMembers
 from fleet import TICKS_PER_SECOND, Fleet, Run
 from fleet_worker import PythonWorker
 
+import camcast
 from camcast import Parameters
 
 PAYLOAD_BYTES = 256  # chosen: the payload of all our measurements
 PARAMETERS = Parameters(c=2)  # as in test_live_multicast
+if hasattr(camcast, "CommunitySettings"):  # earlier commits infect and die
+    PARAMETERS = camcast.CommunitySettings(c=2, spread="infect")
 DELIVERIES = 100_000  # chosen: base needs a second
 ROUNDS = 3  # of each burst; chosen: a neighbour spoils one of them
 RATE, PACED_EVENTS = 200.0, 800  # chosen: events/s, below saturation; four seconds

@@ -1,4 +1,4 @@
-"""Our nodes for a fleet: one community, with no other to link to, untraced; any protocol."""
+"""Our nodes for a fleet: of one community or more, untraced; any protocol."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ class CamcastMembers(CommunityMembers):
         """Return the copies of events, the control messages and the bytes of all frames."""
         counters = [pipes.counters for pipes in self._pipes]
         return {
-            "messages": sum(manager.counters.event_copies_sent for manager in self._managers),
+            "messages": sum(
+                manager.counters.event_copies_sent + manager.counters.upward_sent
+                for manager in self._managers
+            ),
             "control_messages": sum(each.controls_sent for each in counters),
             "bytes": sum(each.bytes_sent for each in counters),
             "records_dropped": sum(each.records_dropped for each in counters),

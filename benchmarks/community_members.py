@@ -21,13 +21,19 @@ TOPIC = "."
 SETTLE_SECONDS_MAX = 60.0  # chosen: twenty times what 100 nodes need
 
 
+def topic_of(number: int, levels: int) -> str:
+    """Return the topic of the node of this number."""
+    return TOPIC + ".".join(f"level{level}" for level in range(1, levels - number % levels))
+
+
 class CommunityMembers(Members):
     """`CommunityManager`s that share output pipes; the first node of the fleet is the gateway.
 
     Without a name, the transport is the package's own choice. With a passphrase links are
     encrypted. With `own_links` each node has pipes of its own. With `signed` each has these, a key
     and a certificate, and the profile `signed`. With `batches` every node takes its
-    events by the batch; else a coroutine is called with each.
+    events by the batch; else a coroutine is called with each. With several `levels`, nodes are in
+    communities one below another in turn, the first in the lowest.
     """
 
     def __init__(
@@ -41,6 +47,7 @@ class CommunityMembers(Members):
         passphrase: str | None = None,
         own_links: bool = False,
         signed: bool = False,
+        levels: int = 1,
     ) -> None:
         super().__init__()
         self._membership = membership
@@ -51,6 +58,7 @@ class CommunityMembers(Members):
         self._own_links = own_links
         self._signed = signed
         self._batches = batches
+        self._levels = levels
         self._managers: list[CommunityManager] = []
         self._communities: list[Community] = []
         self._readers: list[asyncio.Task[None]] = []
@@ -83,7 +91,7 @@ class CommunityMembers(Members):
                 self._pipes.append(manager.pipes)
             gateways = gateways or [manager.address]
             self._managers.append(manager)
-            community = await manager.join(TOPIC)
+            community = await manager.join(topic_of(number, self._levels))
             if self._batches:
                 self._readers.append(asyncio.create_task(self._read_batches(community)))
             else:
@@ -127,7 +135,7 @@ class CommunityMembers(Members):
         """Wait until the size estimates agree, which takes some heartbeats."""
         async with asyncio.timeout(SETTLE_SECONDS_MAX):
             while not all(
-                abs(community.size - self._fleet) <= self._fleet / 4
+                abs(self._levels * community.size - self._fleet) <= self._fleet / 4
                 for community in self._communities
             ):
                 await asyncio.sleep(0.2)

@@ -17,14 +17,14 @@ from camcast.testing.world import World
 from camcast.vocabulary.batches import make_batch
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import PeerId
-from camcast.vocabulary.parameters import Parameters
+from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import FRAME_HEADER, event_head
 
 TOPIC = Topic.parse(".bench")
 NODES = 50
 SETTLE_SECONDS = 30.0  # chosen: thirty heartbeats
-PARAMETERS = Parameters(c=2)  # as in test_live_multicast
+PARAMETERS = CommunitySettings(c=2, spread="infect")  # as in test_live_multicast
 SEED = 1
 PAYLOAD_BYTES = 256
 STEPS = 1000  # chosen: some milliseconds

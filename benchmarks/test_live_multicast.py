@@ -44,6 +44,9 @@ class Nodes:
     tree: bool = False
     encrypted: bool = False
     signed: bool = False
+    levels: int = 1
+    """How many communities they are in, one below another, as many in each. Who publishes is in the
+    lowest, so that all get all events."""
     alone: bool = False
     """Each in a process of its own, as nodes mostly are; else they are in two, and share links,
     which costs less than a link each."""
@@ -52,13 +55,14 @@ class Nodes:
         kind = ("-batches" if self.batches else "") + ("-tree" if self.tree else "")
         kind += "-encrypted" if self.encrypted else ""
         kind += "-signed" if self.signed else ""
+        kind += f"-{self.levels}levels" if self.levels > 1 else ""
         kind += "-alone" if self.alone else ""
         return f"{self.count}nodes-{self.transport}{kind}"
 
     @property
     def parameters(self) -> CommunitySettings:
         """The parameters of their community."""
-        return evolve(PARAMETERS, spread="tree" if self.tree else "infect")
+        return evolve(PARAMETERS, spread="auto" if self.tree else "infect")
 
 
 @frozen
@@ -79,6 +83,7 @@ FAST, FAST_LARGE = Job("fast"), Job("fast", LARGE)
 # chosen: 200 events/s, below saturation; 20 of the large, which are 250 MB/s in all
 PACED, PACED_LARGE = Job("paced", rate=200.0), Job("paced", LARGE, rate=20.0)
 PACED_ALONE = Job("paced", rate=50.0)  # chosen: 1,000 deliveries/s, half of what two cores carry
+PACED_LEVELS = Job("paced", rate=50.0)  # chosen: 20 processes a level and 50/s, as in the laws
 TEN_AT_ONCE = Job("ten-at-once", publishers=10)  # chosen: a fifth of the fleet
 ALL_EACH_TURN = Job("all-each-turn", publishers=50, by_turn=True)
 
@@ -92,6 +97,10 @@ JOBS: dict[Nodes, tuple[Job, ...]] = {
     Nodes(50, tree=True): (FAST, PACED, TEN_AT_ONCE),
     Nodes(50, batches=True, tree=True): (FAST,),
     Nodes(100, tree=True): (PACED,),
+    Nodes(60, levels=2): (PACED_LEVELS,),
+    Nodes(60, tree=True, levels=2): (PACED_LEVELS,),
+    Nodes(60, levels=3): (PACED_LEVELS,),
+    Nodes(60, tree=True, levels=3): (PACED_LEVELS,),
     Nodes(50, encrypted=True): (FAST, PACED, ALL_EACH_TURN),
     Nodes(50, tree=True, encrypted=True): (FAST,),
     Nodes(50, signed=True): (FAST, ALL_EACH_TURN),
@@ -119,6 +128,7 @@ def fleet(nodes: Nodes, membership: str, protocol: str) -> Iterator[Fleet]:
         batches=nodes.batches,
         passphrase="a passphrase of benchmarks" if nodes.encrypted else None,
         signed=nodes.signed,
+        levels=nodes.levels,
     )
     processes = nodes.count if nodes.alone else 2
     with Fleet(nodes.count, partial(PythonWorker, members), processes, seed=SEED) as fleet:
@@ -163,6 +173,7 @@ def test_live(
         "subscriber": "batches" if nodes.batches else "callback",
         "publishers": job.publishers,
         "spread": nodes.parameters.spread,
+        "levels": nodes.levels,
         "payload_bytes": size,
         "rate_per_second": rate,
     }

@@ -146,6 +146,8 @@ class Transcript:
             case (bytes(), tuple(numbers)):  # a stream in a `Want`
                 pairs = zip(numbers[::2], numbers[1::2], strict=True)
                 return " ".join(f"{start}-{stop - 1}" for start, stop in pairs)
+            case (bytes(), *_) if key == "children":
+                return f"[{', '.join(self._show_value('peer', peer) for peer in value)}]"
             case bytes() if key == "stream":
                 return self._show_value("peer", value[:PEER_ID_BYTES])
             case tuple() if key == "piggybacked":

@@ -25,7 +25,7 @@ from peers.free_port import free_port
 from peers.gossipsub_worker import FOLDER as GOSSIPSUB
 from peers.gossipsub_worker import GossipsubWorker
 
-PARAMETERS = Parameters(c=2)  # as in test_live_multicast
+PARAMETERS = Parameters(c=2)  # as in test_live_multicast, and the default spread, as users have it
 PATHS = (
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # Debian's brokers: /usr/sbin
 )

@@ -10,18 +10,30 @@ from typing import Protocol
 
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import StreamId
-from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import Topic
 
 
 class RepairWatcher:
     """A dissemination as repair calls it. Each verb does nothing unless it is overridden."""
 
-    def told(self, stream: StreamId, stop: int, source: PeerId, now: float) -> None:
+    def told(self, stream: StreamId, stop: int, source: Contact, below: str, now: float) -> None:
         """Learn that `source` has events of a stream that this process lacks.
 
-        They have sequence numbers below `stop`.
+        They have sequence numbers below `stop`. `below` is the name of the topic of the source's
+        community, if that is below this one; else empty.
         """
+
+    def offered(
+        self, stream: StreamId, source: Contact, below: str, known: bool, now: float
+    ) -> None:
+        """Learn that `source` offers a batch of a stream, which is `known` here or is asked for.
+
+        `below` as in `told`.
+        """
+
+    def answered(self, stream: StreamId, contact: Contact, above: Topic) -> None:
+        """Learn that a process was sent what it asked for, in its community `above` this one."""
 
     def patience(self, stream: StreamId, told: float, now: float) -> float:
         """Return for how many more seconds repair waits before it asks for announced events.

@@ -53,22 +53,30 @@ class Upward:
         self._settings: CommunitySettings | None = None  # that p_sel was computed from
         self._size = 0.0  # the estimate of N_t that it was computed for
         self._p_sel = 0.0
+        self.tree: Tree | None = None
+        """Hands up the streams that have a tree, if there are any."""
 
     @property
     def leads_somewhere(self) -> bool:
         """Whether the community is linked to another, so that `climb` may do something."""
         return bool(self._context.super_tables)
 
-    def climb(self, batch: Batch, now: float) -> int:
+    def climb(self, batch: Batch, now: float, source: PeerId | None = None) -> int:
         """Send a batch to super-processes; return to how many."""
         if batch.flags & NOT_UPWARD:
             return 0
         context, rng = self._context, self._context.rng
         near = () if context.groups.alone else self._hand_over(batch, now)
+        tables = [table for table in context.super_tables if table not in near]
+        drawn = batch.upward_probability is not None or context.parameters.p_sel is not None
+        if self.tree is not None and tables and not drawn:
+            handed_up = self.tree.hand_up(batch, tables, source, now)
+            if handed_up is not None:
+                return handed_up
         sent = 0
-        for table in context.super_tables:
+        for table in tables:
             topic, super_processes = table.nearest()
-            if not super_processes or table in near:
+            if not super_processes:
                 continue
             p_sel, size = batch.upward_probability, inf  # a fixed p_sel goes with the paper's p_a
             if p_sel is None:
@@ -206,6 +214,8 @@ class Camcast(Dissemination):
     ) -> None:
         self._upward = Upward(context)
         self._spread = spread(context)
+        if isinstance(self._spread, Tree):
+            self._upward.tree = self._spread
         self.decoder = self._spread.decoder
         self.hears_duplicates = self._spread.hears_duplicates
         self.flags_busy = self._spread.flags_busy
@@ -213,7 +223,7 @@ class Camcast(Dissemination):
     @override
     def disseminate(self, batch: Batch, now: float, source: PeerId | None = None) -> Sent:
         """Execute DISSEMINATE (Figure 8) for a batch that is new to this process."""
-        super_processes = self._upward.climb(batch, now)
+        super_processes = self._upward.climb(batch, now, source)
         sent = self._spread.disseminate(batch, now, source)
         return Sent(sent.peers, super_processes) if super_processes else sent
 
@@ -223,8 +233,8 @@ class Camcast(Dissemination):
     ) -> None:
         """See `Dissemination`; each batch climbs by a draw of its own."""
         if self._upward.leads_somewhere:
-            for batch in batches:
-                self._upward.climb(batch, now)
+            for batch, source in zip(batches, sources, strict=True):
+                self._upward.climb(batch, now, source)
         self._spread.disseminate_together(batches, now, sources)
 
     @override

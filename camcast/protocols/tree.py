@@ -7,8 +7,8 @@ Theory of operation
 Infect and die sends each event six times to every process. For a busy stream it pays to remember
 which of the six senders was first. The publisher says which streams are busy: it sets the flag
 `TREE` in their batches. All other batches, and those of streams for which there is no room, infect
-and die (`camcast.protocols.camcast.Gossip`). The same goes for batches from subtopics: they enter a
-community at several processes, which no tree with one root can use.
+and die (`camcast.protocols.camcast.Gossip`). A tree goes on in the communities above, which it
+enters at one process each (`camcast.protocols.handing_up`).
 
 *Eager.* A process keeps, for each such stream, a *parent*, which sends it the stream, and
 *children*, to whom it sends each new batch at once. When the first batch comes, its sender becomes
@@ -53,15 +53,17 @@ from typing import Final
 from attrs import define, field
 from typing_extensions import override
 
-from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent
+from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent, SuperTable
 from camcast.doors.liveness import Watcher
 from camcast.doors.repair import Repairs, RepairWatcher
+from camcast.protocols.handing_up import Above, Below, HandingUp
 from camcast.vocabulary.batches import TREE, Batch
 from camcast.vocabulary.events import EventId, StreamId
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
-from camcast.vocabulary.messages import Decoder, Message
+from camcast.vocabulary.messages import Decoder, Message, read_topic
 from camcast.vocabulary.smoothed_time import ArrivalDelay
-from camcast.vocabulary.wire import REPAIRED
+from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.wire import OTHER_LEVEL, REPAIRED
 
 TREES_MAX: Final = 64  # chosen: busy streams at a time; a bound, as peers send them
 CHILDREN_FIRST: Final = 3  # chosen: the first batch reaches 94 % at 3 copies; the rest is told
@@ -75,6 +77,7 @@ RIVAL_SECONDS: Final = 30.0
 PRUNED_MAX: Final = 256  # chosen: more than a process has neighbours
 HEIR_SECONDS: Final = 10.0  # chosen: the way of a question at an overloaded peer, and its answer
 YOUNG_SECONDS: Final = 1.0  # chosen: some hops of a megabyte each over links of 10 MB/s
+FROM_BELOW: Final = REPAIRED | OTHER_LEVEL  # the flags of a batch that was asked for below
 IDLE_SECONDS: Final = 30.0  # chosen: a stream that pauses for as long may as well begin again
 
 
@@ -114,6 +117,8 @@ class _Tree:
     parent: PeerId | None = None
     parent_contact: Contact | None = None
     """The contact of the parent, which is watched; None also for a parent that is no neighbour."""
+    from_below: Below | None = None
+    """The parent, if it is of a community below."""
     children: dict[PeerId, Contact] = field(factory=dict)
     contacts: list[Contact] = field(factory=list)
     """The children; a change makes a new list, since what is sent keeps its list."""
@@ -151,6 +156,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
         self._news_at = inf
         self._news_timer = 0  # the number of the timer for news; those before are void
         self._idle_timer = False
+        self._handing_up = HandingUp(context, repair)
         context.liveness.report_to(self)
         repair.report_to(self)
 
@@ -217,27 +223,43 @@ class Tree(Dissemination, RepairWatcher, Watcher):
         if not batch.flags & TREE:
             return None
         tree = self._trees.get(batch.stream)
-        if tree is None and batch.topic == self._context.group:
+        if tree is None:
             tree = self._plant(batch, now)
             if tree is not None:
                 self._choose_children(tree, batch, source, now)
         return tree
+
+    def hand_up(
+        self, batch: Batch, tables: Sequence[SuperTable], source: PeerId | None, now: float
+    ) -> int | None:
+        """Hand a batch up along its tree, by these tables; return to how many processes it went.
+
+        None if it has no tree: then it climbs like an event of a stream that is not busy.
+        """
+        if self._tree_of(batch, source, now) is None:
+            return None
+        is_entry = source is None or batch.head_flags & OTHER_LEVEL != 0
+        return self._handing_up.hand_up(batch, tables, now, is_entry=is_entry)
 
     def _receivers(
         self, tree: _Tree, batch: Batch, source: PeerId | None, now: float
     ) -> list[Contact]:
         """Take note of a batch that is new here; return the processes that get it at once."""
         self._note_news(batch, now)
+        if source is not None and batch.head_flags & FROM_BELOW == FROM_BELOW:
+            self._take_place(tree, batch.stream, source, now)
         tree.heard = now
-        if source is None:
+        me = self._context.me.peer
+        if source is None and batch.stream.startswith(me):
             if not tree.contacts:  # all that this publisher had are gone
                 tree.planted = now
                 self._choose_children(tree, batch, None, now)
             return tree.contacts
+        source = source or me  # which has it from another of its groups
         if not batch.head_flags & REPAIRED:
             tree.withheld = False
-            if tree.parent is None:
-                self._follow(tree, source, now)
+            if tree.parent in (None, me):
+                self._follow(tree, batch.stream, source, now)
             elif (
                 source != tree.parent
                 and tree.rival is None
@@ -254,7 +276,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
     @override
     def repaired(self, batch: Batch, now: float, source: PeerId) -> None:
         """See `Dissemination`; the process that repaired takes the place of a silent parent."""
-        if not batch.flags & TREE or batch.topic != self._context.group:
+        if not batch.flags & TREE:
             return
         tree = self._trees.get(batch.stream) or self._plant(batch, now)
         if tree is None:
@@ -265,16 +287,17 @@ class Tree(Dissemination, RepairWatcher, Watcher):
 
     def _take_place(self, tree: _Tree, stream: StreamId, source: PeerId, now: float) -> None:
         """Let a neighbour that sent what was asked for take the place of a silent parent."""
-        silent = tree.parent is None or now - tree.heard >= self._delay.timeout
-        contact = self._contact(source) if silent else None
-        if contact is not None:
-            if tree.parent is not None:
-                self._delay.back_off()
-            tree.told_at = inf  # it did not come by itself
-            tree.heard = now
-            tree.pruned.pop(source, None)
-            self._follow(tree, source, now)
-            self._context.outlet.send([contact], Graft(stream))
+        if tree.parent is not None and now - tree.heard < self._delay.timeout:
+            return
+        if self._contact(source) is None and self._below(tree, stream, source) is None:
+            return
+        if tree.parent is not None:
+            self._delay.back_off()
+        tree.told_at = inf  # it did not come by itself
+        tree.heard = now
+        tree.pruned.pop(source, None)
+        self._follow(tree, stream, source, now)
+        self._say(tree, stream, source, Graft(stream))
 
     @override
     def copies_now(self, known: int) -> int:
@@ -293,17 +316,39 @@ class Tree(Dissemination, RepairWatcher, Watcher):
         if tree is None or event_id.sequence < tree.first:
             return
         if source != tree.parent:
-            contact = self._contact(source)
+            self._prune(tree, event_id.stream, source, now)
         elif tree.rival is not None and event_id.sequence >= tree.overtaken:
-            contact = tree.parent_contact
-            self._follow(tree, tree.rival, now)
-        else:
-            contact = None
-        if contact is not None and now - tree.pruned.get(source, -inf) >= PRUNE_SECONDS:
+            rival = tree.rival
+            self._prune(tree, event_id.stream, source, now)
+            self._follow(tree, event_id.stream, rival, now)
+
+    def _prune(self, tree: _Tree, stream: StreamId, source: PeerId, now: float) -> None:
+        """Tell a process to send the stream no more, unless it was told so just now."""
+        if now - tree.pruned.get(source, -inf) < PRUNE_SECONDS:
+            return
+        if self._say(tree, stream, source, Prune(stream)):
             if len(tree.pruned) >= PRUNED_MAX:
                 del tree.pruned[next(iter(tree.pruned))]
             tree.pruned[source] = now
-            self._context.outlet.send([contact], Prune(event_id.stream))
+
+    def _say(self, tree: _Tree, stream: StreamId, peer: PeerId, message: Message) -> bool:
+        """Send a message to a neighbour, or to a process below; False for anybody else."""
+        contact = self._contact(peer)
+        if peer == tree.parent and tree.from_below is None:
+            contact = tree.parent_contact  # whose arc may have gone
+        if contact is not None:
+            self._context.outlet.send([contact], message)
+        elif (below := self._below(tree, stream, peer)) is not None:
+            self._context.outlet.send([below.contact], message, group=below.group)
+        else:
+            return False
+        return True
+
+    def _below(self, tree: _Tree, stream: StreamId, peer: PeerId) -> Below | None:
+        """Return a process of a community below, if it is one that has told of the stream."""
+        if tree.from_below is not None and tree.from_below.contact.peer == peer:
+            return tree.from_below
+        return self._handing_up.teller(stream, peer)
 
     @override
     def receive(self, source: Contact, message: Message, now: float) -> None:
@@ -313,14 +358,18 @@ class Tree(Dissemination, RepairWatcher, Watcher):
                 tree = self._trees.get(StreamId(stream))
                 if tree is not None:
                     self._remove_child(tree, source.peer)
+                    self._handing_up.refuse(StreamId(stream), source.peer)
+                    self._release(source.peer)
             case Graft(stream):
                 tree = self._trees.get(StreamId(stream))
-                if tree is None or len(tree.children) >= CHILDREN_MAX:
+                if tree is None or self._handing_up.take(StreamId(stream), source, now):
+                    return
+                if len(tree.children) >= CHILDREN_MAX:
                     return
                 heir = now - tree.heirs.pop(source.peer, -inf) < HEIR_SECONDS
                 if heir or self._contact(source.peer) is not None:
                     if tree.parent == source.peer:  # it does not get the stream itself
-                        self._follow(tree, None, now)
+                        self._follow(tree, StreamId(stream), None, now)
                     self._add_child(tree, source, now)
                 if heir:  # what went to the one that left may have gone no farther
                     self._repair.tell([source], [StreamId(stream)], now)
@@ -333,6 +382,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
         tree = self._trees.get(stream)
         if tree is None:
             return
+        self._handing_up.lose(source, [stream])
         if source in tree.children:
             self._remove_child(tree, source)
             for peer in handover.children[:CHILDREN_MAX]:
@@ -344,9 +394,9 @@ class Tree(Dissemination, RepairWatcher, Watcher):
         if source == tree.parent:
             parent = handover.parent
             if parent is None or parent.peer in (self._context.me.peer, *tree.children):
-                self._follow(tree, None, now)
+                self._follow(tree, stream, None, now)
             else:
-                self._follow(tree, parent.peer, now, parent)
+                self._follow(tree, stream, parent.peer, now, parent)
                 tree.heard = now
                 self._context.outlet.send([parent], Graft(stream))
 
@@ -354,19 +404,48 @@ class Tree(Dissemination, RepairWatcher, Watcher):
     def leave(self, now: float) -> None:
         """See `Dissemination`; the children go to the parent."""
         for stream, tree in self._trees.items():
-            handover = Handover(stream, tree.parent_contact, tuple(tree.children))
-            above = [] if tree.parent_contact is None else [tree.parent_contact]
+            # Across levels nobody takes the place of another: the others there are offered more.
+            below, alone = tree.from_below, Handover(stream, None, ())
+            if below is not None:
+                self._context.outlet.send([below.contact], alone, group=below.group)
+            for taker, topic in self._handing_up.takers(stream):
+                self._context.outlet.send([taker], alone, group=topic.group)
+            parent = tree.parent_contact if below is None else None
+            above = [] if parent is None else [parent]
+            handover = Handover(stream, parent, tuple(tree.children))
             self._context.outlet.send([*above, *tree.contacts], handover)
 
     @override
-    def told(self, stream: StreamId, stop: int, source: PeerId, now: float) -> None:
+    def told(self, stream: StreamId, stop: int, source: Contact, below: str, now: float) -> None:
+        if below:
+            self._handing_up.add_teller(stream, Below(source, read_topic(below).group))
         tree = self._trees.get(stream)
         if tree is None:
             return
-        if source == tree.parent:
+        if source.peer == tree.parent and not below:
             tree.withheld = True
         if tree.told_at == inf:
             tree.told_at, tree.told_stop = now, stop
+
+    @override
+    def offered(
+        self, stream: StreamId, source: Contact, below: str, known: bool, now: float
+    ) -> None:
+        """See `RepairWatcher`; a process below need not offer what comes another way."""
+        if not below:
+            return
+        self._handing_up.add_teller(stream, Below(source, read_topic(below).group))
+        tree = self._trees.get(stream)
+        if tree is None or not known:
+            return
+        if source.peer == tree.parent:  # the first graft has got lost
+            self._say(tree, stream, source.peer, Graft(stream))
+        else:
+            self._prune(tree, stream, source.peer, now)
+
+    @override
+    def answered(self, stream: StreamId, contact: Contact, above: Topic) -> None:
+        self._handing_up.add_asker(stream, Above(contact, above))
 
     @override
     def patience(self, stream: StreamId, told: float, now: float) -> float:
@@ -377,10 +456,11 @@ class Tree(Dissemination, RepairWatcher, Watcher):
 
     @override
     def peer_silent(self, contact: Contact, now: float) -> None:
-        for tree in self._trees.values():
+        self._handing_up.lose(contact.peer)
+        for stream, tree in self._trees.items():
             self._remove_child(tree, contact.peer)
             if tree.parent == contact.peer:
-                self._follow(tree, None, now)
+                self._follow(tree, stream, None, now)
 
     @override
     def size(self) -> float:
@@ -456,10 +536,12 @@ class Tree(Dissemination, RepairWatcher, Watcher):
         """Forget the trees along which nothing has come for long."""
         for stream, tree in list(self._trees.items()):
             if now - tree.heard >= IDLE_SECONDS:
-                self._follow(tree, None, now)
+                self._follow(tree, stream, None, now)
                 for peer in list(tree.children):
                     self._remove_child(tree, peer)
                 del self._trees[stream]
+                for peer in self._handing_up.forget(stream):
+                    self._release(peer)
         if self._trees and not self._idle_timer:
             self._idle_timer = True
             self._context.outlet.wake(IDLE_SECONDS, "idle")
@@ -489,20 +571,33 @@ class Tree(Dissemination, RepairWatcher, Watcher):
             self._release(peer)
 
     def _follow(
-        self, tree: _Tree, parent: PeerId | None, now: float, contact: Contact | None = None
+        self,
+        tree: _Tree,
+        stream: StreamId,
+        parent: PeerId | None,
+        now: float,
+        contact: Contact | None = None,
     ) -> None:
         """Take a process for the parent; None: there is none. A stranger's `contact` is given."""
         former, tree.parent, tree.rival, tree.withheld = tree.parent, parent, None, False
-        tree.parent_contact = None if parent is None else self._contact(parent) or contact
-        if tree.parent_contact is not None:
-            self._context.liveness.watch(tree.parent_contact, now)
+        tree.parent_contact, tree.from_below = None, None
+        if parent is not None:
+            tree.parent_contact = self._contact(parent) or contact
+            if tree.parent_contact is not None:
+                self._context.liveness.watch(tree.parent_contact, now)
+            elif below := self._handing_up.teller(stream, parent):
+                tree.from_below, tree.parent_contact = below, below.contact
+                self._context.liveness.listen(below.contact, now)
         if former is not None:
             self._release(former)
 
     def _release(self, peer: PeerId) -> None:
         """Watch a peer no more, unless it has a place in a tree still."""
         trees = self._trees.values()
-        if not any(peer == tree.parent or peer in tree.children for tree in trees):
+        if not (
+            any(peer == tree.parent or peer in tree.children for tree in trees)
+            or self._handing_up.pushes_to(peer)
+        ):
             self._context.liveness.unwatch(peer)
 
     def _contact(self, peer: PeerId) -> Contact | None:

@@ -226,7 +226,9 @@ class ControlOutlet:
             head = self._head
             if head is None or not own or mandate:
                 sender = reply_to or self.me
-                choice = self._outbox.choice if self._kind in _OF_CHOICE else None
+                # The communities of other levels may have made another choice.
+                of_choice = group is None and self._kind in _OF_CHOICE
+                choice = self._outbox.choice if of_choice else None
                 said = 0 if choice is None else choice.byte(sender.peer)
                 head = control_head(
                     *(self._kind, target, sender.peer, sender.address, mandate, said)

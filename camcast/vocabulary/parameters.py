@@ -53,6 +53,12 @@ def _of_kind(kinds: Any, meant: str) -> Callable[[object, Attribute[Any], object
     return check
 
 
+def _check_spread(_settings: object, _field: object, spread: object) -> None:
+    if spread not in get_args(SpreadKind):
+        there = ", ".join(get_args(SpreadKind))
+        raise ValueError(f"there is no spread {spread!r}; there is: {there}")
+
+
 @frozen(kw_only=True, field_transformer=_typed)
 class Parameters:
     """How a community spreads its events and keeps its links (paper 000, sections 3 and 6.1.1).
@@ -227,7 +233,7 @@ class CommunitySettings(Parameters):
     draws. With 1 each event has its own draw at each process, as in the papers. chosen: as many as
     the wire allows; the events of a batch cost one draw."""
 
-    spread: SpreadKind = field(default="auto", validator=validators.in_(get_args(SpreadKind)))
+    spread: SpreadKind = field(default="auto", validator=_check_spread)
     """How events spread inside a community whose protocol leaves that open (CAMCAST, multicast).
     Trees (`camcast.protocols.tree`) need repair: without it all events infect and die. chosen: a
     busy stream costs one copy a process in place of ceil(ln N + c), at the same reception; a lone

@@ -14,7 +14,7 @@ from live_info import live_info
 from members import Members, Share
 from raw_pipe import measure_raw
 
-from camcast import Parameters
+from camcast import CommunitySettings
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 DOCUMENTED = set(re.findall(r"^\| `(\w+)` \|", DOCUMENT.read_text(), re.MULTILINE))
@@ -75,7 +75,7 @@ def test_a_fleet_that_cannot_do_its_work_says_so(members: type[Members], says: s
 
 
 def test_three_live_nodes_give_every_figure_that_is_documented() -> None:
-    parameters = Parameters(c=2)
+    parameters = CommunitySettings(c=2, spread="infect")
     hire = partial(PythonWorker, partial(CamcastMembers, "scamp", parameters))
     with Fleet(3, hire, seed=7) as fleet:
         raws = [measure_raw(100, 256), measure_raw(20, 256, 200.0)]
@@ -109,7 +109,8 @@ def test_three_live_nodes_give_every_figure_that_is_documented() -> None:
 
 @pytest.mark.parametrize("transport", ["zmtp", "zmq"])
 def test_all_nodes_publish_at_once_and_take_batches(transport: str) -> None:
-    members = partial(CamcastMembers, parameters=Parameters(c=2), transport=transport, batches=True)
+    parameters = CommunitySettings(c=2, spread="infect")
+    members = partial(CamcastMembers, parameters=parameters, transport=transport, batches=True)
     with Fleet(3, partial(PythonWorker, members)) as fleet:
         for by_turn in (False, True):
             run = fleet.publish(30, 256, publishers=3, by_turn=by_turn)

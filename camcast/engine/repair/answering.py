@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import Final
 
+from camcast.doors.repair import RepairWatcher
 from camcast.engine.repair.messages import Held, Nonces, Want
 from camcast.engine.repair.offers import Offering
 from camcast.engine.repair.told import FULL_SECONDS, Haves, RepairContext
@@ -48,6 +49,8 @@ class Answering:
         send_again: SendAgain,
         offering: Offering,
     ) -> None:
+        self.watcher: RepairWatcher = RepairWatcher()
+        """The group's dissemination, once there is one."""
         self._context = context
         self._offering = offering
         self._haves = haves
@@ -126,6 +129,8 @@ class Answering:
                     neighbour.agreement.pause = FULL_SECONDS  # it had something to hear
                 self._send_again(batch, contact, now, above, offered)
                 sent = batch.first + batch.count
+        if sent and above is not None:
+            self.watcher.answered(stream, contact, above)
         return answered
 
     def _may_send_old(self, size: int, now: float) -> bool:

@@ -513,7 +513,7 @@ class Asking:
             neighbour.agreement.pause = FULL_SECONDS  # it had something to tell
         stop = holder.held[3][-1]
         if known is None or stop > known.stop:
-            self.watcher.told(stream, stop, holder.contact.peer, now)
+            self.watcher.told(stream, stop, holder.contact, holder.below, now)
         if missing.add_holder(holder, offers=offers):
             missing.due = now  # those before may be silent
             self._ask_after(0.0)

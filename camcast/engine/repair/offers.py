@@ -149,7 +149,11 @@ class Fetching:
             if len(stream) != STREAM_ID_BYTES or not 1 <= first <= last <= SEQUENCE_MAX:
                 raise MalformedError("a Have offers a batch that cannot be")
             known = self._context.streams.known.get(stream)
-            if stream[:PEER_ID_BYTES] == me or (known is not None and known.knows(first, count)):
+            if stream[:PEER_ID_BYTES] == me:
+                continue
+            is_known = known is not None and known.knows(first, count)
+            self.watcher.offered(stream, source, have.below, is_known, now)
+            if is_known:
                 continue
             awaited = self.awaited.get(stream, {}).get(first)
             if awaited is None:

@@ -191,7 +191,8 @@ class Repair(Repairs):
     @override
     def report_to(self, watcher: RepairWatcher) -> None:
         watcher = self._containment.contain(RepairWatcher, watcher)
-        self._asking.watcher = self._fetching.watcher = watcher
+        for part in (self._asking, self._answering, self._fetching):
+            part.watcher = watcher
 
     @override
     def offers(self, batch: Batch) -> bool:

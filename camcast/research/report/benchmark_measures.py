@@ -16,7 +16,7 @@ from attrs import evolve
 from camcast.research.report.measures import COUNT, MEASURES, Better, Measure, measure_of
 
 CONDITIONS: Final = (
-    *("nodes", "processes", "events", "rounds", "payload_bytes", "rate_per_second"),
+    *("nodes", "processes", "levels", "events", "rounds", "payload_bytes", "rate_per_second"),
 )
 """Numbers of ``extra_info`` that were set, and not measured."""
 

@@ -405,10 +405,45 @@ def tree(story: Story) -> None:
     story.do(nodes[0], publish, 0.04, *quiet, Have)
 
 
+def tree_above(story: Story) -> None:
+    """A busy stream goes on in the community above, which it enters at one process.
+
+    It is offered there (Have), asked for (Want), and pushed to who grafts. n2 and n3 are above, n4
+    publishes below.
+    """
+    story.repair()
+    gateway = story.process(spread="auto")
+    above = [story.process(gateway, spread="auto") for _ in range(2)]
+    publisher = story.process(gateway, spread="auto")
+    for node in above:
+        story.join(node, ".a", 0.0)
+        story.skip(1.0)
+    story.join(publisher, ".a.b", 0.0)
+    story.skip(15.0)
+
+    def publish(node: Node, now: float) -> None:
+        for _ in range(BUSY_EVENTS):
+            node.publish(Topic.parse(".a.b"), b"!", now)
+
+    quiet = (*HEARTBEATS, *GATEWAY, *SEARCH, *MEMBERSHIP)
+    story.say("n4 publishes ten events at once, so that the stream is busy")
+    story.do(publisher, publish, 0.06, *quiet)
+    story.skip(2.5)
+    story.say("the next batch")
+    story.network.do(publisher, publish)
+    story.network.run(0.04)
+    taker, _ = story.last_pushed()
+    story.run(0.0, *quiet)
+    story.skip(2.5)
+    story.say(f"{name_of(taker.me.address)} leaves, and n4 publishes again")
+    story.leave(taker, 0.02, *quiet)
+    story.do(publisher, publish, 0.06, *quiet)
+
+
 SCENARIOS: tuple[Callable[[Story], None], ...] = (
     *(gateway_seek, gateway_silent, gateway_half, scamp_join, scamp_heartbeats, scamp_unsubscribe),
     *(scamp_lease, scamp_isolation, link_search, link_relay, link_upkeep, link_healing, upward),
-    tree,
+    *(tree, tree_above),
 )
 
 

@@ -199,7 +199,7 @@ def test_the_tree_outlives_the_arcs() -> None:
     assert (outcome.missed, outcome.twice) == (0, 0)
 
 
-def test_above_what_climbs_infects_and_dies_and_nothing_is_missed() -> None:
+def test_above_what_climbs_goes_along_a_tree_and_nothing_is_missed() -> None:
     world = World(parameters=AUTO, topics=(A, ROOT), repair=True)
     for topic in (ROOT,) * 8 + (A,) * 8:
         world.join(topic)

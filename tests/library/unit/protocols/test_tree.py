@@ -38,8 +38,8 @@ from camcast.vocabulary.events import EventId, StreamId, stream_id
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.parameters import CommunitySettings, Parameters, Tuning
 from camcast.vocabulary.peers import PeerTable
-from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.wire import REPAIRED, Kind
+from camcast.vocabulary.topics import ROOT, Topic
+from camcast.vocabulary.wire import OTHER_LEVEL, REPAIRED, Kind
 
 A, AB = Topic.parse(".a"), Topic.parse(".a.b")
 PUBLISHER = PeerId(b"p" * 16)
@@ -97,6 +97,8 @@ class Stand(LoneProcess):
         self.told: list[tuple[int, tuple[StreamId, ...]]] = []
         self.offered: list[tuple[int, list[int]]] = []
         """What was offered, by first numbers, and to whom."""
+        self.upward: list[tuple[int, Topic, list[int]]] = []
+        """What was sent upward, by first numbers, where and to whom."""
         self.watched: dict[PeerId, Contact] = {}
         self.watcher: RepairWatcher | None = None
         self.now = 100.0
@@ -124,6 +126,8 @@ class Stand(LoneProcess):
     def watch(self, contact: Contact, now: float) -> None:
         self.watched[contact.peer] = contact
 
+    listen = watch
+
     def unwatch(self, peer: PeerId) -> None:
         self.watched.pop(peer, None)
 
@@ -142,6 +146,9 @@ class Stand(LoneProcess):
     def send_together(self, batches: Sequence[Batch], peers: Sequence[Contact], now: float) -> None:
         numbers = [int.from_bytes(one.peer) for one in peers]
         self.pushed.append(([one.first for one in batches], numbers))
+
+    def send_upward(self, batch: Batch, topic: Topic, peers: Sequence[Contact], now: float) -> None:
+        self.upward.append((batch.first, topic, [int.from_bytes(one.peer) for one in peers]))
 
     # -- what happens to it ----------------------------------------------------------------
 
@@ -219,11 +226,43 @@ def test_who_answers_an_offer_becomes_the_parent_and_it_is_offered_on(stand: Sta
     assert stand.offered[1:] == [(3, list(range(2, NEIGHBOURS + 1)))]  # the child may have asked
 
 
-def test_what_comes_from_a_subtopic_infects_and_dies(stand: Stand) -> None:
-    """It enters the community at several processes."""
+def test_what_comes_from_a_subtopic_has_a_tree_too(stand: Stand) -> None:
     stand.push(batch(topic=AB), source=1)
     ((_, to),) = stand.pushed
-    assert len(to) == Parameters(c=2).fan_out(NEIGHBOURS + 1.0)
+    assert len(to) == CHILDREN_FIRST
+
+
+def test_a_stranger_cannot_have_a_stream_sent_to_itself(stand: Stand) -> None:
+    stand.settle(1)
+    stand.tree.receive(contact(97), Graft(STREAM), stand.now)
+    stand.tree.hand_up(batch(2), [], None, stand.now)
+    assert stand.children() == []
+    assert not stand.upward
+    stand.tree.answered(STREAM, contact(97), ROOT)  # it proved its address by a nonce
+    stand.tree.receive(contact(97), Graft(STREAM), stand.now)
+    stand.tree.hand_up(batch(2), [], None, stand.now)
+    assert stand.children() == []
+    assert stand.upward == [(2, ROOT, [97])]
+    stand.tree.receive(contact(97), Prune(STREAM), stand.now)
+    stand.tree.hand_up(batch(3), [], None, stand.now)
+    assert stand.upward == [(2, ROOT, [97])]
+
+
+def test_who_asks_below_for_a_silent_parent_grafts_there(stand: Stand) -> None:
+    stand.settle(1)
+    stand.tree.told(STREAM, 3, contact(50), AB.name, stand.now)
+    below = structs.replace(batch(2), head_flags=REPAIRED | OTHER_LEVEL)
+    stand.tree.disseminate(below, stand.now, peer(50))
+    assert stand.said() == [], "the parent has just been heard"
+    stand.now += 10.0
+    later = structs.replace(batch(3), head_flags=REPAIRED | OTHER_LEVEL)
+    stand.tree.disseminate(later, stand.now, peer(50))
+    assert stand.said() == [(50, Graft(STREAM))]
+    stand.tree.offered(STREAM, contact(51), AB.name, True, stand.now)
+    stand.tree.offered(STREAM, contact(50), AB.name, True, stand.now)
+    assert stand.said() == [(51, Prune(STREAM)), (50, Graft(STREAM))]
+    stand.tree.leave(stand.now)
+    assert (50, Handover(STREAM, None, ())) in stand.said()
 
 
 def test_there_are_so_many_trees_at_most_and_idle_ones_make_room(stand: Stand) -> None:
@@ -396,8 +435,10 @@ def test_patience_follows_how_long_things_take(stand: Stand) -> None:
     stand.settle(1)
     before = stand.tree.patience(STREAM, stand.now, stand.now)
     for number in range(2, 30):
-        stand.tree.told(STREAM, number + 1, peer(2), stand.now)
-        stand.tree.told(STREAM, number + 1, peer(3), stand.now + 0.4)  # the second: no matter
+        stand.tree.told(STREAM, number + 1, contact(2), "", stand.now)
+        stand.tree.told(
+            STREAM, number + 1, contact(3), "", stand.now + 0.4
+        )  # the second: no matter
         stand.now += 0.5
         stand.push(batch(number), source=1)
     after = stand.tree.patience(STREAM, stand.now, stand.now)
@@ -418,9 +459,9 @@ def test_what_repair_has_brought_is_told_to_the_children_too(stand: Stand) -> No
 
 def test_what_the_parent_tells_of_is_not_waited_for(stand: Stand) -> None:
     stand.settle(1)
-    stand.tree.told(STREAM, 5, peer(2), stand.now)
+    stand.tree.told(STREAM, 5, contact(2), "", stand.now)
     assert stand.tree.patience(STREAM, stand.now, stand.now) > 0
-    stand.tree.told(STREAM, 5, peer(1), stand.now)
+    stand.tree.told(STREAM, 5, contact(1), "", stand.now)
     assert stand.tree.patience(STREAM, stand.now, stand.now) == 0
     stand.push(batch(5), source=1)
     assert stand.tree.patience(STREAM, stand.now, stand.now) > 0

@@ -149,3 +149,8 @@ def test_a_preset_of_settings_has_the_same_parameters() -> None:
     for name, values in SETTINGS_PRESETS.items():
         assert settings_of(Parameters(**PRESETS[name])).as_printed is values["as_printed"]
         CommunitySettings(**values)
+
+
+def test_an_unknown_spread_is_refused_in_a_sentence() -> None:
+    with pytest.raises(ValueError, match=r"^there is no spread 'x'; there is: auto, infect, tree$"):
+        CommunitySettings(spread="x")  # type: ignore[arg-type]  # for that it is refused
