@@ -219,6 +219,7 @@ ANSWERS: Final[Mapping[type[Any], Mapping[str, _Answer]]] = {
     Discovery: {
         "state": _Answer(_a_kind(str, "a text"), lambda _: "degraded"),
         "first_contacts": _Answer(_all_of_a_kind(FirstContact, "a FirstContact"), lambda _: ()),
+        "contact_addresses": _Answer(_all_of_a_kind(str, "a text"), lambda _: ()),
         "announced": _Answer(_all_of_a_kind(Announced, "an Announced"), lambda *_: ()),
         "contacts_silent": _Answer(bool, lambda *_: False),
     },

@@ -12,6 +12,7 @@ from attrs import field, frozen
 
 from camcast.doors.admission import Admission
 from camcast.doors.datagrams import DatagramPort, Endpoint
+from camcast.vocabulary.addresses import is_numeric
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Decoder, Message
@@ -197,6 +198,13 @@ class Discovery(ABC):
     def first_contacts(self) -> Sequence[FirstContact]:
         """Return the configured first contacts that were asked so far, without this process."""
         return ()
+
+    def contact_addresses(self) -> Sequence[str]:
+        """Return the addresses that the configured first contacts have now, asked or not.
+
+        Host names are looked up already, and this process is left out.
+        """
+        return [one.address for one in self.first_contacts() if is_numeric(one.address)]
 
     def announced(self, now: float) -> Iterable[Announced]:
         """Return the members that have announced themselves to this process, where it is asked."""

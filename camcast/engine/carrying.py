@@ -34,7 +34,6 @@ from camcast.engine.local_group import LocalGroup
 from camcast.engine.process_context import ProcessContext
 from camcast.engine.settings import Settings
 from camcast.interests.wanted import ProcessInterest
-from camcast.vocabulary.addresses import is_numeric
 from camcast.vocabulary.happenings import Happening
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.messages import read_topic
@@ -179,16 +178,11 @@ class Carrying:
         if not len(table):
             self._in_vain[group] = in_vain + 1
             if in_vain >= PATIENCE:
-                receivers += [Contact(UNKNOWN_PEER, one) for one in self._first_contacts()]
+                contacts = self._discovery.contact_addresses()
+                receivers += [Contact(UNKNOWN_PEER, one) for one in contacts]
         asked |= dict.fromkeys(contact.address for contact in receivers)
         self._process.outlet(Kind.LINKS, group).send(receivers, Carry(topic.name))
         return RENEW_SECONDS if len(table) else ASK_SECONDS
-
-    def _first_contacts(self) -> list[str]:
-        """Return the addresses of gateways, or those of the configuration that are no names."""
-        asked = [one.address for one in self._discovery.first_contacts()]
-        configured = [one for several in self._settings.gateways.values() for one in several]
-        return [one for one in asked or configured if is_numeric(one)]
 
     def _wake_after(self, seconds: float, local_group: LocalGroup) -> None:
         name = local_group.serial, "carry"

@@ -141,10 +141,15 @@ class KademliaDiscovery(Discovery):
 
     def _bootstrap(self) -> list[Endpoint]:
         """Return the endpoints that the first contacts have now, without this process."""
+        return [one for one in map(endpoint_of, self.contact_addresses()) if usable(one)]
+
+    @override
+    def contact_addresses(self) -> Sequence[str]:
+        """See `Discovery`; a bootstrap node takes frames at the TCP port of the same number."""
         named = [one for several in self._context.gateways.values() for one in several]
-        listed = [a for one in named for a in self._names.addresses(one)]
-        own = endpoint_of(self._context.me.address)
-        return [a for a in map(endpoint_of, dict.fromkeys(listed)) if usable(a) and a != own]
+        listed = dict.fromkeys(a for one in named for a in self._names.addresses(one))
+        own = self._context.me.address
+        return [one for one in listed if one != own]
 
     def _on_looked_up(self, new: tuple[str, ...], now: float) -> None:
         if new:

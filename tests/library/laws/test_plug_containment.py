@@ -222,6 +222,7 @@ def look_at(node: Node) -> None:
     assert isinstance(node.discovery.state, str)
     list(node.discovery.first_contacts())
     list(node.discovery.announced(0.0))
+    list(node.discovery.contact_addresses())
     for local_group in node.local_groups:
         membership = local_group.membership
         assert membership.size() >= 1

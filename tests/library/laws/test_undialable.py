@@ -20,6 +20,7 @@ from camcast.vocabulary.topics import ROOT, Topic
 from tests.library.example_packages import install
 
 TOPIC = Topic.parse(".c")
+GATEWAY_NAME = "tcp://gateway.test:7000"
 BACKENDS = ("scamp", "hybrid", "dht", "cyclon", "hyparview")
 BACK_SECONDS = (
     10.0  # docs/reliability.md: repaired events come so long after a pause or a partition
@@ -31,7 +32,7 @@ SETTLED = 10.0  # seconds; heartbeats and repairs have corrected tables by then
 class Firewalled(World):
     """Members of one community, some undialable, that find each other through a gateway.
 
-    The gateway is no member.
+    The gateway is no member. They know it by its address, or by its name if it is `named`.
     """
 
     def __init__(
@@ -41,14 +42,19 @@ class Firewalled(World):
         seed: int = 1,
         loss: float = 0.0,
         relay: bool = False,
+        named: bool = False,
     ):
         super().__init__(seed, loss=loss, repair=True)
         self.gateway = self.add(backend=backend, relay=relay)
+        self.known_as = self.gateway.me.address
+        if named:
+            self.virtual.names[GATEWAY_NAME] = (self.known_as,)
+            self.known_as = GATEWAY_NAME
         self.members = [self.enter(backend, one) for one in dialable]
         self.run(SETTLED)
 
     def enter(self, backend: str, dialable: bool, topic: Topic = TOPIC) -> Node:
-        node = self.add((self.gateway.me.address,), backend=backend, dialable=dialable)
+        node = self.add((self.known_as,), backend=backend, dialable=dialable)
         self._joined[topic] = None
         self.do(node, lambda one, now: one.join(topic, now))
         self.run(0.2)
@@ -274,9 +280,13 @@ def test_who_carries_a_topic_that_it_joins_gets_its_events_once() -> None:
     assert got == {(where, one.me.peer): 1 for where in (TOPIC, ROOT) for one in world.members}
 
 
-@pytest.mark.parametrize("backend", ["scamp", "dht"])
-def test_a_gateway_relays_where_nobody_above_carries_and_counts_it(backend: str) -> None:
-    world = Firewalled(backend, [False, False], relay=True)
+@pytest.mark.parametrize(
+    ("backend", "named"), [("scamp", True), ("dht", False), ("dht", True), ("hybrid", True)]
+)
+def test_a_gateway_relays_where_nobody_above_carries_and_counts_it(
+    backend: str, named: bool
+) -> None:
+    world = Firewalled(backend, [False, False], relay=True, named=named)
     world.run(30.0)
     world.all_publish()
     counters = world.gateway.counters

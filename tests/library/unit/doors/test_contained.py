@@ -122,6 +122,7 @@ def test_an_estimate_is_a_finite_number_of_1_or_more(door: type[Any], size: obje
         (RepairWatcher, "patience", inf, 0.0),
         (Discovery, "state", None, "degraded"),
         (Discovery, "first_contacts", ["tcp://127.0.0.1:7001"], ()),
+        (Discovery, "contact_addresses", [CONTACT], ()),
         (Discovery, "announced", [CONTACT], ()),
         (Discovery, "announced", None, ()),
         (Watcher, "heartbeat", b"bytes", None),
