@@ -124,7 +124,6 @@ class DhtTable(Membership):
     decoder: ClassVar[Decoder[Message]] = DECODER
 
     def __init__(self, context: MembershipContext, options: DhtOptions) -> None:
-        self._me = context.me
         self._topic = context.topic
         self._rng = context.rng
         self._outlet = context.outlet
@@ -307,7 +306,7 @@ class DhtTable(Membership):
     def _enter(self, contact: Contact, now: float) -> None:
         if not self._liveness.can_hold(contact):
             return
-        if contact.peer != self._me.peer and len(self._table) < TABLE_MAX:
+        if contact.peer != self._outlet.me.peer and len(self._table) < TABLE_MAX:
             self._table.add(contact)
             self._table.pin(contact.peer, pinned=not contact.is_dialable)
             self._meet(contact.peer)
@@ -367,7 +366,7 @@ class DhtTable(Membership):
         for contact in old:
             if len(kept) < self._drawn_wanted:
                 kept.setdefault(contact.peer, contact)
-        if not self._me.is_dialable:
+        if not self._outlet.me.is_dialable:
             new = [contact for contact in kept.values() if contact.peer not in self._in_view]
             self._outlet.send(new, Place())
         for contact in old:
@@ -440,7 +439,7 @@ class DhtTable(Membership):
         have places for two. A process that nobody can dial wants as many as it holds.
         """
         enough = min(HELD_MIN, max(1, self._wanted // 2))
-        if len(self._in_view) < (enough if self._me.is_dialable else len(self._table)):
+        if len(self._in_view) < (enough if self._outlet.me.is_dialable else len(self._table)):
             others = [contact for contact in self._table if contact.peer not in self._in_view]
             if others:
                 self._asked_for_a_place = True

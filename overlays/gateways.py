@@ -292,6 +292,12 @@ class GatewayDiscovery(Discovery):
     def close(self, now: float) -> None:
         self._remembered.write(now, final=True)
 
+    @override
+    def moved(self, now: float) -> None:
+        self._find_gateways()
+        self._begin_to_serve(now)
+        self._announce(list(self._announced.values()), now)
+
     def gateways(self, topic: Topic) -> tuple[str, ...]:
         """Return the gateways of the nearest topic above or at `topic` that has any."""
         nearest = self._configured(topic)

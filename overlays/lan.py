@@ -92,8 +92,12 @@ class LanDiscovery(Discovery):
     @override
     def open(self, datagrams: DatagramPort, now: float) -> None:
         """See `Discovery`; raises `OSError` where there is no multicast, or no event loop."""
-        host = endpoint_of(self._context.me.address)[0]
         self._opened = now
+        self._speak()
+
+    def _speak(self) -> None:
+        """Speak mDNS at the interface of the address that this process announces."""
+        host = endpoint_of(self._context.me.address)[0]
         try:
             self._zeroconf = AsyncZeroconf(interfaces=[host], ip_version=IPVersion.V4Only)
         except (RuntimeError, ValueError) as error:
@@ -117,6 +121,15 @@ class LanDiscovery(Discovery):
         else:
             assert speaker.loop is not None
             self._tasks.append(speaker.loop.create_task(_silence_once_started(speaker)))
+
+    @override
+    def moved(self, now: float) -> None:
+        """See `Discovery`; raises `OSError` as `open`."""
+        if self._zeroconf is not None:
+            self.close(now)
+            self._speak()
+            if self._announced:
+                self._tell(now, first=True)
 
     @property
     @override

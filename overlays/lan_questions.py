@@ -60,8 +60,6 @@ class LanQuestions:
     def __init__(self, context: DiscoveryContext, admission: Admission) -> None:
         self._context = context
         self._admission = admission
-        host = endpoint_of(context.me.address)[0]
-        self._network = ip_network(f"{host}/{NETWORK_BITS}", strict=False)
         self._searches: dict[int, _Search] = {}
         self._searched = 0
         self._proved: dict[Hint, None] = {}
@@ -97,7 +95,9 @@ class LanQuestions:
         return list({hint.address: hint for hint in reversed(drawn)}.values())
 
     def _is_near(self, address: str) -> bool:
-        return ip_address(endpoint_of(address)[0]) in self._network
+        own = endpoint_of(self._context.me.address)[0]
+        network = ip_network(f"{own}/{NETWORK_BITS}", strict=False)
+        return ip_address(endpoint_of(address)[0]) in network
 
     def wake(self, name: tuple[Hashable, ...]) -> None:
         """Take the timer at which a search ends; others are harmless."""

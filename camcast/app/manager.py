@@ -41,7 +41,7 @@ from camcast.live.audit import open_audit
 from camcast.live.control_socket import Answer, ControlServer
 from camcast.live.event_account import account_of_event
 from camcast.live.gateway_file import check_keys, parse_gateways, read_gateways, without_keys
-from camcast.live.own_address import find_address, is_found
+from camcast.live.own_address import OwnAddress
 from camcast.live.runner import Runner
 from camcast.live.snapshot import take_announced, take_peer_stats, take_stats
 from camcast.live.wall_clock import start_clock
@@ -100,7 +100,7 @@ class CommunityManager:
         bind: The address to listen at. Port 0 is any free port; with an overlay, any other port has
             to be free for UDP, too.
         advertise: The address that other processes are told; needed when `bind` is a wildcard. Or
-            ``"auto"``, a network interface or a host name, whose address is found at the start.
+            ``"auto"``, a network interface or a host name, whose address is looked up every 15 s.
         reachable: ``"no"`` for a process that no other can connect to, as behind a firewall or a
             NAT: others send on the connections that it makes. Members of its communities that can
             be connected to carry what two such processes have for each other. Needs the transport
@@ -262,9 +262,10 @@ class CommunityManager:
         closed = security.closed or is_closed(pipes)
         over_zmq = listening.transport == transports.ZMQ
         aborts = over_zmq if pipes is None else pipes.strangers_may_abort
-        self._check_exposed = partial(listening.check_exposed, closed=closed, aborts=aborts)
-        self._bind, self._advertise = listening.addresses(closed=closed, aborts=aborts)
-        found = self._advertise is None or is_found(self._advertise)
+        check_exposed = partial(listening.check_exposed, closed=closed, aborts=aborts)
+        self._bind, advertise = listening.addresses(closed=closed, aborts=aborts)
+        self._own_address = OwnAddress(advertise, self._bind, check_exposed)
+        found = advertise is None or self._own_address.looked_up
         self._reachable = listening.reachable
         protocol = find_protocol(given.spread.protocol, given.spread.protocol_options)
         backend, options = membership_for(protocol, contacts.membership, contacts.options)
@@ -383,7 +384,10 @@ class CommunityManager:
             self._close_archive()
             raise
         self._watch = Watch(self._condition_changed)
-        self._lifetime.running().look_regularly(self.stats)
+        runner = self._lifetime.running()
+        runner.look_regularly(self.stats)
+        if runner.node.me.is_dialable:
+            self._own_address.watch(self.address, runner.clock, runner.move)
         if self._identity is not None:
             self._identity.start()
 
@@ -395,7 +399,7 @@ class CommunityManager:
         settings = self._settings
         gateways, keys = without_keys(settings.gateways)
         listed = [one for several in gateways.values() for one in several]
-        advertise = await self._find_address(listed)
+        advertise = await self._own_address.find(listed)
         pipes, loop = self._given_pipes, asyncio.get_running_loop()
         admission = penalties = None
         clock = start_clock(loop.time)
@@ -466,14 +470,6 @@ class CommunityManager:
         """Count that the file of stream numbers has shown another process with this key."""
         if (runner := self._lifetime.runner) is not None:
             runner.node.counters.key_conflicts += 1
-
-    async def _find_address(self, gateways: Iterable[str]) -> str | None:
-        """Return the address to announce, which may have to be found; None: that of `bind`."""
-        advertise = self._advertise
-        if advertise is not None and is_found(advertise):
-            advertise = await asyncio.to_thread(find_address, advertise, self._bind, gateways)
-            self._check_exposed(advertise)
-        return advertise
 
     def renew(self) -> None:
         """Read certificates and lists of revocations again, and go on with these.
@@ -746,6 +742,7 @@ class CommunityManager:
     def _shut(self, runner: Runner, pipes: OutputPipes) -> None:
         """Close the sockets, and have the trace's sink write what it holds back."""
         try:
+            self._own_address.stop()
             runner.close()
         finally:
             if self._given_pipes is None:

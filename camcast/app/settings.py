@@ -145,7 +145,7 @@ class Listening:
     advertise: str | None = _setting(
         None,
         "What to tell others instead of --bind: an address, auto (that by which this machine"
-        " reaches its gateways), an interface, or a host name.",
+        " reaches its gateways), an interface, or a host name: looked up again every 15 s.",
         metavar="ADDRESS",
     )
     reachable: Reachable = _setting(
@@ -170,7 +170,7 @@ class Listening:
     def addresses(self, *, closed: bool, aborts: bool = False) -> tuple[str, str | None]:
         """Return the addresses to listen at and to tell, as they are written everywhere.
 
-        What is to be found at the start (`camcast.live.own_address`) stays as it is. Raises
+        What is to be looked up (`camcast.live.own_address`) stays as it is. Raises
         `AddressError`, and `InsecureError` as `check_exposed`.
         """
         bind = check_address(self.bind, bind=True)

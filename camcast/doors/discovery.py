@@ -75,8 +75,6 @@ class Waiting(Protocol):
 class DiscoveryContext:
     """The arguments that a discovery is made with."""
 
-    me: Contact
-    """This process, under the address that it announces."""
     rng: Random
     """The only source of randomness."""
     outlet: ControlOutlet
@@ -115,6 +113,11 @@ class DiscoveryContext:
     (`camcast.vocabulary.systems`): the system of datagrams and frames is not its concern."""
     other_system: OnOtherSystem = _ignore
     """Is told of each process of another system that such a discovery leaves out."""
+
+    @property
+    def me(self) -> Contact:
+        """The process, under the address that it announces, which may change."""
+        return self.outlet.me
 
 
 @frozen
@@ -209,6 +212,13 @@ class Discovery(ABC):
     def announced(self, now: float) -> Iterable[Announced]:
         """Return the members that have announced themselves to this process, where it is asked."""
         return ()
+
+    def moved(self, now: float) -> None:  # noqa: B027  # most say their address when asked
+        """Learn that this process announces another address from now on (`context.me`).
+
+        A discovery that has told others the address of before tells them the new one; one with an
+        endpoint of its own opens it there.
+        """
 
     @abstractmethod
     def announce(self, topic: Topic, now: float) -> None:

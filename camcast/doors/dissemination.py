@@ -113,7 +113,6 @@ class SuperTable(Protocol):
 class DisseminationContext:
     """The arguments that a dissemination is made with, for one group of one process."""
 
-    me: Contact
     group: Topic
     interest: ProcessInterest
     """The interest of this process in the group's events. It changes as the process subscribes."""
@@ -134,6 +133,11 @@ class DisseminationContext:
     """Watches the peers that the dissemination itself keeps, if it keeps any."""
     repair: Repairs | None = None
     """The repair of this group; None if its events are not repaired."""
+
+    @property
+    def me(self) -> Contact:
+        """The process, under the address that it announces, which may change."""
+        return self.outlet.me
 
     @property
     def parameters(self) -> CommunitySettings:

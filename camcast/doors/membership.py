@@ -126,8 +126,6 @@ class Membership(Watcher, ABC):
 class MembershipContext:
     """The arguments that a membership is made with."""
 
-    me: Contact
-    """This process, under the address that it announces."""
     topic: Topic
     rng: Random
     outlet: ControlOutlet
@@ -138,6 +136,11 @@ class MembershipContext:
     False and one that has left it."""
     certified: Certified | None = None
     """For the size estimate; None where processes have no certificates."""
+
+    @property
+    def me(self) -> Contact:
+        """The process, under the address that it announces, which may change."""
+        return self.outlet.me
 
 
 @frozen

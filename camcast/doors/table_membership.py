@@ -82,7 +82,6 @@ class TableMembership(Membership):
         that is silent for `suspect_after` periods is suspect. With `watched`, only so many peers of
         the table get heartbeats at a time.
         """
-        self._me = context.me
         self._topic = context.topic
         self._rng = context.rng
         self._outlet = context.outlet
@@ -132,6 +131,11 @@ class TableMembership(Membership):
         self._outlet.send([contact], self.greeting(now))
 
     # -- what a subclass calls ---------------------------------------------------------------
+
+    @property
+    def _me(self) -> Contact:
+        """The process, under the address that it announces, which may change."""
+        return self._outlet.me
 
     @property
     def _has_room(self) -> bool:

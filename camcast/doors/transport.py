@@ -217,6 +217,9 @@ class OutputPipes(ABC):
     def introduce_anew(self) -> None:  # noqa: B027 - most transports show nothing for long
         """Show the profile's proof again on all links that go on showing the one of their start."""
 
+    def dial_anew(self) -> None:  # noqa: B027 - libzmq finds out by itself which of its own are dead
+        """Make all connections again, since the address of this machine has changed."""
+
     @abstractmethod
     def has_room(self, contacts: Iterable[Contact], size: int) -> bool:
         """Say whether an event of `size` bytes for some of `contacts` can be accepted.

@@ -73,7 +73,7 @@ class WaitingDiscovery(Discovery):
 
     def __init__(self, context: DiscoveryContext) -> None:
         assert context.waiting is not None, "the driver runs coroutines"
-        self._me, self._rng, self._outlet = context.me, context.rng, context.outlet
+        self._rng, self._outlet = context.rng, context.outlet
         self._waiting: Waiting = context.waiting
         self._options: Any = context.options
         self._entries: dict[Topic, _Entry] = {}
@@ -103,6 +103,11 @@ class WaitingDiscovery(Discovery):
         people: an address or a folder. A register without the topic is empty.
         """
 
+    @property
+    def _me(self) -> Contact:
+        """The process, under the address that it announces, which may change."""
+        return self._outlet.me
+
     # -- inputs ------------------------------------------------------------------------------
 
     @property
@@ -119,6 +124,12 @@ class WaitingDiscovery(Discovery):
         self._open = False
         self._entries.clear()
         self._seeks.clear()
+
+    @override
+    def moved(self, now: float) -> None:
+        for topic, entry in self._entries.items():
+            if entry.announced:
+                self._write(topic, entry)
 
     @override
     def announce(self, topic: Topic, now: float) -> None:

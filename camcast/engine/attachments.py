@@ -27,6 +27,7 @@ from math import inf
 from typing import Final
 
 from camcast.engine.liveness_messages import Attach, Attached, Heartbeat
+from camcast.vocabulary.addresses import PLACEHOLDER_START
 from camcast.vocabulary.identity import Contact, PeerId, placeholder
 from camcast.vocabulary.messages import Arrival, Message, named_in
 from camcast.vocabulary.outbox import ControlOutlet
@@ -38,6 +39,7 @@ CALLED_MAX: Final = 3  # chosen: at 30 % loss one of three gets through with 0.9
 NAMED_MAX: Final = 64  # chosen: as many contacts as the largest answer names
 TELLERS_MAX: Final = 256  # chosen: the peers of a dozen topics; with their names 1.5 MB at most
 ATTACHED_MAX: Final = 4096  # chosen: as many as `questions` remember; 0.4 MB
+_PLACEHOLDER: Final = PLACEHOLDER_START.encode()
 ATTACHED_SECONDS: Final = 60.0  # chosen: as long as an idle connection is kept
 
 
@@ -46,7 +48,6 @@ class Attachments:
 
     def __init__(self, outlet: ControlOutlet) -> None:
         self._outlet = outlet
-        self._me = outlet.me
         self._heard: dict[PeerId, float] = {}
         """When each undialable process last sent something itself; the last comes last."""
         self._named = Share[PeerId, PeerId, Contact](NAMED_MAX, TELLERS_MAX)
@@ -56,9 +57,14 @@ class Attachments:
             each_second(ATTACHES_A_SECOND),
         )
 
-    def note(self, arrival: Arrival, message: Message) -> None:
-        """Note what a message shows of undialable processes: its sender, and those it names."""
+    def note(self, arrival: Arrival, message: Message, body: bytes) -> None:
+        """Note what a message shows of undialable processes: its sender, and those it names.
+
+        `body` is the message as it came, in which those are found sooner.
+        """
         source = arrival.source
+        if _PLACEHOLDER not in body and not source.address.startswith(PLACEHOLDER_START):
+            return
         if source.is_dialable:
             for contact in named_in(message):
                 if not contact.is_dialable:
@@ -73,7 +79,7 @@ class Attachments:
         """Say to whom an undialable sender is attached, before a message is passed on for it."""
         if not sender.is_dialable:
             known = [] if sender.peer in self._heard else self._named.of(sender.peer, 1)
-            for by in known or [self._me] * self._me.is_dialable:
+            for by in known or [self._outlet.me] * self._outlet.me.is_dialable:
                 self._outlet.send(receivers, Attached(sender.peer, by))
 
     def greet(self, contact: Contact) -> None:
@@ -84,17 +90,19 @@ class Attachments:
     def call(self, contact: Contact) -> None:
         """Ask those that have named an undialable process to let it connect to this one."""
         named = {one.peer: one for one in self._named.of(contact.peer, CALLED_MAX)}
-        asked = [one for one in named.values() if one.is_dialable and one.peer != self._me.peer]
-        if self._me.meets(contact):
-            self._outlet.send(asked, Attach(contact.peer, self._me))
+        asked = [
+            one for one in named.values() if one.is_dialable and one.peer != self._outlet.me.peer
+        ]
+        if self._outlet.me.meets(contact):
+            self._outlet.send(asked, Attach(contact.peer, self._outlet.me))
 
     def receive(self, source: Contact, message: Attach | Attached, now: float) -> None:
         """Connect to the process that calls this one, or pass the call on to whom it is for."""
         peer, by = message.peer, message.by
         if isinstance(message, Attached):
             self._named.add(source.peer, peer, by)
-        elif peer == self._me.peer:
-            if not self._me.is_dialable and by.is_dialable and self._obeyed.take(now):
+        elif peer == self._outlet.me.peer:
+            if not self._outlet.me.is_dialable and by.is_dialable and self._obeyed.take(now):
                 self._outlet.send([by], Heartbeat(()))
         elif self._heard.get(peer, -inf) >= now - ATTACHED_SECONDS and self._passed_on.take(now):
             self._outlet.send([placeholder(peer)], message)

@@ -36,7 +36,6 @@ class GroupEventOutlet:
         self._outbox = process.outbox
         self._recorder = process.recorder
         self._counters = process.recorder.counters
-        self._me = process.me
         self._group = group.group
         self._interest = interest
         self._entries = process.liveness.entries
@@ -65,7 +64,7 @@ class GroupEventOutlet:
             for batch in batches:
                 self._signing.accompany(batch, peers, now)
         self._note_sent(peers, now)
-        group, sender = self._group, self._me.peer
+        group, sender = self._group, self._outbox.me.peer
         piece: list[bytes] = []
         room = _PIECE_BYTES_MAX
         for batch in batches:  # as in `_record`, without a call for each batch
@@ -91,7 +90,7 @@ class GroupEventOutlet:
         """Send a copy to each of `peers`, which are members of the super-community of `topic`."""
         if self._signing is not None:
             self._signing.accompany(batch, peers, now)
-        record = self._record(batch, now, topic.group, self._me.address, OTHER_LEVEL)
+        record = self._record(batch, now, topic.group, self._outbox.me.address, OTHER_LEVEL)
         self._outbox.sends.append(Send(peers, record, False))
         self._count("upward", batch, peers, now)
 
@@ -108,7 +107,7 @@ class GroupEventOutlet:
             record = self._record(batch, now, self._group, flags=REPAIRED)
         else:
             flags = REPAIRED | OTHER_LEVEL
-            record = self._record(batch, now, above.group, self._me.address, flags)
+            record = self._record(batch, now, above.group, self._outbox.me.address, flags)
         self._outbox.sends.append(Send([peer], record, False))
         self._counters.repairs_sent += 0 if offered else batch.count
         self._count("send" if above is None else "upward", batch, [peer], now)
@@ -125,7 +124,7 @@ class GroupEventOutlet:
         self, batch: Batch, now: float, group: GroupId, address: str = "", flags: int = 0
     ) -> bytes:
         age = batch.age + now - batch.since
-        body, sender = batch.body, self._me.peer
+        body, sender = batch.body, self._outbox.me.peer
         return event_head(len(body), batch.hops + 1, age, group, sender, address, flags) + body
 
     def _count(self, kind: BatchKind, batch: Batch, peers: Sequence[Contact], now: float) -> None:

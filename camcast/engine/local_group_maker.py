@@ -70,7 +70,7 @@ def make_local_group(
     """Make what the process holds for a group."""
     around.serial += 1
     settings, topic, serial = around.settings, group.topic, around.serial
-    me, rng, liveness = process.me, process.rng, process.liveness
+    rng, liveness = process.rng, process.liveness
     backend = settings.backend
     changes: list[tuple[bool, Contact]] = []
 
@@ -83,7 +83,6 @@ def make_local_group(
         "keeper",
         backend.keeper,
         MembershipContext(
-            me=me,
             topic=topic,
             rng=rng,
             outlet=process.outlet(Kind.MEMBERSHIP, topic.group, serial),
@@ -100,7 +99,6 @@ def make_local_group(
     ways_up = WaysUp(process.hierarchy, super_topics, make_table)
     events = GroupEventOutlet(process, topic, interest, around.signing)
     context = DisseminationContext(
-        me=me,
         group=topic,
         interest=interest,
         attributes=around.attributes,

@@ -90,7 +90,6 @@ from camcast.interests.wanted import ProcessInterest
 from camcast.observe.counters import NodeCounters
 from camcast.observe.recorder import Recorder
 from camcast.observe.trace import Trace
-from camcast.vocabulary.addresses import PLACEHOLDER_START
 from camcast.vocabulary.batches import Batch, Keyed
 from camcast.vocabulary.choices import Choice
 from camcast.vocabulary.clock import Clock
@@ -106,7 +105,6 @@ from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind, UnknownRecordError
 
 WAKE_AGAIN_SECONDS: Final = 1.0  # chosen: as often as an error of a plug is logged
-_PLACEHOLDER: Final = PLACEHOLDER_START.encode()
 
 
 class Node:
@@ -132,8 +130,8 @@ class Node:
         hierarchy: Hierarchy | None = None,
     ) -> None:
         parts = parts or Parts()
-        self.me, self.clock = me, clock
-        self.outbox = outbox = Outbox()
+        self.clock = clock
+        self.outbox = outbox = Outbox(me)
         self._settings = settings
         self._groups = groups = Groups()
         self._subscribed: dict[GroupId, tuple[LocalGroup, ...]] = {}
@@ -145,7 +143,7 @@ class Node:
         """Judges what other processes send."""
         if parts.admission is not None:
             self.guard = guard = AccessControl(
-                parts.admission, outbox, me, recorder.counters, clock, self.hierarchy
+                parts.admission, outbox, recorder.counters, clock, self.hierarchy
             )
         guard.penalties, guard.audit = parts.penalties, parts.audit or guard.audit
         outbox.vouch = guard.vouch
@@ -154,7 +152,7 @@ class Node:
         lateness = Lateness()
         store, secrets = parts.store, parts.discovery_rng or rng
         self.liveness = LivenessService(
-            ControlOutlet(outbox, me, Kind.LIVENESS, NO_GROUP),
+            ControlOutlet(outbox, Kind.LIVENESS, NO_GROUP),
             rng,
             self._on_piggybacked,
             None if store is None else GroupTallies(groups, lateness, clock, guard),
@@ -162,7 +160,7 @@ class Node:
             addresses_signed=parts.admission is not None,
         )
         self._process = process = ProcessContext(
-            *(me, outbox, recorder, groups, rng, self.liveness, guard, clock, self.hierarchy),
+            *(outbox, recorder, groups, rng, self.liveness, guard, clock, self.hierarchy),
             self._on_plug_error,
         )
         backend, protocol = settings.backend, settings.protocol
@@ -198,7 +196,6 @@ class Node:
             "__init__",
             factory,
             DiscoveryContext(
-                me=me,
                 rng=secrets,
                 outlet=process.outlet(Kind.DISCOVERY, NO_GROUP),
                 known=queries.known,
@@ -237,6 +234,11 @@ class Node:
         """The handler of each kind of control record; False: no part of this node takes it."""
 
     # -- what drivers and applications read ------------------------------------------------
+
+    @property
+    def me(self) -> Contact:
+        """The process, under the address that it announces."""
+        return self.outbox.me
 
     @property
     def counters(self) -> NodeCounters:
@@ -558,6 +560,18 @@ class Node:
         self.outbox.now = now
         self._attachments.call(contact)
 
+    def move(self, address: str, now: float) -> None:
+        """Announce another address from now on, at which this process listens already.
+
+        Its peers learn it from what it sends: they ask at the address of before, where nobody
+        answers, drop it there, and take it in as it is now. What they sent meanwhile is repaired.
+        """
+        self.outbox.now, self.outbox.me = now, Contact(self.me.peer, address)
+        self.guard.on_moved(now)
+        self.discovery.moved(now)
+        self._joining.settle(now)
+        self.recorder.tell(Happening("moved", contact=self.me))
+
     def compare_clocks(self, now: float, wall: float) -> bool:
         """Take readings of both clocks at one moment; return whether the wall clock was set.
 
@@ -704,10 +718,8 @@ class Node:
     ) -> MessageT | None:
         """Decode a message; return what the guard leaves of it, None if it leaves nothing."""
         message = self.guard.judge(decoder.decode(body), arrival, topic)
-        if message is not None and (
-            _PLACEHOLDER in body or arrival.source.address.startswith(PLACEHOLDER_START)
-        ):
-            self._attachments.note(arrival, message)
+        if message is not None:
+            self._attachments.note(arrival, message, body)
         return message
 
     def _on_piggybacked(

@@ -98,6 +98,9 @@ class Guard:
     def on_clock_set(self, now: float) -> None:
         """Judge again what was refused for its time, after the wall clock was set."""
 
+    def on_moved(self, now: float) -> None:
+        """Say to others where this process is, which announces another address now."""
+
     def refuse(
         self, why: str, now: float, link: PeerId | None, refusal: Refusal = TAKEN, of: str = ""
     ) -> None:

@@ -24,8 +24,6 @@ from camcast.vocabulary.wire import Kind
 class ProcessContext:
     """The process that a part belongs to, and the parts that all others use."""
 
-    me: Contact
-    """The process, under the address that it announces."""
     outbox: Outbox
     recorder: Recorder
     groups: Groups
@@ -42,10 +40,15 @@ class ProcessContext:
     plug_failed: Callable[[PlugError], None]
     """Takes each error of a plug of this process."""
 
+    @property
+    def me(self) -> Contact:
+        """The process, under the address that it announces, which may change."""
+        return self.outbox.me
+
     def containment(self, plug: str, topic: Topic | None = None) -> Containment:
         """Return what contains a plug of this process, in one group or for all."""
         return Containment(plug, topic, self.plug_failed)
 
     def outlet(self, kind: Kind, group: GroupId, *scope: object) -> ControlOutlet:
         """Return an outlet for a part of this process."""
-        return ControlOutlet(self.outbox, self.me, kind, group, *scope)
+        return ControlOutlet(self.outbox, kind, group, *scope)

@@ -65,7 +65,6 @@ class RemoteQueries:
 
     def __init__(self, process: ProcessContext, parameters: CommunitySettings) -> None:
         self._process = process
-        self._me = process.me
         self._groups = process.groups
         self._rng = process.rng
         self._counters = process.recorder.counters
@@ -73,7 +72,7 @@ class RemoteQueries:
         self._goodbyes = each_second(GOODBYES_A_SECOND)
         self._below: dict[PeerId, _Below] = {}  # who checked last comes last
         self._relay = SearchRelay(
-            self._me, self._known_to_searchers, self.neighbours, self._outlet, parameters
+            process.me, self._known_to_searchers, self.neighbours, self._outlet, parameters
         )
 
     # -- what this process knows -----------------------------------------------------------
@@ -83,7 +82,7 @@ class RemoteQueries:
         local_group = self._groups.joined(group)
         if local_group is None:
             return []
-        return [self._me, *local_group.membership.peers().sample(wanted - 1, self._rng)]
+        return [self._process.me, *local_group.membership.peers().sample(wanted - 1, self._rng)]
 
     def known(self, group: GroupId, wanted: int) -> list[Contact]:
         """Draw members of any community, from the topic and super-topic tables."""

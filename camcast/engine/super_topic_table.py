@@ -185,7 +185,6 @@ class SuperTopicTable(Watcher):
         self.covered = False
         """Whether another table serves the topics of this one (`camcast.engine.ways_up`)."""
         self._changed = changed
-        self._me = outlet.me
         self._tuning = tuning
         self._outlet = outlet
         self._liveness = liveness
@@ -764,7 +763,7 @@ class SuperTopicTable(Watcher):
 
         Nor does it return those that this process can have no connection with.
         """
-        me, can_hold = self._me, self._liveness.can_hold
+        me, can_hold = self._outlet.me, self._liveness.can_hold
         others = [
             c
             for c in contacts

@@ -24,7 +24,7 @@ class Reporter:
     ) -> None:
         self._node = node
         self._recent = recent
-        self._log = HappeningLog(node.me, node.clock, remembers=recent is not None)
+        self._log = HappeningLog(lambda: node.me, node.clock, remembers=recent is not None)
         self._on_change = on_change
         self.standings: dict[GroupId, Standing] = {}
         """How the process stands in the groups that it is a member of."""

@@ -387,6 +387,17 @@ class Runner:
             raise kind(error.errno, f"the overlay cannot listen: {reason}") from error
         self._drain()
 
+    def move(self, address: str) -> None:
+        """Announce another address from now on; port 0 stands for the one that is listened at.
+
+        Connections are made again, since those from an address that this machine no longer has
+        carry nothing.
+        """
+        self.flush()
+        self.node.move(with_port_of(address, self.input.address), self._loop.time())
+        self._pipes.dial_anew()
+        self._drain()
+
     def look_regularly(self, look: Callable[[], object]) -> None:
         """Call `look` now, and every `LOOK_SECONDS` until this is closed."""
         look()

@@ -8,6 +8,7 @@ record of the log has the happening's fields in its attribute ``camcast``, for p
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from camcast.observe.condition_table import counted
@@ -24,7 +25,7 @@ _log = Logger(__name__)
 class HappeningLog:
     """Writes the happenings of one process to the log."""
 
-    def __init__(self, me: Contact, clock: Clock, *, remembers: bool = False) -> None:
+    def __init__(self, me: Callable[[], Contact], clock: Clock, *, remembers: bool = False) -> None:
         self._remembers = remembers
         self._me = me
         self._clock = clock
@@ -78,7 +79,7 @@ class HappeningLog:
             "silently": ", silent" if happening.silent else "",
             "from": _utc(after - happening.seconds),
             "to": _utc(after),
-            "me": self._me,
+            "me": self._me(),
         }
 
 

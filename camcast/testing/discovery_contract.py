@@ -113,6 +113,17 @@ class DiscoveryContract:
         assert found(town.seek(stranger)) == addresses(member, other)
 
     @in_town
+    def test_who_moves_is_found_at_its_new_address(self, town: Town) -> None:
+        """And what it sought when it moved is answered."""
+        member, stranger = town.add(), town.add()
+        town.announce(member)
+        town.start_seek(member)
+        town.move(member)
+        town.run(SEEK_SECONDS)
+        assert len(member.findings) == 1
+        assert town.seek(stranger).contacts == (member.me,)
+
+    @in_town
     def test_who_founds_at_the_same_time_is_found(self, town: Town) -> None:
         """Both announce themselves and seek at once, as nodes do; one at least finds the other."""
         founders = [town.add(), town.add()]

@@ -53,13 +53,17 @@ class LoneProcess:
     """The outbox of a process, whose parts a test makes; `decoder` reads their messages."""
 
     def __init__(self, me: Contact, decoder: Decoder[Any] | None = None) -> None:
-        self.me = me
-        self.outbox = Outbox()
+        self.outbox = Outbox(me)
         self.decoder = decoder
+
+    @property
+    def me(self) -> Contact:
+        """The process, under the address that it announces."""
+        return self.outbox.me
 
     def outlet(self, kind: Kind, group: GroupId = NO_GROUP) -> ControlOutlet:
         """Return what a part leaves its wishes in."""
-        return ControlOutlet(self.outbox, self.me, kind, group)
+        return ControlOutlet(self.outbox, kind, group)
 
     def answered_liveness(self, group: GroupId) -> LivenessService:
         """Return a liveness service whose questions need no network."""

@@ -18,7 +18,7 @@ from camcast.testing.lone_process import LoneProcess
 from camcast.testing.world import InputBound
 from camcast.virtual.census import Census
 from camcast.virtual.climate import Climate
-from camcast.virtual.datagram_network import DatagramNetwork, HostPort
+from camcast.virtual.datagram_network import DatagramNetwork, HostPort, ip_of
 from camcast.virtual.event_queue import EventQueue
 from camcast.virtual.network import address_of
 from camcast.virtual.virtual_waiting import VirtualWaiting
@@ -114,7 +114,6 @@ class Town:
         assert me.address not in self.people
         person = Person(number, me)
         context = DiscoveryContext(
-            me=me,
             rng=self._rng,
             outlet=person.outlet(Kind.DISCOVERY),
             known=lambda _group, _wanted: [],
@@ -124,7 +123,7 @@ class Town:
             waiting=VirtualWaiting(
                 self.queue,
                 self._clock,
-                lambda: self.people.get(me.address) is person,
+                lambda: self.people.get(person.me.address) is person,
                 partial(self._finish, person),
                 self.names,
             ),
@@ -158,6 +157,15 @@ class Town:
             for topic, announced in self._announced:
                 if announced is person:
                     self._census.strike(topic, person.me)
+
+    def move(self, person: Person) -> None:
+        """Let the next host be where a process is, and announce it there, as its machine moves."""
+        del self.people[person.me.address]
+        person.number, self._added = self._added, self._added + 1
+        person.outbox.me = Contact(person.me.peer, address_of(person.number))
+        person.datagrams.move(ip_of(person.number))
+        self.people[person.me.address] = person
+        self._do(person, lambda discovery, now: discovery.moved(now))
 
     # -- what they do --------------------------------------------------------------------------
 

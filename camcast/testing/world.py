@@ -241,6 +241,10 @@ class World:
         number, dialable = self._processes[killed].number, killed.me.is_dialable
         return self.start(settings, number, parts=parts, dialable=dialable)
 
+    def move(self, node: Node) -> None:
+        """Let the machine of a node get an address that no other had, and the node announce it."""
+        self.virtual.move(self._processes[node], self.virtual.next_host)
+
     def leave(self, node: Node, topic: Topic) -> None:
         """Let a node leave a topic politely; it stays alive."""
         self.do(node, lambda node, now: node.leave(topic, now))

@@ -34,6 +34,12 @@ class Census:
         """Note that a process is in a community."""
         self._members.setdefault(topic.group, PeerTable()).add(contact)
 
+    def move(self, contact: Contact) -> None:
+        """Note that a process has another address."""
+        for members in self._members.values():
+            if contact.peer in members:
+                members.add(contact)
+
     def strike(self, topic: Topic, contact: Contact) -> None:
         """Note that a process has left a community, or has died."""
         if (members := self._members.get(topic.group)) is not None:
@@ -73,6 +79,10 @@ class CensusDiscovery(Discovery):
     @override
     def withdraw(self, topic: Topic, now: float) -> None:
         self._census.strike(topic, self._context.me)
+
+    @override
+    def moved(self, now: float) -> None:
+        self._census.move(self._context.me)
 
     @override
     def seek(self, topic: Topic, wanted: int, now: float) -> None:

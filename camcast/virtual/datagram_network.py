@@ -143,6 +143,12 @@ class HostPort(DatagramPort):
     def close(self, port: int) -> None:
         del self.ports[port], self._network.endpoints[self.ip, port]
 
+    def move(self, ip: str) -> None:
+        """Have another address: what was listened at is listened at there."""
+        for port in self.ports:
+            self._network.endpoints[ip, port] = self._network.endpoints.pop((self.ip, port))
+        self.ip = ip
+
     def crash(self) -> None:
         """Close every endpoint."""
         for port in list(self.ports):

@@ -151,7 +151,8 @@ class VirtualNetwork:
         """The identity of the last process at each address."""
         self._taken_over: dict[str, None] = {}
         """The addresses at which another identity had been before."""
-        self._next_host = 0
+        self.next_host = 0
+        """The number of the host of the next process."""
         self._lives = 0
         self._systems: dict[str, None] = {}
         """The names of the systems of all processes so far."""
@@ -178,8 +179,8 @@ class VirtualNetwork:
         that it makes.
         """
         if number is None:
-            number = self._next_host
-        self._next_host = max(self._next_host, number + 1)
+            number = self.next_host
+        self.next_host = max(self.next_host, number + 1)
         address = address_of(number, self.version)
         assert address not in self.processes, f"process {number} is alive already"
         self._lives += 1
@@ -187,10 +188,7 @@ class VirtualNetwork:
         me = Contact(peer, address) if dialable else placeholder(peer)
         if not dialable:
             self._undialable[me.address] = me
-        self._numbers.setdefault(me.address, number)
-        if self._named.get(me.address, peer) != peer:
-            self._taken_over[me.address] = None
-        self._named[me.address] = peer
+        self._note_place(me, number)
         trace = None
         if self._sink is not None:  # who comes back as itself goes on numbering its records
             trace = self._traces.setdefault(me.peer, Trace(me.peer, self._sink))
@@ -220,6 +218,13 @@ class VirtualNetwork:
         self.do(process, lambda node, now: node.open(process.datagrams, now))
         return process
 
+    def _note_place(self, me: Contact, number: int) -> None:
+        """Note which host has an address, and whether another process had it before."""
+        self._numbers.setdefault(me.address, number)
+        if self._named.get(me.address, me.peer) != me.peer:
+            self._taken_over[me.address] = None
+        self._named[me.address] = me.peer
+
     def crash(self, process: Process) -> None:
         """Let a process die without a goodbye."""
         assert process.alive, f"process {process.number} is dead"
@@ -230,6 +235,21 @@ class VirtualNetwork:
         process.node.recorder.record_control(self.now)
         process.node.outbox.now = self.now
         process.node.recorder.tell(Happening("crashed"))
+
+    def move(self, process: Process, number: int) -> None:
+        """Let a process's host have the address of the host `number`, and the process announce it.
+
+        Nothing is at the address of before.
+        """
+        address = address_of(number, self.version)
+        assert address not in self.processes, f"process {number} is alive already"
+        self.next_host = max(self.next_host, number + 1)
+        del self.processes[process.me.address]
+        process.number, process.me = number, Contact(process.me.peer, address)
+        self._note_place(process.me, number)
+        self.processes[address] = process
+        process.datagrams.move(ip_of(number, self.version))
+        self.do(process, lambda node, now: node.move(address, now))
 
     def pause(self, process: Process) -> None:
         """Pause a process, as SIGSTOP does: frames, datagrams and timers wait for it."""

@@ -33,7 +33,9 @@ _OfCommunity = Literal[
 ]
 _OfRepair = Literal["repair_full", "promise_broken"]
 _OfTables = Literal["peer_seen", "peer_gone", "linked", "unlinked", "searching"]
-_OfProcess = Literal["isolated", "healed", "deafened", "hears", "paused", "clock_set", "crashed"]
+_OfProcess = Literal[
+    "isolated", "healed", "deafened", "hears", "paused", "clock_set", "moved", "crashed"
+]
 _OfGateways = Literal["gateway_answers", "gateway_lost", "gateway_back", "gateway_moved"]
 _OfDiscovery = Literal["seek", "found", _OfGateways]
 HappeningKind = Literal[Standing, _OfCommunity, _OfRepair, _OfTables, _OfProcess, _OfDiscovery]
@@ -217,6 +219,8 @@ PROCESS_KINDS: Final[Mapping[HappeningKind, Row]] = {
         ),
         counters=("clock_sets",),
     ),
+    # This process announces another address, which its machine or its name has now.
+    "moved": Row(_info("this process is at {address} from now on", "address"), ring=True),
     # This process begins to take part in a community for members that nobody can dial.
     "carries": Row(_info("carries {topic} for processes that nobody can dial"), ring=True),
     # The nearest known super-processes changed; the first ones are logged at INFO.

@@ -124,6 +124,7 @@ class Outbox:
             "findings",
             "happenings",
             "introduce",
+            "me",
             "now",
             "seeks",
             "sends",
@@ -132,7 +133,9 @@ class Outbox:
         *("tell", "tells", "vouch", "wakes"),
     )
 
-    def __init__(self) -> None:
+    def __init__(self, me: Contact) -> None:
+        self.me = me
+        """The process, under the address that it announces."""
         self.now = 0.0
         """The time of the input that the node takes: what it sends is vouched for at this time, and
         what happens is told with it."""
@@ -169,17 +172,22 @@ class ControlOutlet:
     `TypeError` and `ValueError` for what no driver could carry out, and then leave no wish.
     """
 
-    __slots__ = ("_group", "_head", "_kind", "_outbox", "_record", "_said", "_scope", "me")
+    __slots__ = ("_group", "_head", "_headed", "_kind", "_outbox", "_record", "_said", "_scope")
 
-    def __init__(self, outbox: Outbox, me: Contact, kind: Kind, group: GroupId, *scope: Hashable):
+    def __init__(self, outbox: Outbox, kind: Kind, group: GroupId, *scope: Hashable):
         self._outbox = outbox
-        self.me = me
         self._kind = kind
         self._group = group
         self._scope = scope
         self._head: bytes | None = None  # the head of its own messages, made for the first
+        self._headed = outbox.me  # the process as that head names it
         self._said: messages.Message | None = None  # the last of them
         self._record = b""  # which says that
+
+    @property
+    def me(self) -> Contact:
+        """The process, under the address that it announces, which may change."""
+        return self._outbox.me
 
     def send(
         self,
@@ -208,6 +216,8 @@ class ControlOutlet:
                 return
         if reply_to is not None and self._outbox.introduce is not None:
             self._outbox.introduce(reply_to, chosen)
+        if self._headed is not self.me:
+            self._headed, self._head, self._said = self.me, None, None
         sends, own = self._outbox.sends, group is None and reply_to is None
         if own and message is self._said:
             record = self._record

@@ -132,7 +132,6 @@ class Scamp(Membership):
         self.refused = 0
         """Subscriptions and renewals that were refused because of too many copies in one period."""
         self._copies_left = COPIES_A_PERIOD
-        self._me = context.me
         self._topic = context.topic
         self._rng = context.rng
         self._outlet = context.outlet
@@ -353,13 +352,13 @@ class Scamp(Membership):
         return self._rng.getrandbits(WALK_BITS)
 
     def _on_subscribe(self, newcomer: Contact, steps: int, walk: int, now: float) -> None:
-        if not self._joined and newcomer.peer < self._me.peer:
+        if not self._joined and newcomer.peer < self._outlet.me.peer:
             # Of two joining processes that ask each other, one founds the community: once the other
             # has proved its address, so that the founder knows a member as soon as it is one.
             return
         if not 0 <= steps <= INDIRECTION_MAX:
             steps = min(INDIRECTION_MAX, ceil(log(self._counted)) + 1)
-        goes_on = steps or not self._me.meets(newcomer)
+        goes_on = steps or not self._outlet.me.meets(newcomer)
         onward = self._weighted_member(newcomer.peer) if goes_on else None
         if onward is not None:
             passed_on = Subscribe(max(0, steps - 1), walk)
@@ -447,7 +446,7 @@ class Scamp(Membership):
         full = contact.is_dialable and len(self._view) - self._view.attached >= self._cap()
         known = self._known(contact.peer)
         elsewhere = known is not None and known.address != contact.address
-        if full or elsewhere or contact.peer in (self._me.peer, b""):
+        if full or elsewhere or contact.peer in (self._outlet.me.peer, b""):
             return False
         if not self._liveness.can_hold(contact):
             return False
@@ -727,7 +726,7 @@ class Scamp(Membership):
             self._repair_pause = 2 * self._options.heartbeat_seconds
 
     def _ask_for_copies(self, copies: int) -> None:
-        member = self._weighted_member(self._me.peer)
+        member = self._weighted_member(self._outlet.me.peer)
         if member is not None:
             self._outlet.send([member], Renew(copies, self._name_walk()))
 

@@ -82,8 +82,10 @@ class KademliaDiscovery(Discovery):
     def __init__(self, context: DiscoveryContext) -> None:
         self._context = context
         self._names = NamedContacts(context, self._on_looked_up)
-        everywhere = context.every_interface or not context.me.is_dialable
-        self._overlay = self._overlay_at("::" if everywhere else endpoint_of(context.me.address)[0])
+        self._datagrams: DatagramPort | None = None
+        self._overlays = 0
+        """How many overlays there were: the timers of one are not for the next."""
+        self._overlay = self._overlay_at(self._host)
         self._announced: dict[GroupId, tuple[Topic, int]] = {}
         """The topic and number of the latest announcement, until it is withdrawn."""
         self._announcements = 0
@@ -96,11 +98,19 @@ class KademliaDiscovery(Discovery):
         self._attempted = False
         """Whether the overlay has looked for the DHT at the addresses known at the start."""
 
+    @property
+    def _host(self) -> str:
+        """The address to listen at."""
+        me = self._context.me
+        everywhere = self._context.every_interface or not me.is_dialable
+        return "::" if everywhere else endpoint_of(me.address)[0]
+
     def _overlay_at(self, host: str) -> KademliaOverlay:
         admission, me = self._context.admission, self._context.me
+        self._overlays += 1
         return KademliaOverlay(
             rng=self._context.rng,
-            wake=self._context.outlet.wake,
+            wake=partial(self._wake_overlay, self._overlays),
             host=host,
             port=endpoint_of(me.address)[1] if me.is_dialable else 0,
             port_required=self._context.port_required,
@@ -113,11 +123,21 @@ class KademliaDiscovery(Discovery):
             other_choice=self._context.other_choice,
         )
 
+    def _wake_overlay(self, overlay: int, delay_seconds: float, *name: Hashable) -> None:
+        self._context.outlet.wake(delay_seconds, "overlay", overlay, *name)
+
     # -- life ----------------------------------------------------------------------------------
 
     @override
     def open(self, datagrams: DatagramPort, now: float) -> None:
         """See `Discovery`; raises `OSError` if no UDP port can be had, or not the one required."""
+        self._datagrams = datagrams
+        self._open_overlay(datagrams, now)
+        self._names.open(now)
+        if self._names.pending:
+            self._context.outlet.wake(NAMES_SECONDS, "named")
+
+    def _open_overlay(self, datagrams: DatagramPort, now: float) -> None:
         me, others = self._context.me, self._bootstrap()
         own = endpoint_of(me.address)
         if me.is_dialable and not usable(own):
@@ -135,9 +155,6 @@ class KademliaDiscovery(Discovery):
             six = ":" in own[0] and me.is_dialable  # a placeholder says nothing of its process
             self._overlay = self._overlay_at("::" if six else "0.0.0.0")
             self._overlay.open(datagrams, others, self._opened, now)
-        self._names.open(now)
-        if self._names.pending:
-            self._context.outlet.wake(NAMES_SECONDS, "named")
 
     def _bootstrap(self) -> list[Endpoint]:
         """Return the endpoints that the first contacts have now, without this process."""
@@ -177,6 +194,29 @@ class KademliaDiscovery(Discovery):
         self._entries, self._looks = Turns(), Turns()
         self._overlay.close(now)
 
+    @override
+    def moved(self, now: float) -> None:
+        """See `Discovery`; the overlay begins anew at the address, and finishes what was begun.
+
+        Raises `OSError` as `open`.
+        """
+        if self._datagrams is None:
+            return
+        announced = [topic for topic, _ in self._announced.values()]
+        seeks, early = list(self._seeks.values()), self._early or []
+        self.close(now)
+        self._announced.clear()
+        self._to_enter.clear()
+        self._seeks.clear()
+        self._attempted = False
+        self._early = [
+            *early,
+            *(partial(self.announce, topic) for topic in announced),
+            *(partial(self.seek, one.topic, one.wanted) for one in seeks),
+        ]
+        self._overlay = self._overlay_at(self._host)
+        self._open_overlay(self._datagrams, now)
+
     @property
     @override
     def state(self) -> str:
@@ -194,8 +234,11 @@ class KademliaDiscovery(Discovery):
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
         if name == ("named",):
             self._begin(now, waits=False)
-        self._names.wake(name, now)
-        self._overlay.wake(name, now)
+        match name:
+            case ("overlay", self._overlays, *rest):
+                self._overlay.wake(tuple(rest), now)
+            case _:
+                self._names.wake(name, now)
 
     @override
     def finished(self, name: tuple[Hashable, ...], outcome: object, now: float) -> None:

@@ -104,7 +104,6 @@ class AccessControl(Guard):
         self,
         admission: Admission,
         outbox: Outbox,
-        me: Contact,
         counters: NodeCounters,
         clock: Clock,
         hierarchy: Hierarchy,
@@ -114,10 +113,9 @@ class AccessControl(Guard):
         self.admission = admission
         self.vouch = self._vouch
         self.admits = self._admits
-        self._me = me
-        self._number = number_of(me.peer)
+        self._number = number_of(outbox.me.peer)
         self._outbox = outbox
-        self._outlet = ControlOutlet(outbox, me, Kind.SECURITY, NO_GROUP)
+        self._outlet = ControlOutlet(outbox, Kind.SECURITY, NO_GROUP)
         self._counters = counters
         self._clock = clock
         self._carried = AskedLately()
@@ -131,7 +129,7 @@ class AccessControl(Guard):
         self._former: dict[PeerId, tuple[str, float]] = {}
         """The former address at which each process was heard, and when it was first."""
         self._log = MinuteLog()
-        admission.reached_at(me.address)
+        admission.reached_at(outbox.me.address)
 
     @property
     def now(self) -> float:
@@ -196,7 +194,7 @@ class AccessControl(Guard):
                 "another process, at %s, uses the key of this process, at %s: each gets only a"
                 " part of what is for it; give each a key of its own (logged once a minute)",
                 ", ".join(addresses),
-                self._me.address,
+                self._outbox.me.address,
             )
 
     def _admits(self, link: PeerId | None, now: float) -> bool:
@@ -315,6 +313,12 @@ class AccessControl(Guard):
         for introduction in untimely.values():
             self.admission.take(introduction, wall)
 
+    @override
+    def on_moved(self, now: float) -> None:
+        """Introduce this process again, by its new address."""
+        self.admission.reached_at(self._outbox.me.address)
+        self.admission.introduce_anew(self._clock.wall(now))
+
     def _has_right(
         self,
         message: Message,
@@ -373,7 +377,7 @@ class AccessControl(Guard):
     def _known_only(self, value: Any, topic: Topic | None, wall: float) -> Any:
         """Return a value without unknown processes, or None if it was about these alone."""
         if isinstance(value, Contact):
-            if value.peer != self._me.peer and not self._knows(value, wall):
+            if value.peer != self._outbox.me.peer and not self._knows(value, wall):
                 return None
             belongs = topic is None or self.admission.may_join(value.peer, topic, wall)
             return value if belongs else None

@@ -123,11 +123,10 @@ def _subscriptions(
     for peer in peers[:STRANGERS]:
         address = f"tcp://{ip_of(rng.randrange(HOSTS_MAX))}:7000"
         stranger = Contact(new_peer_id(rng.randbytes), address)
-        outbox = Outbox()
-        outlet = partial(ControlOutlet, outbox, stranger)
+        outbox = Outbox(stranger)
+        outlet = partial(ControlOutlet, outbox)
         liveness = LivenessService(outlet(Kind.LIVENESS, GroupId(bytes(8))), rng, lambda *_: False)
         context = MembershipContext(
-            me=stranger,
             topic=part.topic,
             rng=rng,
             outlet=outlet(Kind.MEMBERSHIP, part.topic.group),

@@ -13,6 +13,7 @@ from attrs import evolve
 from typing_extensions import override
 
 from camcast.engine.node import Node
+from camcast.testing.pressed_membership_contract import membership_of
 from camcast.testing.world import World
 from camcast.virtual.network import VirtualNetwork
 from camcast.vocabulary.messages import Message, encode
@@ -26,6 +27,8 @@ MOVING = ("scamp", "hybrid", "dht")
 SETTLED = 10.0
 # seconds; names are looked up once a minute, and members announce themselves at the new address
 FOUND = 75.0
+# seconds; a process is asked at the address that it had, and tables and look-ups come round
+MOVED = 30.0
 
 
 class Later(Message, tag=200, frozen=True):
@@ -106,6 +109,46 @@ def test_both_gateways_and_then_each_member_come_back_elsewhere(backend: str) ->
         world.members.append(world.enter())
         world.run(2 * SETTLED)
         world.assert_all_hear_all_once()
+
+
+@pytest.mark.parametrize("backend", MEMBERSHIPS)
+def test_a_process_whose_address_changes_while_it_runs_goes_on_as_itself(backend: str) -> None:
+    """No event of the time in between is lost, and soon the others have its new address alone."""
+    world = Fleet(backend)
+    world.members = [world.enter() for _ in range(6)]
+    world.run(SETTLED)
+    world.delivered.clear()
+    moving, before = world.members[2], world.members[2].me
+    world.move(moving)
+    assert moving.me.peer == before.peer
+    published = dict[tuple[Topic, bytes], int]()
+    for second in range(int(MOVED)):
+        for number, node in enumerate(world.members):
+            payload = b"%d %d" % (number, second)
+            world.publish(node, TOPIC, payload, 0.0)
+            published[TOPIC, payload] = 1
+        world.run(1.0)
+    world.run(SETTLED)
+    for node in world.members:
+        assert world.delivered_to(node) == published
+        addresses = [one.address for one in membership_of(node).peers() if one.peer == before.peer]
+        assert addresses in ([], [moving.me.address])
+    holders = [node for node in world.members if before.peer in membership_of(node).peers()]
+    assert holders
+    newcomer = world.enter()
+    world.run(SETTLED)
+    world.members.append(newcomer)
+    world.assert_all_hear_all_once()
+
+
+@pytest.mark.parametrize("backend", ["scamp", "dht"])
+def test_who_carries_for_undialable_processes_goes_on_from_its_new_address(backend: str) -> None:
+    world = Fleet(backend)
+    world.members = [world.enter(dialable=dialable) for dialable in (True, False, False)]
+    world.run(SETTLED)
+    world.move(world.members[0])
+    world.run(MOVED)
+    world.assert_all_hear_all_once()
 
 
 def test_half_of_a_fleet_says_each_second_what_the_others_do_not_know() -> None:

@@ -16,12 +16,13 @@ import pytest
 
 from camcast import AddressError, CommunityManager, GatewayTimeout, InsecureError
 from camcast.doors import named_contacts
+from camcast.live import own_address
 from camcast.security.certificates import Rights
 from camcast.security.keys import SecretKey
 from overlays import gateways
 from overlays.kademlia import overlay
-from tests.authority import ADA, EVE, ROOT
-from tests.library.live.communities import free_address
+from tests.authority import ADA, ALL, EVE, ROOT
+from tests.library.live.communities import OPTIONS, free_address
 from tests.library.live.identities import enrol, known_as
 from tests.patience import PATIENCE_SECONDS, eventually, live
 
@@ -46,6 +47,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
     monkeypatch.setattr(named_contacts, "LOOK_UP_SECONDS", 1.0)
     monkeypatch.setattr(named_contacts, "PAUSE_SECONDS", 0.5)
     monkeypatch.setattr(overlay, "PROBE_SECONDS", 2.0)
+    monkeypatch.setattr(own_address, "LOOK_SECONDS", 0.2)
     return known
 
 
@@ -184,6 +186,46 @@ async def test_a_process_announces_what_it_finds_at_its_start(names: dict[str, l
             await CommunityManager(advertise="me.test").start()
         with pytest.raises(AddressError, match=r"no-such\.test"):
             await CommunityManager(advertise="no-such.test").start()
+
+
+@pytest.mark.parametrize("profile", ["open", "signed"])
+@live
+async def test_a_process_whose_name_moves_is_found_at_its_new_address(
+    profile: str, names: dict[str, list[str]], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """While its name is gone, it goes on announcing where it was."""
+    own: list[dict[str, Any]] = [{}, {}, {}]
+    if profile == "signed":
+        enrol(tmp_path, "root", ROOT)
+        for name, key in (("0", SecretKey(b"g" * 32)), ("1", ADA), ("2", EVE)):
+            enrol(tmp_path, name, key, ".", ALL)
+        own = [known_as(tmp_path, str(number)) for number in range(3)]
+    caplog.set_level("INFO")
+    async with AsyncExitStack() as stack:
+
+        async def start(number: int, **settings: Any) -> CommunityManager:
+            manager = CommunityManager(options=OPTIONS, **settings, **own[number])
+            return await stack.enter_async_context(manager)
+
+        gateway = await start(0)
+        names["me.test"] = ["127.0.0.11"]
+        found: dict[str, Any] = {"advertise": "me.test", "gateways": [gateway.gateway]}
+        found |= {"bind": "tcp://0.0.0.0:0", "insecure": profile == "open"}
+        moving = await start(1, **found)
+        other = await start(2, gateways=[gateway.gateway])
+        here, there = await moving.join(TOPIC), await other.join(TOPIC)
+        received = list[bytes]()
+        here.subscribe(lambda event: received.append(event.payload))
+        await eventually(lambda: moving.contact in there.peers)
+        names["me.test"] = []
+        await eventually(lambda: "goes on announcing tcp://127.0.0.11:" in caplog.text)
+        names["me.test"] = ["127.0.0.12"]
+        await eventually(lambda: moving.address.startswith("tcp://127.0.0.12:"))
+        assert f"this process is at {moving.address} from now on" in caplog.text
+        await eventually(lambda: moving.contact in there.peers)
+        await there.publish(b"!")
+        await eventually(lambda: received == [b"!"])
+        assert moving.counters.parasites == other.counters.parasites == 0
 
 
 @live

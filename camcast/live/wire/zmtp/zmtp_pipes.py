@@ -243,6 +243,13 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
     # -- outputs ---------------------------------------------------------------------------
 
     @override
+    def dial_anew(self) -> None:
+        """See `OutputPipes`; a connection that the peer has made stays, for only it can."""
+        for pipe in list(self._pipes.values()):
+            if pipe.socket is not None and pipe.through is None:
+                self._broken(pipe)
+
+    @override
     def _connect(self, contact: Contact, now: float) -> _ZmtpOutput:
         address = check_address(contact.address)
         pipe = _ZmtpOutput(address=address, moved=now, first=contact.peer)

@@ -15,7 +15,7 @@ from camcast.vocabulary.wire import Kind
 def test_a_message_for_a_discovery_without_messages_is_no_error() -> None:
     process = LoneProcess(contact(1))
     outlet = process.outlet(Kind.DISCOVERY)
-    context = DiscoveryContext(process.me, Random(1), outlet, lambda _group, _wanted: [], {})
+    context = DiscoveryContext(Random(1), outlet, lambda _group, _wanted: [], {})
     discovery = Census(Random(1)).discovery(context)
     discovery.receive(process.me, ROOT.group, Message(), 0.0)
     assert not process.outbox.sends

@@ -8,7 +8,7 @@ from camcast.engine.security_messages import WhoAre
 from camcast.testing.lone_process import LoneProcess
 from camcast.vocabulary.happenings import NO_GROUP
 from camcast.vocabulary.identity import Contact, PeerId, placeholder
-from camcast.vocabulary.messages import Arrival, Message
+from camcast.vocabulary.messages import Arrival, Message, encode
 from camcast.vocabulary.wire import Kind
 from membership.scamp.messages import Copy, Replace
 
@@ -23,7 +23,7 @@ class Bench(LoneProcess):
 
     def hears(self, source: Contact, message: Message, now: float = 0.0) -> None:
         arrival = Arrival(None, source, Kind.LIVENESS, NO_GROUP, b"", now)
-        self.attachments.note(arrival, message)
+        self.attachments.note(arrival, message, encode(message))
 
     def takes(self, source: Contact, message: Attach | Attached, now: float = 0.0) -> None:
         self.attachments.receive(source, message, now)

@@ -40,6 +40,26 @@ def test_an_address_of_ipv6_is_for_a_process_that_listens_there(
         find_address("me.test", "tcp://0.0.0.0:7000", ())
 
 
+def test_what_was_announced_stays_while_it_is_right(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name server turns the addresses of a name round, and gateways may be reached two ways."""
+    addresses = ["192.0.2.1", "192.0.2.2"]
+
+    def getaddrinfo(_host: Any, _port: Any, _family: int, _kind: Any) -> list[Any]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, 0)) for one in addresses]
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+
+    def found(advertise: str, announced: str) -> str:
+        return find_address(advertise, "tcp://0.0.0.0:7", ["tcp://127.0.0.2:7"], announced)
+
+    assert found("me.test", "tcp://192.0.2.2:7") == "tcp://192.0.2.2:7"
+    assert found("me.test", "tcp://192.0.2.3:7") == "tcp://192.0.2.1:7"
+    assert found("auto", "tcp://127.0.0.9:7") == "tcp://127.0.0.9:7"
+    monkeypatch.undo()
+    assert found("auto", "tcp://192.0.2.3:7") == "tcp://127.0.0.1:7"
+    assert found("lo", "tcp://127.0.0.9:7") == "tcp://127.0.0.1:7"
+
+
 def test_what_names_nothing_here_is_refused() -> None:
     for text in ("no-such-host.invalid", "a" * 64, ""):
         with pytest.raises(AddressError, match=r"advertise .*: this machine has no such address"):

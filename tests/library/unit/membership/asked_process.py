@@ -35,7 +35,7 @@ class AskedProcess(LoneProcess, Generic[KeptT]):
         self.liveness = self.answered_liveness(topic.group)
         self.part = self.liveness.part(Kind.MEMBERSHIP, topic.group)
         outlet = self.outlet(Kind.MEMBERSHIP, topic.group)
-        self.context = MembershipContext(self.me, topic, Random(1), outlet, self.part)
+        self.context = MembershipContext(topic, Random(1), outlet, self.part)
         self.membership = keeper(self.context, options)
         self.decoder = self.membership.decoder
 

@@ -22,7 +22,7 @@ def test_the_first_link_is_for_the_operator_again_after_the_last_was_lost_or_the
     between: HappeningKind, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, "camcast")
-    log = HappeningLog(contact(1), Clock())
+    log = HappeningLog(lambda: contact(1), Clock())
     linked = Happening("linked", GROUP, ROOT, contact(2))
     parted = Happening(between, GROUP, ROOT)
     for happening in (linked, linked, parted, linked):

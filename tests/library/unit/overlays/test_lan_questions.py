@@ -39,7 +39,7 @@ class Asker(LoneProcess):
         super().__init__(ME, DECODER)
         self.pins = Pins()  # type: ignore[abstract]  # no more is asked of it
         outlet = self.outlet(Kind.DISCOVERY)
-        context = DiscoveryContext(ME, Random(1), outlet, lambda _group, _wanted: [*known], {})
+        context = DiscoveryContext(Random(1), outlet, lambda _group, _wanted: [*known], {})
         self.questions = LanQuestions(context, self.pins)
 
     def seek(self, hints: list[Hint], now: float = 0.0) -> list[tuple[Contact, Ask]]:

@@ -103,7 +103,6 @@ class Stand(LoneProcess):
         self.watcher: RepairWatcher | None = None
         self.now = 100.0
         context = DisseminationContext(
-            me=self.me,
             group=A,
             interest=ProcessInterest(A),
             attributes=EventAttributes(),

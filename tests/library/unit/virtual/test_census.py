@@ -22,7 +22,7 @@ A, B = Topic.parse(".a"), Topic.parse(".b")
 def member(census: Census, number: int) -> tuple[CensusDiscovery, Outbox]:
     process = LoneProcess(contact(number))
     outlet = process.outlet(Kind.DISCOVERY)
-    context = DiscoveryContext(process.me, Random(0), outlet, lambda _group, _wanted: [], {})
+    context = DiscoveryContext(Random(0), outlet, lambda _group, _wanted: [], {})
     return census.discovery(context), process.outbox
 
 

@@ -22,7 +22,7 @@ ALIVE, GONE = Answer((), ()), Answer((), ((1, GROUP),))
 
 
 def outlet(outbox: Outbox) -> ControlOutlet:
-    return ControlOutlet(outbox, ME, Kind.LIVENESS, GROUP)
+    return ControlOutlet(outbox, Kind.LIVENESS, GROUP)
 
 
 def wishes(outbox: Outbox) -> list[Sequence[Contact]]:
@@ -30,7 +30,7 @@ def wishes(outbox: Outbox) -> list[Sequence[Contact]]:
 
 
 def test_the_same_said_in_a_row_is_one_wish() -> None:
-    outbox = Outbox()
+    outbox = Outbox(ME)
     outbox.control_bytes = {}
     says = outlet(outbox)
     for contact in (X, Y, Z):
@@ -40,7 +40,7 @@ def test_the_same_said_in_a_row_is_one_wish() -> None:
 
 
 def test_what_comes_between_keeps_its_place() -> None:
-    outbox = Outbox()
+    outbox = Outbox(ME)
     says = outlet(outbox)
     for contact, message in ((X, ALIVE), (Y, GONE), (Z, ALIVE)):
         says.send([contact], message)
@@ -50,7 +50,7 @@ def test_what_comes_between_keeps_its_place() -> None:
 
 
 def test_a_wish_that_was_carried_out_is_not_changed() -> None:
-    outbox = Outbox()
+    outbox = Outbox(ME)
     says = outlet(outbox)
     says.send([X], ALIVE)
     (carried_out,) = outbox.sends
@@ -60,7 +60,7 @@ def test_a_wish_that_was_carried_out_is_not_changed() -> None:
 
 
 def test_in_another_group_or_for_another_process_the_same_is_another_record() -> None:
-    outbox = Outbox()
+    outbox = Outbox(ME)
     says = outlet(outbox)
     says.send([X], ALIVE)
     says.send([X], ALIVE, group=OTHER)
@@ -73,7 +73,7 @@ def test_in_another_group_or_for_another_process_the_same_is_another_record() ->
 
 
 def test_each_message_is_vouched_for() -> None:
-    outbox, asked = Outbox(), list[Sequence[Contact]]()
+    outbox, asked = Outbox(ME), list[Sequence[Contact]]()
 
     def vouch(contacts: Sequence[Contact], *_: object) -> bytes | None:
         asked.append(contacts)
@@ -104,7 +104,7 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 def test_what_no_driver_could_carry_out_is_refused_and_leaves_no_wish(
     verb: str, arguments: tuple[Any, ...], named: dict[str, Any]
 ) -> None:
-    outbox = Outbox()
+    outbox = Outbox(ME)
     recorder = Recorder(None, outbox, lambda _: "")
     with pytest.raises((TypeError, ValueError, KeyError)):
         getattr(outlet(outbox), verb)(*arguments, **named)

@@ -202,7 +202,6 @@ def test_a_chain_goes_before_a_batch_and_again_after_a_while() -> None:
     signatures = with_own(ADA, certificate(ADA))
     groups = Groups()
     context = ProcessContext(
-        process.me,
         process.outbox,
         Recorder(None, process.outbox, groups.community),
         groups,

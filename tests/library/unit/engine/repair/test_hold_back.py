@@ -39,10 +39,10 @@ class Receiver:
     """What comes of batches that one process receives of some streams of `.a`."""
 
     def __init__(self, events: int = 100, size: int = 10_000, community: Topic = A) -> None:
-        self.outbox = Outbox()
+        self.outbox = Outbox(ME)
         self.streams = KnownStreams(repaired=True)
         context = SimpleNamespace(
-            outlet=ControlOutlet(self.outbox, ME, Kind.REPAIR, A.group),
+            outlet=ControlOutlet(self.outbox, Kind.REPAIR, A.group),
             streams=self.streams,
             member_since=-10.0,
             community=SimpleNamespace(group=community, me=ME),

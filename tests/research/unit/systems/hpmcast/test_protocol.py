@@ -72,7 +72,6 @@ class Engine(LoneProcess):
         self.heralds: list[tuple[Herald, int]] = []
         self.copies = 0
         context = DisseminationContext(
-            me=contact(1),
             group=ROOT,
             interest=ProcessInterest(TOPIC),
             attributes=EventAttributes(),
