@@ -48,7 +48,7 @@ def is_found(advertise: str) -> bool:
 
 
 class OwnAddress:
-    """What one process announces: `advertise`, or the address that is found for it.
+    """The address that one process announces: `advertise`, or what is looked up for it.
 
     `check` raises what is wrong with an address that is found.
     """

@@ -507,7 +507,7 @@ def test_questions_are_bounded_whoever_asks() -> None:
 def test_who_took_over_a_peers_address_speaks_for_it() -> None:
     """The peer died, and its heartbeat reaches another process, which is in one of the groups."""
     one, dead, heir = Process(1, A, B), Process(2), Process(3, B)
-    heir.me = Contact(heir.me.peer, dead.me.address)
+    heir.outbox.me = Contact(heir.me.peer, dead.me.address)
     (in_a, end_a), (in_b, end_b) = one.part(A), one.part(B)
     end_a.watch(dead.me, 0.0)
     end_b.watch(dead.me, 0.0)
