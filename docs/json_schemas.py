@@ -116,8 +116,22 @@ class PredictedProtocol(TypedDict):
     model: dict[str, Any]
 
 
+class CarriersPlanned(TypedDict):
+    """Those that carry a community of which nobody can dial some, and what each of them pays."""
+
+    carriers: int
+    from_above: bool
+    undialable: int
+    links: float
+    copies: float
+    event_bytes: float
+
+
 class PlannedCommunity(TypedDict):
-    """A community, and the parameters that reach its target; `measured` with ``--check``."""
+    """A community, and the parameters that reach its target.
+
+    `measured` is there with ``--check``, and `unreachable` with ``--unreachable``.
+    """
 
     topic: str
     size: int
@@ -125,6 +139,7 @@ class PlannedCommunity(TypedDict):
     parameters: dict[str, float]
     predicted: dict[str, float | None]
     measured: NotRequired[dict[str, Measured | int]]
+    unreachable: NotRequired[CarriersPlanned]
 
 
 class Planned(TypedDict):

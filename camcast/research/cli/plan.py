@@ -25,6 +25,7 @@ from camcast.research.cli.system_options import (
     Sizes,
     WeatherOptions,
     Workers,
+    probability_option,
 )
 from camcast.research.cli.wide_table import WideTable
 from camcast.research.report.measures import MEASURES
@@ -36,6 +37,7 @@ from camcast.vocabulary.topics import Topic
 
 if TYPE_CHECKING:  # numpy is an extra
     from camcast.research.population.outcome import Outcome
+    from camcast.research.systems.camcast.carriers import Carriers
     from camcast.research.systems.camcast.planner import Plan
 
 RUNS: Final = 10_000  # chosen: a reliability to within 1 % at any value, in seconds
@@ -61,6 +63,13 @@ def plan(
         int,
         typer.Option(min=1, help="Links that a table has at least, for those that fail unnoticed."),
     ] = 1,
+    unreachable: Annotated[
+        float | None,
+        probability_option(
+            "Share of each community that nobody can dial, as behind firewalls: say what each of"
+            " the others pays for them."
+        ),
+    ] = None,
     check: Annotated[
         bool,
         typer.Option("--check", help="Simulate the plan, and print measured beside predicted."),
@@ -92,6 +101,7 @@ def plan(
         described = SettingOptions(sizes=sizes, weather=weather).setting(ctx, scenario)
         targets = _targets(reliability, len(described.communities))
         planned = planner.plan(described, targets, z_max=max(planner.Z_MAX, z_min), z_min=z_min)
+        carried = [] if unreachable is None else _carriers(planned, unreachable)
         measured: list[Outcome] = []
         if check:
             big = described.processes > POPULATION_MAX
@@ -113,9 +123,9 @@ def plan(
     ]
     if json:
         held = {"holds": not missed} if check else {}
-        print_json(_as_json(planned, targets, measured) | held, "plan/1")
+        print_json(_as_json(planned, targets, measured, carried) | held, "plan/1")
     else:
-        _print(planned, targets, measured)
+        _print(planned, targets, measured, carried)
     if missed:
         raise typer.Exit(EXIT_FAILED)
 
@@ -152,7 +162,19 @@ def _targets(given: str, communities: int) -> list[float]:
     return targets
 
 
-def _as_json(planned: Plan, targets: list[float], measured: list[Outcome]) -> dict[str, Any]:
+def _carriers(planned: Plan, unreachable: float) -> list[Carriers]:
+    """Return what each community's carriers pay."""
+    from camcast.research.systems.camcast.carriers import carriers_of
+
+    return [
+        carriers_of(one.size, one.fan_out, unreachable, has_above=bool(one.supers))
+        for one in planned.setting.communities
+    ]
+
+
+def _as_json(
+    planned: Plan, targets: list[float], measured: list[Outcome], carried: list[Carriers]
+) -> dict[str, Any]:
     communities = []
     for index, (community, prediction) in enumerate(
         zip(planned.setting.communities, planned.predictions, strict=True)
@@ -167,14 +189,22 @@ def _as_json(planned: Plan, targets: list[float], measured: list[Outcome]) -> di
         }
         if measured:
             row["measured"] = measured[index].as_json()
+        if carried:
+            one = carried[index]
+            row["unreachable"] = attrs.asdict(one) | {"event_bytes": one.event_bytes}
         communities.append(row)
     return {"communities": communities, "messages": planned.messages}
 
 
-def _print(planned: Plan, targets: list[float], measured: list[Outcome]) -> None:
+def _print(
+    planned: Plan, targets: list[float], measured: list[Outcome], carried: list[Carriers]
+) -> None:
     console = wide_console()
     console.print(prediction_table(planned.setting, planned.predictions))
     console.print(f"{planned.messages:,.0f} messages an event", highlight=False)
+    if carried:
+        console.print()
+        console.print(_carriers_table(planned, carried))
     if not measured:
         return
     lines: list[Sequence[str]] = []
@@ -194,3 +224,22 @@ def _print(planned: Plan, targets: list[float], measured: list[Outcome]) -> None
     columns = [MEASURES[name].column for name in OF_COMMUNITIES]
     console.print()
     console.print(WideTable(["processes", ""], columns, lines))
+
+
+def _carriers_table(planned: Plan, carried: list[Carriers]) -> WideTable:
+    """Return what each of those that can be dialled pays, of an event of a thousand bytes."""
+    heads = ["processes", "nobody can dial", "carried by"]
+    columns = ["connections of these, each", "copies an event, each", "bytes an event, each"]
+    rows = zip(planned.setting.communities, carried, strict=True)
+    return WideTable(
+        heads,
+        columns,
+        [
+            (
+                *(f"{of.size:,}", f"{one.undialable:,}"),
+                f"{one.carriers:,}{' from above' if one.from_above else ''}",
+                *(f"{one.links:.1f}", f"{one.copies:.1f}", f"{one.event_bytes:,.0f}"),
+            )
+            for of, one in rows
+        ],
+    )

@@ -117,6 +117,7 @@ INPUTS: Final[dict[str, Callable[[Node, float], object]]] = {
     "contacts_found": lambda node, now: node.contacts_found(Finding(A, (contact(3),)), now),
     "ask_back": lambda node, now: node.ask_back((contact(3).address,), now),
     "unattached": lambda node, now: node.unattached(contact(3), now),
+    "move": lambda node, now: node.move("tcp://10.0.0.99:7000", now),
     "compare_clocks": lambda node, now: node.compare_clocks(now, WALL + now),
     "on_standstill": lambda node, now: node.on_standstill(1.0, now),
 }

@@ -151,7 +151,7 @@ def test_upkeep_of_all_identifiers_together_is_bounded() -> None:
     wake = discovery.wake
 
     def note(name: tuple[Hashable, ...], now: float) -> None:
-        if name[0] == "upkeep":
+        if name[2:3] == ("upkeep",):
             upkeeps.append(now)
         wake(name, now)
 
