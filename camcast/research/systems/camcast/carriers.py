@@ -1,4 +1,4 @@
-"""What those that can be reached pay for processes that nobody can dial (docs/two-machines.md).
+"""The cost of processes that nobody can dial, to those that can be (docs/two-machines.md).
 
 Of the N members of a community nobody can dial u: each of the d others, the *carriers*, holds some
 of them, sends them what they get, and takes what they send. With a fan-out k (3.5), and V as the
@@ -23,13 +23,14 @@ from attrs import frozen
 from camcast.doors.plugs import find_backend
 from camcast.engine.carrying import CARRIERS
 from camcast.engine.liveness import ATTACHED_MAX
+from camcast.vocabulary.errors import CamcastError
 
 EVENT_BYTES: Final = 1000  # chosen: a large message of sensors or chats; shares scale with it
 # measured in the virtual network: head, id, topic of one letter and time of an event
 RECORD_BYTES: Final = 83
 
 
-class CarriersError(ValueError):
+class CarriersError(CamcastError, ValueError):
     """A community that nobody can take part in; the message says what would help."""
 
 
