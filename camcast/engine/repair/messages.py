@@ -148,8 +148,31 @@ class Values(Message, tag=9, frozen=True):
     bodies: tuple[tuple[int, bytes], ...]
 
 
+class ArchiveHours(Message, tag=10, frozen=True):
+    """The sender's archive, by hours since 1970; a receiver that has others announces them.
+
+    `parts` has four bytes for each hour from `hour` on (`camcast.engine.repair.meeting`). The
+    sender has let nothing go that was published from the hour `first` on. If `reply` is not 0, a
+    receiver that differs tells its own.
+    """
+
+    hour: int
+    first: int
+    reply: int
+    parts: bytes
+
+
 DECODER: Final[Decoder[Message]] = Decoder(
-    Have | Want | Heard | Referral | Compare | ValuesKnown | Buckets | ValuesWanted | Values
+    Have
+    | Want
+    | Heard
+    | Referral
+    | Compare
+    | ValuesKnown
+    | Buckets
+    | ValuesWanted
+    | Values
+    | ArchiveHours
 )
 
 

@@ -51,7 +51,16 @@ from camcast.engine.repair.comparing import Comparing, ValuesContext
 from camcast.engine.repair.confirming import Confirming
 from camcast.engine.repair.history import History, Referring
 from camcast.engine.repair.hold_back import HoldBack
-from camcast.engine.repair.messages import Compare, Have, Heard, Nonces, Referral, Want
+from camcast.engine.repair.meeting import Meeting
+from camcast.engine.repair.messages import (
+    ArchiveHours,
+    Compare,
+    Have,
+    Heard,
+    Nonces,
+    Referral,
+    Want,
+)
 from camcast.engine.repair.offers import Fetching, Offering
 from camcast.engine.repair.told import (
     CLIMBING_SECONDS,
@@ -97,6 +106,7 @@ class Repair(Repairs):
         self._haves = haves = Haves(context, nonces)
         self.comparing = None if values is None else Comparing(context, values, haves, nonces)
         """Keeps the last values of keys; None where a process has events for others only."""
+        self._meeting = Meeting(context, haves)
         self._upward = Upward(context, haves)
         self._news = News(context, haves, self._upward)
         self._history = History(context, haves)
@@ -222,6 +232,7 @@ class Repair(Repairs):
         self._context.member_since = now
         self._history.start(now)
         self._referring.start()
+        self._meeting.start()
 
     def add_batch(self, batch: Batch, known: KnownRanges, source: PeerId, now: float) -> None:
         """Add a batch that is new to the community; `source` sent it."""
@@ -337,6 +348,8 @@ class Repair(Repairs):
                 self._referring.on_referral(source, message, now)
             case Compare():
                 self._referring.on_compare(source, message, now)
+            case ArchiveHours():
+                self._meeting.on_hours(source, message, now)
             case _ if self.comparing is not None:
                 self.comparing.receive(source, message, now)
 
@@ -359,6 +372,8 @@ class Repair(Repairs):
                 self._asking.wake(now)
             case ("fetch", int(number)):
                 self._fetching.wake(number, now)
+            case ("meet",):
+                self._meeting.wake(now)
             case ("refer",):
                 self._referring.wake(now)
             case ("history", int(number)):

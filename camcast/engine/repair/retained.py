@@ -41,6 +41,8 @@ class Retained:
     _community: Topic
     _clock: Clock
     _chain: Callable[[bytes], Sequence[bytes]] = no_chain
+    on_kept: Callable[[Batch], None] = lambda _: None
+    """Called with each batch that the archive was given."""
 
     @property
     def archived_seconds(self) -> float:
@@ -55,6 +57,7 @@ class Retained:
         assert self.archive is not None, "whoever calls has looked"
         chain = self._chain(batch.certificate) if batch.flags & SIGNED else ()
         self.archive.keep(self._community, batch, chain)
+        self.on_kept(batch)
 
     def known(self, stream: StreamId) -> KnownRanges | None:
         """Return what the archive knows of a stream; None if that is nothing."""

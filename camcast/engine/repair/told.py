@@ -108,8 +108,12 @@ RANGE_BYTES: Final = 10  # MessagePack: two numbers of at most five bytes
 # chosen: the nodes of a loop count the same batches one soon after the other; 200 kB a process.
 @lru_cache(maxsize=1024)
 def _part(identity: bytes) -> int:
-    """Return a batch's part of a tally."""
     return int.from_bytes(hashlib.blake2b(identity, digest_size=HASH_BYTES).digest())
+
+
+def part_of(batch: Batch) -> int:
+    """Return a batch's part of a tally."""
+    return _part(batch.body[:_IDENTITY_BYTES])
 
 
 class Tally:
@@ -127,7 +131,7 @@ class Tally:
 
     def add(self, batch: Batch, second: int) -> None:
         """Count a batch that is new; it is now this second since 1970 by the own clock."""
-        part = _part(batch.body[:_IDENTITY_BYTES])
+        part = part_of(batch)
         published = batch.published // 1000
         if self._until <= published <= second + APART_SECONDS:
             self._recent[published] = self._recent.get(published, 0) ^ part

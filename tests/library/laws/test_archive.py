@@ -11,16 +11,20 @@ import pytest
 from camcast.engine.node import Node
 from camcast.engine.repair import answering
 from camcast.engine.repair.answering import OLD_BYTES_A_SECOND
+from camcast.engine.repair.meeting import MEET_SECONDS
 from camcast.engine.settings import Parts
 from camcast.engine.store import Store
 from camcast.testing import World
 from camcast.testing.memory_archive import MemoryArchive
-from camcast.vocabulary.batches import Batch, decode_body
+from camcast.vocabulary.batches import Batch, decode_body, make_batch
+from camcast.vocabulary.events import stream_id
+from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.topics import ROOT, Topic
 
 A = Topic.parse(".a")
 B = Topic.parse(".b")
 HOUR = 3600.0
+DAY = 24 * HOUR
 LONG = 700.0  # more than the 655 s of age that a batch can say, and than any retention
 
 
@@ -193,6 +197,38 @@ def test_who_was_off_reads_what_it_missed_in_order_and_then_what_is_new(
         own = [one for one in read if one % 4 == publisher]
         assert own == sorted(own), "and of each publisher in its order"
     assert len(world.archived(5, A)) == len(set(world.archived(5, A))), "each once"
+
+
+def test_two_halves_that_archived_apart_for_a_day_are_one_after_the_cut() -> None:
+    """What only one half has, and nobody remembers, is found by hours and fetched."""
+    world = ArchivedWorld()
+    world.run(2 * DAY)
+    nodes = [world.begin(number, A) for number in range(1, 5)]
+    world.run(30.0)  # all have asked for the past, which is empty
+    began = int(1000 * (world.now - DAY))
+    both, halves = [], (range(1, 3), range(3, 5))
+    for hour in range(24):
+        when = began + hour * 3_600_000
+        for stream, hosts in ((1, range(1, 5)), (2, halves[hour % 2]), (3, halves[0])):
+            batch = make_batch(
+                stream_id(PeerId(bytes([stream] * 16)), 1),
+                hour + 1,
+                [b"%d" % (100 * stream + hour)],
+                A,
+                published=when + stream,
+            )
+            both.append(batch.payloads()[0])
+            for host in hosts:
+                world.archives[host].keep(A, batch, ())
+    sent = sum(node.counters.repairs_sent for node in nodes)
+    world.run(8 * MEET_SECONDS)
+    for host in range(1, 5):
+        assert sorted(world.archived(host, A)) == sorted(both), host
+    repaired = sum(node.counters.repairs_sent for node in nodes) - sent
+    lacked = 2 * 24 + 2 * 24  # of the second stream each half lacks half, the third one half
+    assert repaired <= 2 * lacked, "what both have is not sent"
+    for node in nodes:
+        assert not world.delivered_to(node), "it is from before their time"
 
 
 def test_whoever_is_not_interested_archives_nothing() -> None:
