@@ -96,7 +96,7 @@ class Meeting:
         difference, since = 0, stop
         for hour, part in enumerate(parts, message.hour):
             if first <= hour < stop and (own := self._part(hour)) != part:
-                difference ^= hash((hour, own ^ part))
+                difference ^= (own ^ part) * hour  # another one in each hour
                 since = min(since, hour)
         if since == stop:
             return
