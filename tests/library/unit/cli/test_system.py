@@ -238,6 +238,8 @@ REFUSALS = [
     (["revoke", "--issued-before", "1999-01-01", "--all"], "a time after 2025"),
     (["show", "--in", "elsewhere"], "elsewhere is no folder of a system"),
     (["init", "."], "root.key exists"),
+    (["init", ""], "names no folder"),
+    (["show", "--in", " "], "names no folder"),
 ]
 
 
