@@ -238,8 +238,6 @@ REFUSALS = [
     (["revoke", "--issued-before", "1999-01-01", "--all"], "a time after 2025"),
     (["show", "--in", "elsewhere"], "elsewhere is no folder of a system"),
     (["init", "."], "root.key exists"),
-    (["init", ""], "names no folder"),
-    (["show", "--in", " "], "names no folder"),
 ]
 
 
@@ -251,6 +249,14 @@ def test_what_cannot_be_is_said_in_a_sentence(capfd: Capture) -> None:
         assert said in error
         assert not (MEMBERS / "eve").exists()
     assert states(capfd) == {"ada": "valid"}
+
+
+@pytest.mark.parametrize("arguments", [["init", ""], ["show", "--in", " "]])
+def test_an_empty_text_is_no_folder_and_not_the_one_at_hand(
+    arguments: list[str], capfd: Capture
+) -> None:
+    assert camcast("system", *arguments) == 2
+    assert "names no folder" in capfd.readouterr().err
 
 
 def remove(path: Path) -> None:
