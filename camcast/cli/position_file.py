@@ -2,6 +2,9 @@
 
 It is written once a second at most while events come, and at the end. What is printed after that
 by a command that is killed comes again.
+
+The file has the bytes of `Subscription.position` and nothing else: a program may read it, or hand
+it to another machine, whose process goes on there.
 """
 
 from __future__ import annotations

@@ -84,22 +84,22 @@ class Progress(Generic[E]):
     def __init__(self, group: GroupId, since: float, done: Mapping[StreamId, int]) -> None:
         self._group = group
         self._since = since
-        self._given = {stream: (last, since) for stream, last in done.items()}
-        """The last number of each stream, and when it was published."""
+        self.given = {stream: (last, since) for stream, last in done.items()}
+        """The last number of each stream that was queued, and when it was published.
 
-    def add(self, delivery: Received[E] | ReceivedBatch[E]) -> None:
-        """Add what was queued."""
-        given = self._given
-        last = delivery.sequence if isinstance(delivery, Received) else delivery.sequences[-1]
-        given[delivery.stream] = last, delivery.published
-        if len(given) > REMEMBERED_MAX:
-            latest = nlargest(REMEMBERED_MAX // 2, given.items(), key=lambda one: one[1][1])
-            self._given = dict(latest)
+        Whoever queues writes it here itself, which spares a call an event, and calls `forget` when
+        there are more than `REMEMBERED_MAX`.
+        """
+
+    def forget(self) -> None:
+        """Forget half of the streams, those that were at work longest ago."""
+        latest = nlargest(REMEMBERED_MAX // 2, self.given.items(), key=lambda one: one[1][1])
+        self.given = dict(latest)
 
     def position(self, waiting: Iterable[Received[E] | ReceivedBatch[E]]) -> Position:
         """Return the position of whoever has taken everything but what is `waiting`."""
         now = time.time()
-        given = {stream: (last, min(when, now)) for stream, (last, when) in self._given.items()}
+        given = {stream: (last, min(when, now)) for stream, (last, when) in self.given.items()}
         latest = max((when for _, when in given.values()), default=-BACK_SECONDS)
         since = latest - BACK_SECONDS
         for one in waiting:

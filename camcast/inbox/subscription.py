@@ -18,7 +18,7 @@ from typing_extensions import override
 
 from camcast.inbox.feed import Feed, Reader, check_plain, running_loop
 from camcast.inbox.past import Past
-from camcast.inbox.position import Position, Progress
+from camcast.inbox.position import REMEMBERED_MAX, Position, Progress
 from camcast.inbox.received import (
     DeliveryQueue,
     Gap,
@@ -185,7 +185,11 @@ class EventFeed(Feed[DeliveryQueue[E]], Generic[E]):
         if self._past is not None:
             self._past.add(delivery)
             return
-        self._progress.add(delivery)
+        last = delivery.sequence if isinstance(delivery, Received) else delivery.sequences[-1]
+        given = self._progress.given
+        given[delivery.stream] = last, delivery.published
+        if len(given) > REMEMBERED_MAX:
+            self._progress.forget()
         self._add(self.queue.put, delivery)
 
     def tell(self, missed: Missed | Reach) -> None:

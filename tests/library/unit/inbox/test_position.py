@@ -32,6 +32,13 @@ def event(of: int, sequence: int, ago: float) -> Received[bytes]:
     return Received(stream(of), sequence, A, b"", b"", 1, NOW - ago)
 
 
+def add(progress: Progress[bytes], one: Received[bytes]) -> None:
+    """Add an event as `EventFeed.put` does."""
+    progress.given[one.stream] = one.sequence, one.published
+    if len(progress.given) > REMEMBERED_MAX:
+        progress.forget()
+
+
 def is_done(position: Position, one: Received[bytes]) -> bool:
     """Say whether whoever begins at a position gets an event, as `EventFeed` and `since=` do."""
     return one.published < position.since or one.sequence <= position.done.get(one.stream, 0)
@@ -48,7 +55,7 @@ def test_a_position_has_all_that_was_taken_and_nothing_that_waits(seed: int) -> 
         events.append(event(of, numbers[of], 400 - place / 5))
     progress = Progress[bytes](A.group, NOW - 1000, {})
     for one in events:
-        progress.add(one)
+        add(progress, one)
     taken = rng.randrange(2000)
     position = progress.position(events[taken:])
     data = position.encode()
@@ -63,7 +70,7 @@ def test_of_more_publishers_than_there_is_room_for_some_events_come_again_and_no
     events = [event(of, 1, 100 - of / 100) for of in range(2 * REMEMBERED_MAX)]
     progress = Progress[bytes](A.group, NOW - 1000, {})
     for one in events:
-        progress.add(one)
+        add(progress, one)
     data = progress.position(events[-3:]).encode()
     assert len(data) <= POSITION_BYTES_MAX
     position = Position.decode(data, A.group)
@@ -75,7 +82,7 @@ def test_of_more_publishers_than_there_is_room_for_some_events_come_again_and_no
 def test_an_event_that_comes_up_to_two_minutes_late_is_not_done() -> None:
     progress = Progress[bytes](A.group, NOW - 1000, {})
     for of in range(3):
-        progress.add(event(of, 7, 0.0))
+        add(progress, event(of, 7, 0.0))
     position = progress.position(())
     assert not is_done(position, event(9, 1, BACK_SECONDS - 1))
     assert is_done(position, event(9, 1, BACK_SECONDS + 1))
