@@ -13,7 +13,7 @@ BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-library test-slow tests lint style types bench against peers chaos docs
-.PHONY: liars scale clean always
+.PHONY: liars eclipse scale clean always
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -63,6 +63,9 @@ docs: $(VENV)/dev ## Build the documentation as a site that is read offline: bui
 
 liars: $(VENV)/dev ## Tell every lie to honest members, pairwise (an hour; LIARS="--minutes 5 --only Have")
 	$(BIN)/python -m tests.library.hostile.liar_suite $(LIARS)
+
+eclipse: $(VENV)/dev ## Measure which share of others' tables an attacker's k of n members get (ECLIPSE="--puppets 6")
+	$(BIN)/python -m tests.library.hostile.eclipse $(ECLIPSE)
 
 scale: $(VENV)/dev ## Measure the pipeline over 50 million trace records (1 GB of disk)
 	rm -rf build/scale

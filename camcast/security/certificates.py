@@ -76,8 +76,10 @@ class Rate(NamedTuple):
 
     @override
     def __str__(self) -> str:
-        bounds = {"events": self.events, "bytes": self.bytes}
-        return " and ".join(f"{most:,} {what} a second" for what, most in bounds.items() if most)
+        bounds = {"event": self.events, "byte": self.bytes}
+        return " and ".join(
+            f"{most:,} {what}{'s' * (most > 1)} a second" for what, most in bounds.items() if most
+        )
 
 
 UNBOUNDED: Final = Rate()

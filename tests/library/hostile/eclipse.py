@@ -27,6 +27,7 @@ from unittest.mock import patch
 import msgspec
 import typer
 from attrs import define, field
+from typing_extensions import override
 
 from camcast.engine.node import Node
 from camcast.testing.world import World
@@ -74,7 +75,10 @@ class Share(NamedTuple):
         half = _Z * stdev(shares) / sqrt(len(shares)) if len(shares) > 1 else 0.0
         return cls(mean(shares), half, sum(one == 1.0 for one in shares), len(shares))
 
+    @override
     def __str__(self) -> str:
+        if not self.tables:
+            return "none"
         whole = f", {self.owned} of {self.tables} wholly" if self.owned else ""
         return f"{self.mean:.0%} ± {self.half:.0%}{whole}"
 
@@ -92,6 +96,7 @@ class Attack:
     own: set[bytes] = field(factory=set)
     """The identifiers of the puppets in the DHT."""
     makes_puppet: bool = False
+    lies: bool = True
     copies: int = 0
     """Messages that puppets have sent."""
 
@@ -116,7 +121,7 @@ class Attack:
             outlet: ControlOutlet, contacts: Iterable[Contact], message: Message, **rest: Any
         ) -> None:
             to = list(contacts)
-            if outlet.me.peer in self.puppets:
+            if outlet.me.peer in self.puppets and self.lies:
                 for_whom = rest.get("reply_to")
                 if for_whom is not None and for_whom.peer not in self.puppets:
                     to = [self.rng.choice(list(self.puppets.values())) for _ in to]
@@ -131,7 +136,7 @@ class Attack:
                 self.own.add(node_id)
 
         def naming(table: Table, node: Neighbour, k: int | None = None, *rest: Any) -> Any:
-            if table.node.id not in self.own:
+            if table.node.id not in self.own or not self.lies:
                 found = nearest(table, node, k, *rest)
                 self.nodes |= {one.id: one for one in found if one.id in self.own}
                 return found
@@ -146,11 +151,13 @@ class Attack:
 
 
 class Eclipse:
-    """A community of `members`, of which so many are puppets."""
+    """A community of `members`, of which so many are puppets; these are honest unless it `lies`."""
 
-    def __init__(self, membership: str, members: int, puppets: int, seed: int) -> None:
+    def __init__(
+        self, membership: str, members: int, puppets: int, seed: int, *, lies: bool = True
+    ) -> None:
         self._membership = membership
-        self._attack = Attack(Random(seed))
+        self._attack = Attack(Random(seed), lies=lies)
         self._options = OPTIONS.get(membership, {})
         self._world = World(seed, membership=membership, options=self._options)
         self._honest: list[Node] = []
