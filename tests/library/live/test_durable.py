@@ -1,5 +1,6 @@
 """Durable subscribers: whoever stops goes on where it was, and gets every event once."""
 
+import asyncio
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from camcast import Community, CommunityError, CommunityManager, Reach, Received, ReceivedBatch
 from camcast.app import blocking
 from camcast.app.durable import DurableSubscription
+from camcast.engine.repair.told import REORDER_SECONDS
 from tests.library.live.communities import OPTIONS, together
 from tests.patience import PATIENCE_SECONDS, live
 
@@ -170,6 +172,7 @@ async def test_another_process_goes_on_at_a_position_with_what_was_not_taken(
             b"2",
             b"3",
         ]
+        await asyncio.sleep(2 * REORDER_SECONDS)  # what is younger counts as said in its time
         other = manager(None, publisher.address)
         async with other:
             far = await other.join(".a")
