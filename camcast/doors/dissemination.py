@@ -178,7 +178,8 @@ class Dissemination(ABC):
     flags_busy: bool = False
     """Whether the publisher marks the batches of a busy stream with the flag `batches.TREE`.
 
-    With `CommunitySettings.spread` ``"tree"`` every stream counts as busy."""
+    Then `duplicate` hears of these alone. With `CommunitySettings.spread` ``"tree"`` every stream
+    counts as busy."""
 
     def start(self, now: float) -> None:  # noqa: B027  # most have nothing to begin with
         """Learn that the process has become a member of the group; called once."""

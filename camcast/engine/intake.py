@@ -29,7 +29,7 @@ from camcast.engine.remote_queries import RemoteQueries
 from camcast.engine.repair.retained import aged
 from camcast.vocabulary import wire
 from camcast.vocabulary.addresses import AddressError
-from camcast.vocabulary.batches import Batch, decode_body
+from camcast.vocabulary.batches import TREE, Batch, decode_body
 from camcast.vocabulary.events import EventId, StreamId
 from camcast.vocabulary.happenings import BatchKind
 from camcast.vocabulary.identity import PEER_ID_BYTES, PeerId, known_contact
@@ -518,9 +518,11 @@ class Intake:
             except MalformedError:
                 pass
         asked_for = frame[start + wire.FLAGS] & wire.REPAIRED
-        if local_group.dissemination.hears_duplicates and not asked_for:
+        dissemination = local_group.dissemination
+        lone = dissemination.flags_busy and not frame[body_start + wire.BODY_FLAGS] & TREE
+        if dissemination.hears_duplicates and not asked_for and not lone:
             stream, first, _ = _stream_start(frame, body_start)
-            local_group.dissemination.duplicate(EventId(StreamId(stream), first), source, now)
+            dissemination.duplicate(EventId(StreamId(stream), first), source, now)
 
 
 def _decode(frame: bytes, start: int, end: int, now: float) -> Batch:

@@ -20,6 +20,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from heapq import nlargest
+from math import floor
 from struct import Struct, error
 from typing import Final, Generic
 from zlib import crc32
@@ -39,6 +40,9 @@ _CHECKSUM_BYTES: Final = 4
 STREAMS_MAX: Final = (POSITION_BYTES_MAX - _HEAD.size - _CHECKSUM_BYTES) // _DONE.size
 # chosen: the retention unless somebody says otherwise; repair is done with an event by then
 BACK_SECONDS: Final = 120.0
+# chosen: far above the milliseconds in which positions and events name a time, so that what members
+# count as published since that time may be older
+ROUNDED_SECONDS: Final = 1.0
 REMEMBERED_MAX: Final = 4096  # chosen: 1 MB; half of it is forgotten when it is full
 
 
@@ -55,7 +59,7 @@ class Position:
 
     def encode(self) -> bytes:
         """Return the position as at most `POSITION_BYTES_MAX` bytes."""
-        data = _HEAD.pack(_MAGIC, self.group, int(1000 * self.since))
+        data = _HEAD.pack(_MAGIC, self.group, floor(1000 * self.since))
         data += b"".join(_DONE.pack(*one) for one in self.done.items())
         return data + crc32(data).to_bytes(_CHECKSUM_BYTES)
 
@@ -101,13 +105,16 @@ class Progress(Generic[E]):
         now = time.time()
         given = {stream: (last, min(when, now)) for stream, (last, when) in self.given.items()}
         latest = max((when for _, when in given.values()), default=-BACK_SECONDS)
-        since = latest - BACK_SECONDS
+        since = max(latest - BACK_SECONDS, self._since)
         for one in waiting:
             first = one.sequence if isinstance(one, Received) else one.sequences[0]
             last, when = given[one.stream]
             given[one.stream] = min(last, first - 1), when
-            since = min(since, one.published)
-        since = max(since, self._since)
-        young = ((when, stream, last) for stream, (last, when) in given.items() if when >= since)
+            since = min(since, one.published)  # also before `_since`, by another clock
+        young = (
+            (when, stream, last)
+            for stream, (last, when) in given.items()
+            if when >= since - ROUNDED_SECONDS
+        )
         named = nlargest(STREAMS_MAX, young)
         return Position(self._group, since, {stream: last for _, stream, last in named})

@@ -36,7 +36,7 @@ from typing_extensions import override
 from camcast.doors.dissemination import Dissemination, DisseminationContext, Sent, SuperTable
 from camcast.doors.protocol import Group, Protocol
 from camcast.protocols.tree import Tree
-from camcast.vocabulary.batches import NOT_UPWARD, Batch
+from camcast.vocabulary.batches import NOT_UPWARD, TREE, Batch
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.vocabulary.parameters import CommunitySettings
@@ -69,7 +69,7 @@ class Upward:
         near = () if context.groups.alone else self._hand_over(batch, now)
         tables = [table for table in context.super_tables if table not in near]
         drawn = batch.upward_probability is not None or context.parameters.p_sel is not None
-        if self.tree is not None and tables and not drawn:
+        if batch.flags & TREE and self.tree is not None and tables and not drawn:
             handed_up = self.tree.hand_up(batch, tables, source, now)
             if handed_up is not None:
                 return handed_up
@@ -213,9 +213,11 @@ class Camcast(Dissemination):
         spread: Callable[[DisseminationContext], Dissemination] = make_spread,
     ) -> None:
         self._upward = Upward(context)
-        self._spread = spread(context)
+        self._spread = self._lone = spread(context)
+        """`_lone` spreads what has no tree: most events, which are spared the way by the tree."""
         if isinstance(self._spread, Tree):
             self._upward.tree = self._spread
+            self._lone = self._spread.gossip
         self.decoder = self._spread.decoder
         self.hears_duplicates = self._spread.hears_duplicates
         self.flags_busy = self._spread.flags_busy
@@ -224,7 +226,8 @@ class Camcast(Dissemination):
     def disseminate(self, batch: Batch, now: float, source: PeerId | None = None) -> Sent:
         """Execute DISSEMINATE (Figure 8) for a batch that is new to this process."""
         super_processes = self._upward.climb(batch, now, source)
-        sent = self._spread.disseminate(batch, now, source)
+        spread = self._spread if batch.flags & TREE else self._lone
+        sent = spread.disseminate(batch, now, source)
         return Sent(sent.peers, super_processes) if super_processes else sent
 
     @override
@@ -235,7 +238,8 @@ class Camcast(Dissemination):
         if self._upward.leads_somewhere:
             for batch, source in zip(batches, sources, strict=True):
                 self._upward.climb(batch, now, source)
-        self._spread.disseminate_together(batches, now, sources)
+        busy = any(batch.flags & TREE for batch in batches)
+        (self._spread if busy else self._lone).disseminate_together(batches, now, sources)
 
     @override
     def repaired(self, batch: Batch, now: float, source: PeerId) -> None:

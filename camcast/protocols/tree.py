@@ -148,7 +148,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
     ) -> None:
         self._context = context
         self._repair = repair
-        self._gossip = gossip
+        self.gossip = gossip
         self._trees: dict[StreamId, _Tree] = {}
         self._delay = ArrivalDelay()
         self._news: dict[StreamId, bool] = {}  # with whether repair has brought something
@@ -166,7 +166,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
     def disseminate(self, batch: Batch, now: float, source: PeerId | None = None) -> Sent:
         tree = self._tree_of(batch, source, now)
         if tree is None:
-            return self._gossip.disseminate(batch, now, source)
+            return self.gossip.disseminate(batch, now, source)
         if self._repair.offers(batch):
             return self._spread_large(tree, batch, source, now)
         contacts = self._receivers(tree, batch, source, now)
@@ -214,7 +214,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
     def _send(self, batches: Sequence[Batch], to: list[Contact] | None, now: float) -> None:
         """Send new batches to these processes; with None, gossip chooses them."""
         if to is None:
-            self._gossip.disseminate_together(batches, now, ())
+            self.gossip.disseminate_together(batches, now, ())
         else:
             self._context.events.send_together(batches, to, now)
 
@@ -302,7 +302,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
     @override
     def copies_now(self, known: int) -> int:
         own = self._own_children()
-        return len(own) if own else self._gossip.copies_now(known)
+        return len(own) if own else self.gossip.copies_now(known)
 
     @override
     def first_hop(self, peers: Iterable[Contact]) -> Iterable[Contact]:

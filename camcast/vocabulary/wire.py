@@ -83,6 +83,8 @@ FLAGS: Final = 5
 """Where the flags of the head are in an event record."""
 ADDRESS_LENGTH: Final = 10
 """Where the length of the address is in an event record."""
+BODY_FLAGS: Final = STREAM_START.size
+"""Where the flags of the body are in a body."""
 BODY_FIXED_BYTES: Final = 42
 """The body of a batch up to its topic."""
 CONTROL_HEADER_BYTES: Final = _LENGTH.size + _CONTROL_HEAD.size

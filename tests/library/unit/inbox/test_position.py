@@ -89,6 +89,18 @@ def test_an_event_that_comes_up_to_two_minutes_late_is_not_done() -> None:
     assert Progress[bytes](A.group, NOW - 5, {}).position(()).since == pytest.approx(NOW - 5)
 
 
+@pytest.mark.parametrize("ago", [0.0004, 0.5])
+def test_events_of_a_clock_that_is_behind_are_done_if_taken_and_come_if_not(ago: float) -> None:
+    """Events name whole milliseconds, so that those of the first one are older than it."""
+    progress = Progress[bytes](A.group, NOW, {})
+    events = [event(1, number, ago) for number in (1, 2, 3)]
+    for one in events:
+        add(progress, one)
+    again = Position.decode(progress.position(events[2:]).encode(), A.group)
+    assert again.done == {stream(1): 2}
+    assert again.since <= round(events[2].published, 3)
+
+
 def test_bytes_that_are_no_position_or_damaged_are_refused() -> None:
     data = Position(A.group, NOW, {stream(1): 5}).encode()
     for wrong in (b"", data[:-1], data + b"\0", bytes([data[0] ^ 1]) + data[1:], bytes(5000)):
