@@ -12,10 +12,11 @@ A process that *crashes* takes no further input, and frames under way to it are 
 starts again before they arrive. It may start again at the same address, with its old identity (its
 disk survived) or a new one; its memory is lost in both cases. Timers of a former life have no
 effect. What is meant for a former identity at an address is dropped, as an output pipe drops it
-once another process has named itself. Frames and datagrams for a *paused* process wait, as in the
-buffers of the kernel, which here are never full; its timers come as much later as it stood still
-(`Node.on_standstill`). No frame passes between processes of two systems: both note each other, as
-the two ends of a connection do.
+once another process has named itself, unless the network sends `by_address` alone, as ZeroMQ's own
+sockets do. Frames and datagrams for a *paused* process wait, as in the buffers of the kernel, which
+here are never full; its timers come as much later as it stood still (`Node.on_standstill`). No
+frame passes between processes of two systems: both note each other, as the two ends of a connection
+do.
 
 A process that nobody can dial (`start`) announces a placeholder. Frames for it go to it from those
 alone to which it has a connection: it has sent them something, and neither side has been silent for
@@ -132,6 +133,8 @@ class VirtualNetwork:
         """Copies whose receiver has died, or was restarted, before they arrived."""
         self.checksum = 0
         """CRC-32 over all records sent, in their order."""
+        self.by_address = False
+        """Whether what is meant for a former identity at an address reaches the present one."""
         self.on_send: Callable[[str, str, bytes], None] | None = None
         self.on_delivery: Callable[[Process, Deliver], None] | None = None
         self.on_missed: Callable[[Process, Tell], None] | None = None
@@ -464,8 +467,10 @@ class VirtualNetwork:
                 if on_send is not None:
                     for contact in contacts:
                         on_send(process.me.address, contact.address, record)
-            meant = self._meant(outbox.sends) if self._taken_over else outbox.sends
-            self._carry(process, frames_of(meant))
+            sends: Iterable[Send] = outbox.sends
+            if self._taken_over and not self.by_address:
+                sends = self._meant(sends)
+            self._carry(process, frames_of(sends))
             outbox.sends.clear()
         if outbox.wakes:
             for delay_seconds, token in outbox.wakes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from typing import Any
 
@@ -84,6 +85,7 @@ async def test_a_super_topic_has_the_keys_of_its_subtopics_by_topic() -> None:
         below = [await roof.join(".plant.roof"), await cellar.join(".plant.cellar")]
         for community in below:
             await community.ready(0, min_links=1)
+            await asyncio.sleep(0.005)  # events name whole milliseconds, by the clock of each
             await community.publish(community.topic.name.encode(), key=b"state")
         await eventually(lambda: len(plant.latest.by_topic) == 2)
         of = {

@@ -1014,12 +1014,13 @@ def test_a_crashed_super_process_is_replaced() -> None:
 
 @pytest.mark.parametrize("topic", [ABC, A], ids=["of another topic", "below the one it had"])
 def test_who_took_over_a_dead_super_processes_address_gets_few_events(topic: Topic) -> None:
-    """The transport of these networks sends by address alone, as `zmq`; no check comes in the time.
+    """The network sends by address alone, as `zmq`; no check comes in the time.
 
     Before, who never was in the community answered nothing, and got every event.
     """
     never = CommunitySettings(check_seconds=1e6, p_sel=1.0, a=3.0)
     network, [dead, low] = network_of(ROOT, A, parameters=never)
+    network.virtual.by_address = True
     assert network.run(10, until=lambda: link_of(low, A).nearest()[1] == [dead.me])
     network.kill(dead)
     heir = network.restart(dead)

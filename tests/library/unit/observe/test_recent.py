@@ -57,6 +57,7 @@ def test_only_what_may_explain_something_is_remembered() -> None:
         recent.take(Happening(kind), ".a", 1.0)
     remembered = ["join", "leave", "isolated", "healed", "deafened", "hears", "paused"]
     remembered += [
+        "moved",
         "carries",
         "linked",
         "unlinked",
