@@ -10,7 +10,8 @@ nodes, bring newcomers in.
 
 Printed are the shares of puppets among the processes in tables: those of newcomers ten seconds
 after their start; those of all honest members after a time; the super-topic tables of a
-community below; and routing tables of the DHT. Who draws uniformly has the share k/n.
+community below; and routing tables of the DHT. Who draws uniformly has the share k/n, where n
+counts the newcomers, too.
 """
 
 from __future__ import annotations
