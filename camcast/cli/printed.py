@@ -121,6 +121,8 @@ class PublishReceipt(TypedDict):
     links: int
     accepted: bool
     later: bool
+    confirmed: int
+    """How many other members said that they hold it, up to the number of --confirmed-by."""
 
 
 class PlugRow(TypedDict):

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final
 import msgspec
 import typer
 
-from camcast.app.community import Community
+from camcast.app.community import CONFIRM_SECONDS, Community
 from camcast.app.manager import make_manager
 from camcast.app.settings import ProcessSettings
 from camcast.cli import options
@@ -65,6 +65,14 @@ def publish(
     wait: Annotated[
         float, typer.Option(min=0.0, help="Seconds to wait for somebody to publish to.")
     ] = WAIT_SECONDS,
+    confirmed_by: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="K",
+            help="Wait, 10 s at most, until so many other members hold each event.",
+        ),
+    ] = 0,
     settings: ProcessSettings = _PROCESS,
     retry: options.Retry = False,
     health: options.Health = None,
@@ -84,7 +92,7 @@ def publish(
     Waits until it knows a peer of the topic or a link to a super-topic, since an event
     published alone reaches nobody, and leaves again when all is on its way. The receipts of
     --json count the peers and the links that each event left for, and say whether it was accepted.
-    Exit code 1: something was not published, was dropped, or left for nobody.
+    Exit code 1: something was not published, was dropped, left for nobody, or was not confirmed.
     """
     with clear_failures(OSError):
         parsed = Topic.parse(topic)
@@ -100,6 +108,7 @@ def publish(
             wait,
             key=None if key is None else _key(key),
             delete=delete,
+            confirmed_by=confirmed_by,
             retry=retry,
             typed=typed,
             json=json,
@@ -155,12 +164,13 @@ async def _publish(
     *,
     key: bytes | None,
     delete: bool,
+    confirmed_by: int,
     retry: bool,
     typed: bool,
     json: bool,
 ) -> bool:
     """Publish the events; say whether every one of them left for somebody."""
-    published, refused, unheard, dropped = 0, 0, 0, 0
+    published, refused, unheard, dropped, unconfirmed = 0, 0, 0, 0, 0
     manager = make_manager(settings)
     async with manager, served_health(manager, health):
         community = manager.community(topic)
@@ -177,11 +187,12 @@ async def _publish(
                 refused += 1
                 continue
             given = None if delete else sent if typed else event
-            receipt = await community.publish(given, key=key)
+            receipt = await community.publish(given, key=key, confirmed_by=confirmed_by)
             published += 1
             dropped += not receipt.accepted
             leaves = receipt.peers or receipt.links or receipt.later
             unheard += receipt.accepted and not leaves
+            unconfirmed += receipt.accepted and receipt.confirmed < confirmed_by
             if json and not _show(receipt, topic):
                 return True
         await all_left(manager.pipes)
@@ -192,7 +203,12 @@ async def _publish(
             f"{dropped} of {published} events were dropped, since the peers take them too slowly;"
             " publish them again"
         )
-    return not refused and not unheard and not dropped
+    if unconfirmed:
+        complain(
+            f"{unconfirmed} of {published} events are not known to be held by {confirmed_by} other"
+            f" members of {topic} after {CONFIRM_SECONDS:g} s; they may be all the same"
+        )
+    return not (refused or unheard or dropped or unconfirmed)
 
 
 def _sent(event: bytes, topic: Topic) -> Sent | None:
@@ -252,6 +268,7 @@ def _show(receipt: Receipt, topic: Topic) -> bool:
             links=receipt.links,
             accepted=receipt.accepted,
             later=receipt.later,
+            confirmed=receipt.confirmed,
         )
         print_json(line, "publish/1")
     except BrokenPipeError:

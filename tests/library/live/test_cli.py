@@ -52,7 +52,9 @@ def test_events_travel_between_processes_through_a_gateway(gateway: str) -> None
         )
         assert (code, err) == (0, "")
         receipt = checked(json.loads(out))
-        assert receipt.keys() == {"topic", "id", "peers", "links", "accepted", "later"}
+        assert receipt.keys() == {
+            *("topic", "id", "peers", "links", "accepted", "later", "confirmed"),
+        }
         assert (receipt["peers"], receipt["links"]) == (1, 1)
         for running in (soccer, root):
             event = running.read()
@@ -287,6 +289,19 @@ def test_a_script_waits_for_events_and_is_told_when_none_came(gateway: str, tmp_
         assert in_process(*publish, "--file", content) == 0
         assert running.line() == r".some: two\nlines"
         assert running.end()[0] == 0
+
+
+def test_an_event_that_too_few_others_hold_is_told(
+    gateway: str, capfd: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish = ("publish", ".held", "x", "--gateway", gateway, "--wait", PATIENCE_SECONDS)
+    with subscriber(".held", gateway):
+        assert answer(capfd, *publish, "--confirmed-by", 1)["confirmed"] == 1
+        for module in ("camcast.app.community", "camcast.cli.publish"):
+            monkeypatch.setattr(f"{module}.CONFIRM_SECONDS", 0.5)
+        code, err = refusal(capfd, *publish, "--confirmed-by", 2)
+    assert code == 1
+    assert "1 of 1 events are not known to be held by 2 other members of .held after 0.5 s" in err
 
 
 def test_a_signal_ends_a_process_that_still_asks_or_reads(gateway: str) -> None:
