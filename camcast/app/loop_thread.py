@@ -231,6 +231,8 @@ class LoopThread:
     def start(self) -> None:
         """Start the loop and wait until it takes calls; raises what kept it from that.
 
+        `CommunityError` if Python starts no thread.
+
         Another thread, or a signal handler, may stop it meanwhile; to the caller that comes after.
         """
         if not self.started.happened:
@@ -243,6 +245,11 @@ class LoopThread:
                 thread.start()
             except KeyError as error:  # Python's own, at a signal handler's exception in `start`
                 raise error.__context__ or error from None
+            except RuntimeError as error:
+                if "new thread" not in str(error):
+                    raise  # a signal handler's
+                # At the limit of the system; or, from Python 3.12 on, while the interpreter ends.
+                raise CommunityError(f"the manager cannot start its event loop: {error}") from None
             if not self.started.wait(seconds_left()):
                 raise TimeLimit("start() took longer than it was given")
         if not self._serving and self._error is not None:

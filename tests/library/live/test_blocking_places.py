@@ -3,6 +3,7 @@
 import inspect
 import json
 import re
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -52,6 +53,8 @@ COLUMNS: Final[list[set[str] | None]] = [
 def table() -> dict[str, list[str]]:
     """Return the rows of the page's table, by place."""
     [_, text] = PAGE.read_text().split("| in | `start` ")
+    until = "done" if sys.version_info < (3, 12) else "refused"
+    text = text.replace("done (until 3.11)", until)
     rows = [re.split(r"\s*\|\s*", line.strip("| ")) for line in text.splitlines()[2:]]
     return {row[0]: row[1:] for row in rows if len(row) > 2}
 
