@@ -13,6 +13,7 @@ from statistics import mean
 
 import pytest
 
+from camcast.doors.contained import plug_of
 from camcast.engine.errands import PROBE_UNITS
 from camcast.engine.node import Node
 from camcast.testing.world import World
@@ -199,7 +200,7 @@ def test_loss_alone_causes_no_epidemic_of_false_verdicts(
     nodes = settled(net, 60)
     silent = 0
     for node in nodes:
-        membership = scamp(node)
+        membership = plug_of(scamp(node))
         give_up = membership._give_up
 
         def counted(peer: PeerId, now: float, give_up: GiveUp = give_up) -> None:

@@ -99,7 +99,7 @@ def assert_nothing_stayed(first: Kept, last: Kept, rounds: int, bytes_a_round: i
         if more >= rounds // 4 and name not in LATER
     }
     assert not grown, grown
-    assert last.bytes - first.bytes < bytes_a_round * rounds
+    assert last.bytes - first.bytes < bytes_a_round * rounds, last.bytes - first.bytes
     assert last.descriptors <= first.descriptors
     assert last.tasks <= first.tasks
     assert last.threads <= first.threads
