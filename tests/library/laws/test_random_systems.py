@@ -17,7 +17,7 @@ from camcast.engine.repair.hold_back import HoldBack
 from camcast.protocols.camcast import Upward
 from camcast.research.simulation.invariants import Invariants
 from camcast.vocabulary.batches import NOT_UPWARD, Batch
-from camcast.vocabulary.identity import PEER_ID_BYTES
+from camcast.vocabulary.identity import PEER_ID_BYTES, PeerId
 from tests.library.laws.fault_judge import Verdict, judge
 from tests.library.laws.faults import make_system
 
@@ -102,9 +102,9 @@ def test_the_judge_sees_own_events_that_do_not_come(monkeypatch: pytest.MonkeyPa
 def test_the_judge_sees_events_that_climb_and_should_not(monkeypatch: pytest.MonkeyPatch) -> None:
     climb = Upward.climb
 
-    def forgetful(upward: Upward, batch: Batch, now: float) -> int:
+    def forgetful(upward: Upward, batch: Batch, now: float, source: PeerId | None = None) -> int:
         free = replace(batch, flags=batch.flags & ~NOT_UPWARD, upward_probability=None)
-        return climb(upward, free, now)
+        return climb(upward, free, now, source)
 
     monkeypatch.setattr(Upward, "climb", forgetful)
     verdicts = [judge(make_system("scamp", seed)) for seed in range(4)]
@@ -135,7 +135,7 @@ def test_the_judge_sees_what_steps_back(monkeypatch: pytest.MonkeyPatch) -> None
 def test_the_judge_sees_what_comes_where_it_should_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes hand over what they get to each community that they are in, up or down."""
 
-    def to_all(upward: Upward, batch: Batch, now: float) -> int:
+    def to_all(upward: Upward, batch: Batch, now: float, _source: PeerId | None = None) -> int:
         groups = upward._context.groups
         assert isinstance(groups, Intake)
         for local_group in [*groups._groups.current.values()]:
