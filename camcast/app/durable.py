@@ -33,6 +33,7 @@ from typing_extensions import override
 
 from camcast.engine.local_group import LocalGroup
 from camcast.inbox.deliveries import Deliveries
+from camcast.inbox.past import LOOK_SECONDS
 from camcast.inbox.received import Gap, Received, ReceivedBatch
 from camcast.inbox.subscription import EventFeed, Subscription
 from camcast.interests.interest import Interest
@@ -49,7 +50,6 @@ T = TypeVar("T")
 
 BEGIN_SECONDS_MAX: Final = 600.0  # chosen: two million events of 256 bytes, at a MiB/s
 ALONE_SECONDS: Final = 10.0  # chosen: as `join` waits; who cannot join reads what is in its archive
-LOOK_SECONDS: Final = 0.1  # chosen: half of the time after which what is missing is asked for
 NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")  # it is a part of the name of a file
 
 

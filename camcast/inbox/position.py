@@ -107,10 +107,11 @@ class Progress(Generic[E]):
         latest = max((when for _, when in given.values()), default=-BACK_SECONDS)
         since = max(latest - BACK_SECONDS, self._since)
         for one in waiting:
-            first = one.sequence if isinstance(one, Received) else one.sequences[0]
-            last, when = given[one.stream]
-            given[one.stream] = min(last, first - 1), when
             since = min(since, one.published)  # also before `_since`, by another clock
+            if one.stream in given:  # else it was forgotten, and is not named
+                first = one.sequence if isinstance(one, Received) else one.sequences[0]
+                last, when = given[one.stream]
+                given[one.stream] = min(last, first - 1), when
         young = (
             (when, stream, last)
             for stream, (last, when) in given.items()

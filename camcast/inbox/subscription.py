@@ -225,13 +225,13 @@ class Subscription(Reader[EventFeed[E], Received[E] | Gap], Generic[E]):
     """A queue of received events; made by `Community.subscribe`, closed by `unsubscribe`.
 
     Iterate it with ``async for``, which yields `Received`, or iterate `batches`, which yields
-    `ReceivedBatch`. Both yield `Lagged` where events were dropped because the queue was full, and
-    `Missed` for events that can no longer be had, and `Reach` before the past that was asked for,
-    and end when the subscription is closed and
-    empty. Several tasks may do so, and share the events. With a callback there is nothing to
-    iterate; `on_lagged` and `on_missed` then tell (without them, a warning). To `close` it is the
-    same as `Community.unsubscribe`. Without a callback it is also closed, with a `ResourceWarning`,
-    when nobody holds it any more, and so nobody can read it.
+    `ReceivedBatch`. Both yield `Lagged` where events were dropped because the queue was full,
+    `Missed` for events that can no longer be had, and `Reach` before the past that was asked for.
+    They end when the subscription is closed and empty. Several tasks may do so, and share the
+    events. With a callback there is nothing to iterate; `on_lagged` and `on_missed` then tell
+    (without them, a warning). To `close` it is the same as `Community.unsubscribe`. Without a
+    callback it is also closed, with a `ResourceWarning`, when nobody holds it any more, and so
+    nobody can read it.
 
     Example:
         ::

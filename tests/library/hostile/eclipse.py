@@ -30,6 +30,7 @@ import typer
 from attrs import define, field
 from typing_extensions import override
 
+from camcast.doors.contained import plug_of
 from camcast.engine.node import Node
 from camcast.testing.world import World
 from camcast.vocabulary.identity import Contact, PeerId
@@ -233,7 +234,7 @@ class Eclipse:
 
     def _push(self, victim: Contact, node: Node, _now: float) -> None:
         for group in node.local_groups:
-            outlet: ControlOutlet = group.membership._outlet  # type: ignore[attr-defined]
+            outlet: ControlOutlet = plug_of(group.membership)._outlet
             outlet.send([victim], PUSHES[self._membership](self._attack.rng))
 
 

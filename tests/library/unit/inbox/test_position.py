@@ -89,6 +89,15 @@ def test_an_event_that_comes_up_to_two_minutes_late_is_not_done() -> None:
     assert Progress[bytes](A.group, NOW - 5, {}).position(()).since == pytest.approx(NOW - 5)
 
 
+def test_what_waits_of_publishers_that_were_forgotten_comes() -> None:
+    events = [event(of, 1, 100 - of / 100) for of in range(2 * REMEMBERED_MAX)]
+    progress = Progress[bytes](A.group, NOW - 1000, {})
+    for one in events:
+        add(progress, one)
+    position = Position.decode(progress.position(events[7:]).encode(), A.group)
+    assert [is_done(position, one) for one in events[7:]] == [False] * len(events[7:])
+
+
 @pytest.mark.parametrize("ago", [0.0004, 0.5])
 def test_events_of_a_clock_that_is_behind_are_done_if_taken_and_come_if_not(ago: float) -> None:
     """Events name whole milliseconds, so that those of the first one are older than it."""
