@@ -43,8 +43,12 @@ class PositionFile:
         except OSError as error:
             raise OptionError(f"--position {path}: {error.strerror}") from None
 
-    def move(self, position: bytes, *, now: bool = False) -> None:
-        """Write a position, unless one was written a moment ago; raises `OSError`."""
-        if now or monotonic() - self._written_at >= WRITE_SECONDS:
-            write_lasting(self._path, position, _MODE)
-            self._written_at = monotonic()
+    @property
+    def is_due(self) -> bool:
+        """Whether no position was written a moment ago."""
+        return monotonic() - self._written_at >= WRITE_SECONDS
+
+    def move(self, position: bytes) -> None:
+        """Write a position, and wait for the disk; raises `OSError`."""
+        write_lasting(self._path, position, _MODE)
+        self._written_at = monotonic()

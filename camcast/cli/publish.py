@@ -70,7 +70,8 @@ def publish(
         typer.Option(
             min=0,
             metavar="K",
-            help="Wait, 10 s at most, until so many other members hold each event.",
+            help=f"Wait, {CONFIRM_SECONDS:g} s at most, until so many other members hold each"
+            " event.",
         ),
     ] = 0,
     settings: ProcessSettings = _PROCESS,

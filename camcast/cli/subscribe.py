@@ -305,11 +305,11 @@ async def _print_each(
                 await _whole(on_lagged, item)
             if done.is_set():
                 return
-            if position is not None:
-                position.move(behind)
+            if position is not None and position.is_due:
+                await _whole(position.move, behind)
     finally:
         if position is not None:
-            position.move(behind, now=True)
+            position.move(behind)
 
 
 async def _whole(work: Callable[[_Item], None], item: _Item) -> None:
