@@ -17,7 +17,7 @@ from camcast.security.certificates import (
 from camcast.security.chains import verify_chain
 from camcast.security.event_signatures import EventSignatures
 from camcast.security.keys import Domain, SecretKey
-from camcast.security.publisher_rates import AT_ONCE_SECONDS, LATE_SECONDS
+from camcast.security.publisher_rates import AT_ONCE_SECONDS, CLOCKS_DIFFER, LATE_SECONDS
 from camcast.security.refusals import Reason
 from camcast.security.sealed import Seal
 from camcast.vocabulary.batches import Batch, make_batch
@@ -121,6 +121,16 @@ def test_what_a_publisher_sends_within_its_rate_is_taken_though_all_of_it_comes_
     assert len(came) == RETENTION + AT_ONCE_SECONDS - 1
     # Behind a cut that heals, the latest first.
     assert all(taken(eve, one, RETENTION) for one in reversed(came))
+
+
+def test_a_publisher_at_its_limit_whose_clock_is_a_little_faster_is_refused_nothing() -> None:
+    ada = process(ADA, Rate(events=128))
+    eve = forwarder(ada)
+    full = int(AT_ONCE_SECONDS + LATE_SECONDS)
+    assert all(taken(eve, batch(ada, 1 + 128 * number, 128)) for number in range(full))
+    assert not taken(eve, batch(ada, 1 + 128 * full))
+    early = 1 / (1 + CLOCKS_DIFFER / 2)
+    assert taken(eve, batch(ada, 1 + 128 * full, 128, at=early), early)
 
 
 def test_forged_events_take_nothing_of_a_publisher_s_rate() -> None:
