@@ -53,6 +53,16 @@ async def test_it_comes_in_the_order_of_publication_when_it_is_here_and_nothing_
 
 
 @live
+async def test_a_batch_that_others_have_as_well_stays_late_for_these() -> None:
+    held, handed = of_the_past([False])
+    batch = ReceivedBatch[bytes](StreamId(b"p" * 24), [1, 2], A, 1, 6.0, 2, (b"x", b"y"), late=True)
+    held.add(batch)
+    held.end()
+    [(_, [item])] = handed
+    assert (item.late, batch.late) == (False, True)
+
+
+@live
 async def test_where_the_queue_would_be_full_or_the_time_is_over_it_comes_as_it_is() -> None:
     held, handed = of_the_past([False], room=(3, 100))
     for number in range(3):
