@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import pytest
 from msgspec import structs
@@ -33,6 +33,7 @@ from camcast.protocols.tree import (
     Tree,
 )
 from camcast.testing.lone_process import LoneProcess, contact
+from camcast.testing.world import World
 from camcast.vocabulary.batches import Batch, make_batch
 from camcast.vocabulary.events import EventId, StreamId, stream_id
 from camcast.vocabulary.identity import Contact, PeerId
@@ -585,3 +586,18 @@ def test_a_parent_that_leaves_and_had_none_is_not_waited_for(stand: Stand) -> No
     stand.settle(1, 2)
     stand.tree.receive(contact(1), Handover(STREAM, contact(2), (peer(99),)), stand.now)
     assert stand.said() == []  # nobody follows its own child
+
+
+@pytest.mark.parametrize("spread", ["auto", "tree"])
+def test_of_a_lone_event_a_tree_hears_no_duplicates(
+    spread: Literal["auto", "tree"], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Most copies are such; with `tree` each event is one of a busy stream."""
+    heard: list[EventId] = []
+    monkeypatch.setattr(Tree, "duplicate", lambda _tree, event_id, *_: heard.append(event_id))
+    world = World(parameters=CommunitySettings(spread=spread), repair=True)
+    nodes = [world.join(A) for _ in range(6)]
+    world.run(10.0)
+    world.publish(nodes[0], A, seconds=1.0)
+    assert sum(node.counters.duplicates for node in nodes) > 0
+    assert bool(heard) is (spread == "tree")
