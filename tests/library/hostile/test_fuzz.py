@@ -198,10 +198,10 @@ def test_records_of_every_class_of_messages_are_mutated() -> None:
     assert classes <= heads
 
 
-@pytest.mark.parametrize("count", [1_000, pytest.param(950_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [1_000, pytest.param(300_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("profile", WORLDS)
 def test_no_mutation_makes_the_engine_raise_or_grow(profile: str, count: int) -> None:
-    """10^4 over all worlds here, 10^7 in the slow suite, with the sealed datagrams below."""
+    """10^4 over all worlds here, 3 * 10^6 in the slow suite, with the sealed datagrams below."""
     world, rng = WORLDS[profile](), Random(count)
     victim = world.nodes[1]
     mutator = Mutator(rng, *capture(world))
@@ -218,7 +218,7 @@ def test_no_mutation_makes_the_engine_raise_or_grow(profile: str, count: int) ->
         world.delivered.clear()
 
 
-@pytest.mark.parametrize("count", [1_000, pytest.param(500_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [1_000, pytest.param(200_000, marks=pytest.mark.slow)])
 def test_no_mutation_of_a_sealed_datagram_is_opened(count: int) -> None:
     rng = Random(count)
     mine, other = DatagramSeal((b"k" * 32,)), DatagramSeal((b"o" * 32,))

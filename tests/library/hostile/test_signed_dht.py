@@ -257,7 +257,7 @@ def test_who_starts_again_elsewhere_is_found_there() -> None:
     assert world.contact(9) in world.find(VICTIM, SOCCER, 8).contacts
 
 
-@pytest.mark.parametrize("count", [5_000, pytest.param(500_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [5_000, pytest.param(200_000, marks=pytest.mark.slow)])
 def test_no_mutation_of_a_boxed_datagram_is_opened_or_kept(count: int) -> None:
     """Nor is anything raised that a certified member says in place of the protocol."""
     world, rng = SignedOverlays(), Random(count)

@@ -15,7 +15,12 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).parents[3]
 EXTRAS = ("lan", "metrics", "report", "sim", "spark")
 TESTED_BY = ("pytest", "pytest-benchmark", "pytest-xdist", "hypothesis", "jsonschema")
-TRIED = ("tests/library/unit", "tests/research/unit/simulation", "tests/research/unit/models")
+LIBRARY = ("app", "cli", "live", "observe", "ops", "overlays", "security")
+RESEARCH = ("models", "report")
+TRIED = (
+    *(f"tests/library/unit/{name}" for name in LIBRARY),
+    *(f"tests/research/unit/{name}" for name in RESEARCH),
+)
 """Each of the packages is used by a test of these folders, but for Spark, of which no other release
 is admitted."""
 

@@ -7,6 +7,7 @@ from collections import Counter
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -107,17 +108,16 @@ async def test_who_starts_again_finds_the_others_by_what_it_remembers(files: Pat
         await eventually(lambda: inbox.payloads == [b"back"])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("membership", ["dht", "hybrid"])
-@live
-async def test_super_topic_tables_are_draws(membership: str, files: Path) -> None:
-    """000, 5.2.3, with processes that all join at once, judged as `SuperTableContract` does."""
-    above, below = 14, 40
+async def joined_together(
+    membership: str, files: Path, run: int, above: int = 14, below: int = 20
+) -> InDegrees:
+    """Let processes of two levels join at once; return who is in how many super-topic tables."""
     async with AsyncExitStack() as stack:
 
         async def member(number: int, gateway: str) -> CommunityManager:
-            enrol(files, f"n{number}", key(500 + number), ".soccer")
-            manager = manager_of(files, membership, f"n{number}", gateway=gateway)
+            name = f"n{run}-{number}"
+            enrol(files, name, key(500 + 100 * run + number), ".soccer")
+            manager = manager_of(files, membership, name, gateway=gateway)
             return await stack.enter_async_context(manager)
 
         gate = await stack.enter_async_context(manager_of(files, membership, "gate"))
@@ -133,7 +133,19 @@ async def test_super_topic_tables_are_draws(membership: str, files: Path) -> Non
         await eventually(lambda: held().total() >= 3 * below)
         await asyncio.sleep(SETTLE_SECONDS)
         tables = held()
-        peers = [manager.contact.peer for manager in members[:above]]
-        degrees = InDegrees(tuple(tables[peer] for peer in peers), ())
+        degrees = InDegrees(tuple(tables[one.contact.peer] for one in members[:above]), ())
     assert degrees.entries == tables.total() == 3 * below
-    assert degrees.variance <= EXCESS * degrees.expected_variance(uniform=True), degrees
+    return degrees
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("membership", ["dht", "hybrid"])
+@live
+async def test_super_topic_tables_are_draws(membership: str, files: Path) -> None:
+    """000, 5.2.3, with processes that all join at once, judged as `SuperTableContract` does.
+
+    Three runs are pooled: even draws exceed the bound in 2 of 1,000 such tests, of one run in 40.
+    """
+    runs = [await joined_together(membership, files, run) for run in range(3)]
+    variance = fmean(one.variance for one in runs)
+    assert variance <= EXCESS * fmean(one.expected_variance(uniform=True) for one in runs), runs

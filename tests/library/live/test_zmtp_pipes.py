@@ -321,7 +321,7 @@ def test_a_message_by_itself_is_told_from_all_else_by_its_head(size: int) -> Non
         assert decoder.lone_message(whole) is None  # amid another message
 
 
-@pytest.mark.parametrize("mutations", [10_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("mutations", [10_000, pytest.param(300_000, marks=pytest.mark.slow)])
 def test_mutated_bytes_raise_nothing_but_a_protocol_error(mutations: int) -> None:
     """What a codec is fed is cut into pieces at random; it may refuse, but not fail."""
     rng = random.Random(1)

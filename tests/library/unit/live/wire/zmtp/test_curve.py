@@ -170,7 +170,7 @@ def test_what_libzmq_said_is_heard_to_where_a_byte_of_it_was_altered_and_no_furt
             assert heard == recorded["messages"][: max(0, whole - 1)], at
 
 
-@pytest.mark.parametrize("mutations", [5_000, pytest.param(200_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("mutations", [5_000, pytest.param(50_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("role", ["libzmq_client", "libzmq_server"])
 def test_mutated_handshakes_raise_nothing_but_a_protocol_error(role: str, mutations: int) -> None:
     """Cut, doubled, altered, lengthened, and fed in pieces: a prefix of the truth is heard."""
