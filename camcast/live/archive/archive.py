@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from heapq import merge
@@ -32,7 +33,7 @@ from camcast.live.archive.schema import (
 )
 from camcast.live.archive.writer import Row, Writer
 from camcast.observe.stats import ArchiveStats
-from camcast.vocabulary.batches import EVENTS_MAX, SIGNED, Batch
+from camcast.vocabulary.batches import EVENTS_MAX, Batch
 from camcast.vocabulary.events import SEQUENCE_MAX, STREAM_ID_BYTES, StreamId
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
@@ -67,8 +68,14 @@ class FileArchive(Archive):
         except BaseException:
             self._lock.close()
             raise
+        self._given: deque[Row] = deque()
+        """The batches that are not written yet and stand in no index, which questions need."""
+        self._indexed: deque[Row] = deque()
+        """Those of before, which do."""
         self._waiting: dict[tuple[GroupId, StreamId], dict[int, Row]] = {}
-        """The batches that are not written yet, by number."""
+        """The latter by number."""
+        self._forgotten = 0
+        """The batches that are neither, for they were written: the first that were given."""
         self._chains: dict[bytes, tuple[bytes, ...]] = {}
         """The chains that were given to the writer lately, by the hash of the last certificate."""
         self._lost_until = 0
@@ -119,30 +126,25 @@ class FileArchive(Archive):
 
     @override
     def keep(self, community: Topic, batch: Batch, chain: Sequence[bytes]) -> None:
-        self._settle()
-        certificate = batch.certificate if batch.flags & SIGNED else b""
-        if certificate in self._chains:
-            chain = ()
-        elif chain:
-            if len(self._chains) >= CHAINS_MAX:
-                self._chains.clear()
-            self._chains[certificate] = tuple(chain)
+        writer = self._writer
+        if self._forgotten != writer.settled:
+            self._forget()
         published = min(batch.published, int(1000 * time.time()))
-        row = Row(
-            community.group,
-            community.name,
-            batch.stream,
-            batch.first,
-            batch.count,
-            published,
-            batch.body,
-            certificate,
-            tuple(chain),
-        )
-        if self._writer.put(row):
-            self._waiting.setdefault((community.group, batch.stream), {})[batch.first] = row
+        new = self._unwritten(batch.certificate, chain) if chain else ()
+        row = Row(community.group, community.name, batch, published, new)
+        if writer.put(row):
+            self._given.append(row)
         else:
             self._lost_until = max(self._lost_until, published + 1)
+
+    def _unwritten(self, certificate: bytes, chain: Sequence[bytes]) -> tuple[bytes, ...]:
+        """Return a chain unless it was given to the writer lately."""
+        if certificate in self._chains:
+            return ()
+        if len(self._chains) >= CHAINS_MAX:
+            self._chains.clear()
+        self._chains[certificate] = tuple(chain)
+        return self._chains[certificate]
 
     @override
     def known(self, community: Topic, stream: StreamId) -> Sequence[int]:
@@ -154,7 +156,7 @@ class FileArchive(Archive):
         if found:
             known.restore(unpack_numbers(found[0][1]))
         for row in waiting:
-            known.add(row.first, row.events)
+            known.add(row.batch.first, row.batch.count)
         return known.told()
 
     @override
@@ -162,9 +164,11 @@ class FileArchive(Archive):
         self, community: Topic, stream: StreamId, start: int, stop: int, since: int
     ) -> Iterator[bytes]:
         waiting = [
-            (row.first, row.body)
+            (row.batch.first, row.batch.body)
             for row in self._rows(community, stream)
-            if row.first < stop and row.first + row.events > start and row.published >= since
+            if row.batch.first < stop
+            and row.batch.first + row.batch.count > start
+            and row.published >= since
         ]
         written = self._of_stream(community, stream, start, stop, since)
         before = 0
@@ -225,7 +229,8 @@ class FileArchive(Archive):
     def lowest(self, community: Topic, stream: StreamId, since: int) -> bytes | None:
         first = self._first_since(self._id(community, stream), since)
         return next(self.batches(community, stream, first, first + 1, since), None) or next(
-            (row.body for row in self._rows(community, stream) if row.published >= since), None
+            (row.batch.body for row in self._rows(community, stream) if row.published >= since),
+            None,
         )
 
     @override
@@ -251,7 +256,7 @@ class FileArchive(Archive):
     def history(self, community: Topic, since: int) -> Iterator[bytes]:
         self._settle()
         waiting = sorted(
-            (row.published, row.body[:_KEY_BYTES], row.body)
+            (row.published, row.batch.body[:_KEY_BYTES], row.batch.body)
             for (group, _), rows in self._waiting.items()
             for row in rows.values()
             if group == community.group and row.published >= since
@@ -367,12 +372,26 @@ class FileArchive(Archive):
         return [rows[first] for first in sorted(rows)]
 
     def _settle(self) -> None:
-        """Forget what was written."""
-        for row in self._writer.take_written():
-            key = row.community, row.stream
-            rows = self._waiting.get(key)
-            if rows is not None and rows.get(row.first) is row:
-                del rows[row.first]
+        """Forget what was written, and have the rest in the index."""
+        self._forget()
+        for row in self._given:
+            key = row.community, row.batch.stream
+            self._waiting.setdefault(key, {})[row.batch.first] = row
+        self._indexed += self._given
+        self._given.clear()
+
+    def _forget(self) -> None:
+        settled = self._writer.settled
+        while self._forgotten < settled:
+            self._forgotten += 1
+            if not self._indexed:
+                self._given.popleft()
+                continue
+            row = self._indexed.popleft()
+            key = row.community, row.batch.stream
+            rows = self._waiting[key]
+            if rows.get(row.batch.first) is row:  # and it was not given twice
+                del rows[row.batch.first]
                 if not rows:
                     del self._waiting[key]
 

@@ -189,12 +189,8 @@ def _row(
     return Row(
         community=group,
         topic=topic,
-        stream=batch.stream,
-        first=batch.first,
-        events=batch.count,
+        batch=batch,
         published=published,
-        body=batch.body,
-        certificate=certificate,
         chain=chains.pop(certificate, ()),
         id=id,
     )
