@@ -19,6 +19,7 @@ from zlib import crc32
 import msgspec
 
 from camcast.doors.datagrams import Endpoint
+from camcast.vocabulary.given_file import read_regular
 from camcast.vocabulary.lasting_file import write_lasting
 from camcast.vocabulary.logger import Logger
 
@@ -128,12 +129,11 @@ class Remembered:
 def recall(path: Path) -> dict[Endpoint, str]:
     """Return the endpoints in the file and their keys; none if it is absent or cannot be read."""
     try:
-        with path.open("rb") as source:
-            data = source.read(_FILE_BYTES_MAX + 1)
+        data = read_regular(path, _FILE_BYTES_MAX)
     except FileNotFoundError:
         return {}
     except OSError as error:
-        log.warning("cannot read the remembered contacts in %s: %s", path, error)
+        log.warning("cannot read the remembered contacts in %s: %s", path, error.strerror)
         return {}
     try:
         if len(data) > _FILE_BYTES_MAX:

@@ -22,6 +22,7 @@ from typer.core import TyperGroup
 from typer.models import OptionInfo
 
 from camcast.cli.failure import clear_failures
+from camcast.cli.finite_numbers import NO_PATH, is_path
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.toml_text import TomlTextError, parse_toml, read_toml
 
@@ -44,7 +45,7 @@ def configured(command: Callable[..., None]) -> Callable[..., None]:
             metavar="FILE.toml",
             envvar=_variable(_OPTION),
             is_eager=True,
-            callback=_taker({one.name for one in parameters if _is_path(one.annotation)}),
+            callback=_taker({one.name for one in parameters if is_path(one.annotation)}),
             help="Options from a file, for what neither the command line nor the environment says.",
         ),
     ]
@@ -73,10 +74,6 @@ def _with_variable(parameter: Parameter) -> Any:
 
 def _variable(option: str) -> str:
     return _PREFIX + option.removeprefix("--").replace("-", "_").upper()
-
-
-def _is_path(annotation: Any) -> bool:
-    return annotation is Path or any(_is_path(part) for part in get_args(annotation))
 
 
 def _taker(paths: Set[str]) -> Callable[[typer.Context, Path | None], Path | None]:
@@ -145,6 +142,8 @@ def _value(context: typer.Context, option: Any, value: Any, base: Path | None) -
             wanted = "true or false" if option.is_flag else "text or a number"
             raise ConfigError(f"it is {wanted}, and not {one!r}")
     if base is not None:
+        if not all(str(one).strip() for one in values):
+            raise ConfigError(NO_PATH)
         values = [str(base / str(one)) for one in values]
     taken: Any = values if option.multiple else values[0]
     option.process_value(context, taken)

@@ -15,6 +15,7 @@ from typing import Final
 
 from camcast.doors.options import OptionError
 from camcast.inbox.position import POSITION_BYTES_MAX, Position
+from camcast.vocabulary.given_file import read_regular
 from camcast.vocabulary.lasting_file import write_lasting
 from camcast.vocabulary.topics import Topic
 
@@ -32,8 +33,7 @@ class PositionFile:
         """The position that the file had; None without a file."""
         self._written_at = -WRITE_SECONDS
         try:
-            with path.open("rb") as file:
-                self.begins_at = file.read(POSITION_BYTES_MAX + 1)
+            self.begins_at = read_regular(path, POSITION_BYTES_MAX)
             Position.decode(self.begins_at, topic.group)
         except FileNotFoundError:
             if not path.parent.is_dir():

@@ -39,22 +39,9 @@ _DAY_SECONDS: Final = 86_400
 
 system = typer.Typer(name="system", no_args_is_help=True, rich_markup_mode=None)
 
-
-def _named_folder(text: str | Path) -> Path:
-    """Return the folder that a text names: nothing, as of an unset variable, is not this folder."""
-    if not str(text).strip():
-        raise typer.BadParameter(f"{text!r} names no folder; this one is .")
-    return Path(text)
-
-
 In = Annotated[
     Path,
-    typer.Option(
-        "--in",
-        parser=_named_folder,
-        metavar="FOLDER",
-        help="The folder that camcast system init has made.",
-    ),
+    typer.Option("--in", metavar="FOLDER", help="The folder that camcast system init has made."),
 ]
 HERE: Final = Path()
 
@@ -71,12 +58,7 @@ def _system() -> None:
 
 @system.command(cls=Command, epilog="Example: camcast system init plant")
 def init(
-    folder: Annotated[
-        Path,
-        typer.Argument(
-            parser=_named_folder, metavar="FOLDER", help="The folder of the new system."
-        ),
-    ],
+    folder: Annotated[Path, typer.Argument(help="The folder of the new system.")],
     json: options.Json = False,
 ) -> None:
     """Make a system: FOLDER, with a new root, the key that all members will trust.

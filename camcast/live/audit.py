@@ -20,6 +20,7 @@ import msgspec
 from camcast.doors.transport import OutputPipes
 from camcast.observe.failure_log import FailureLog
 from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.given_file import open_to_write
 from camcast.vocabulary.identity import PeerId
 
 FILE_BYTES_MAX: Final = 2**24  # chosen: 100,000 lines, so 32 MiB with the file before
@@ -86,9 +87,10 @@ def open_audit(
 
 
 def _open(path: Path) -> int:
-    # A pipe that nobody reads is an error, and does not stop the process until somebody does.
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    return os.open(path, flags, _MODE)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
+    descriptor = open_to_write(path, flags, _MODE)
+    os.set_blocking(descriptor, False)  # a pipe that is full costs lines, and does not stop events
+    return descriptor
 
 
 def _unwritable(path: Path, error: OSError) -> str:

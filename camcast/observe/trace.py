@@ -21,6 +21,7 @@ import msgspec
 
 from camcast.vocabulary.batches import Batch, decode_body
 from camcast.vocabulary.events import event_name
+from camcast.vocabulary.given_file import open_to_write
 from camcast.vocabulary.happenings import TraceKind
 from camcast.vocabulary.logger import Logger
 
@@ -95,7 +96,7 @@ def private(name: str, flags: int) -> int:
 
     Traces are so, since they say which processes talk.
     """
-    return os.open(name, flags, 0o600)
+    return open_to_write(name, flags, 0o600)
 
 
 class ListSink:

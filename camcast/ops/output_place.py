@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryFile
 
 from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.given_file import open_to_write
 
 
 class OutputError(CamcastError, OSError):
@@ -29,7 +31,7 @@ def output_file(path: Path | None) -> Iterator[None]:
         return
     is_new = not path.exists()
     try:
-        path.open("a").close()
+        os.close(open_to_write(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666))
     except OSError as error:
         raise OutputError(
             f"--output {path}: {error.strerror}; give a file in a folder that can be written"

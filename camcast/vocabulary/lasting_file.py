@@ -33,6 +33,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from camcast.vocabulary.given_file import open_to_write
 from camcast.vocabulary.logger import Logger
 
 _log = Logger(__name__)
@@ -59,7 +60,8 @@ def write_lasting(
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
     elif path.exists():
         if not path.is_file():
-            path.write_bytes(content)
+            with open(open_to_write(path, os.O_WRONLY, mode), "wb") as special:
+                special.write(content)
             return
         mode &= path.stat().st_mode
     target = Path(os.path.realpath(path))

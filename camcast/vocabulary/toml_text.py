@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.given_file import read_given
 
 BYTES_MAX: Final = 2**20  # chosen: a thousand times what a person writes
 DEPTH_MAX: Final = 32  # chosen: our files nest 4 levels
@@ -34,8 +35,7 @@ def read_toml(path: Path) -> str:
 
     Raises `OSError`, `UnicodeDecodeError`, and `TomlTextError` for a long one.
     """
-    with path.open("rb") as file:
-        content = file.read(BYTES_MAX + 1)
+    content, _ = read_given(path, BYTES_MAX)
     if len(content) > BYTES_MAX:
         raise TomlTextError(f"longer than {BYTES_MAX:,} bytes")
     return content.decode("utf-8-sig").replace("\r\n", "\n")

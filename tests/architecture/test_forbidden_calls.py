@@ -18,7 +18,8 @@ ROOT = Path(__file__).parents[2]
 EDGES = (
     "camcast/__main__.py", "camcast/app", "camcast/cli", "camcast/inbox", "camcast/live",
     "camcast/observe/trace_reading.py", "camcast/ops", "camcast/testing",
-    "camcast/research/testing", "camcast/vocabulary/lasting_file.py", *(
+    "camcast/research/testing", "camcast/vocabulary/given_file.py",
+    "camcast/vocabulary/lasting_file.py", *(
         f"camcast/research/{room}"
         for room in (
             "cli", "experiment", "papers", "pipeline", "report", "runs", "scenarios", "sweeps",

@@ -23,6 +23,7 @@ from zlib import crc32
 from attrs import evolve, frozen
 
 from camcast.live.archive.schema import ArchiveError
+from camcast.vocabulary.given_file import open_regular
 
 _RECORD: Final = Struct(">4sQQQQQIxxxxI")  # magic, count, the five numbers of a cursor, checksum
 _MAGIC: Final = b"CCU1"
@@ -61,7 +62,7 @@ class CursorFile:
 
     def __init__(self, path: Path) -> None:
         try:
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._descriptor = open_regular(path, os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             number = error.errno or errno.EIO
             raise ArchiveError(number, f"{path} cannot be opened: {error.strerror}") from None

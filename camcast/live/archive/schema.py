@@ -24,6 +24,7 @@ from struct import pack, unpack
 from typing import Final
 
 from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.given_file import open_regular
 
 FORMAT: Final = 1
 """The number of these tables, in the file's ``user_version``."""
@@ -168,7 +169,7 @@ class Lock:
 
     def __init__(self, path: Path) -> None:
         with clear_errors(path):
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._descriptor = open_regular(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

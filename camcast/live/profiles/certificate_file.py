@@ -23,6 +23,7 @@ from camcast.security.keys import PublicKey
 from camcast.security.refusals import RefusedError
 from camcast.security.revocation import REVOCATIONS, RevocationList, said_by_time
 from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.given_file import read_regular
 
 CERTIFICATE_LINE: Final = "camcast-certificate-1"
 _REVOCATIONS: Final = "camcast-revocations-1"
@@ -108,8 +109,7 @@ def _line(kind: str, data: bytes) -> str:
 def _read(path: Path, kind: str) -> list[bytes]:
     """Return the bytes in the lines of a file whose lines all have to be of this kind."""
     try:
-        with path.open("rb") as source:
-            raw = source.read(FILE_BYTES_MAX + 1)
+        raw = read_regular(path, FILE_BYTES_MAX)  # a running process reads it again
     except OSError as error:
         raise CertificateFileError(f"{path}: {error.strerror}") from error
     if len(raw) > FILE_BYTES_MAX:

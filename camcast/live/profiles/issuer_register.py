@@ -61,6 +61,7 @@ from camcast.security.revocation import (
     next_list,
 )
 from camcast.security.sealed import seal_hash
+from camcast.vocabulary.given_file import read_regular
 from camcast.vocabulary.lasting_file import locked, write_lasting
 from camcast.vocabulary.logger import Logger
 
@@ -253,8 +254,7 @@ class IssuerRegister:
     def _read_register(self) -> bool:
         """Read the register; say whether there is one."""
         try:
-            with self._path.open("rb") as source:
-                raw = source.read(FILE_BYTES_MAX + 1)
+            raw = read_regular(self._path, FILE_BYTES_MAX)
         except FileNotFoundError:
             return False
         except OSError as error:

@@ -18,6 +18,7 @@ from typing import Final
 
 from camcast.security.keys import TEXT_CHARACTERS, InvalidKeyError, PublicKey, SecretKey
 from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.given_file import read_given
 from camcast.vocabulary.lasting_file import write_lasting
 from camcast.vocabulary.logger import Logger
 
@@ -148,14 +149,15 @@ def write_passphrase(path: Path, passphrase: str) -> None:
 
 
 def _content(path: Path) -> tuple[bytes, os.stat_result]:
-    """Return what is in a file, nothing if it is too large, and its state."""
+    """Return what is in a file, and its state."""
     try:
-        with path.open("rb") as source:
-            found = os.fstat(source.fileno())
-            data = source.read(_FILE_BYTES_MAX + 1)
+        data, found = read_given(path, _FILE_BYTES_MAX)
     except OSError as error:
         raise KeyFileError(f"{path}: {error.strerror}") from error
-    return (data if len(data) <= _FILE_BYTES_MAX else b""), found
+    if len(data) > _FILE_BYTES_MAX:
+        says = f"not a key file or passphrase: longer than {_FILE_BYTES_MAX:,} bytes"
+        raise KeyFileError(f"{path}: {says}")
+    return data, found
 
 
 def _check_private(path: Path, found: os.stat_result) -> None:
@@ -192,7 +194,7 @@ def _is_read_only(path: Path) -> bool:
 def _read(path: Path, kind: str) -> str:
     """Return the key's text in a file of this kind; a secret one must be for its owner alone."""
     data, found = _content(path)
-    if not found.st_size:
+    if not data:
         raise KeyFileError(
             f"{path}: not a key file: it is empty, as where camcast keys new was killed; remove it"
         )

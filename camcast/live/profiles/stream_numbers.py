@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from camcast.live.profiles.key_file import KeyFileError, beside
+from camcast.vocabulary.given_file import read_regular
 from camcast.vocabulary.lasting_file import locked, write_lasting
 from camcast.vocabulary.logger import Logger
 
@@ -86,8 +87,7 @@ class StreamNumbers:
 
     def _read(self) -> int:
         try:
-            with self._path.open("rb") as source:
-                data = source.read(_FILE_BYTES_MAX + 1)
+            data = read_regular(self._path, _FILE_BYTES_MAX)
         except FileNotFoundError:
             return 0
         try:

@@ -1,6 +1,8 @@
-"""Numbers without a value: no option takes nan, and inf only where something may last for ever."""
+"""Values that mean nothing: no option takes nan, inf only for a time, and an empty text no path."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 from typer.core import TyperGroup
@@ -46,3 +48,35 @@ def test_what_may_last_for_ever_takes_inf(monkeypatch: pytest.MonkeyPatch) -> No
     for given, code in (("inf", 0), ("nan", 2)):
         answer = CliRunner().invoke(app, ["publish", ".a", "x", "--wait", given])
         assert answer.exit_code == code, answer.stderr
+
+
+@pytest.mark.parametrize("empty", ["", " "])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "doctor PATH",
+        "status PATH",
+        "history PATH",
+        "keys show PATH",
+        "dashboard elsewhere PATH",
+        "subscribe .a --control PATH",
+        "subscribe .a --trust root.pub --trust PATH",
+        "gateway --config PATH",
+        "certify --with PATH --for ada.pub --topic .a --may join",
+        "system show --in PATH",
+        "run --output PATH",
+    ],
+)
+def test_an_empty_text_is_not_the_folder_at_hand(command: str, empty: str) -> None:
+    words = [empty if word == "PATH" else word for word in command.split()]
+    answer = CliRunner().invoke(app, words)
+    assert answer.exit_code == 2
+    assert "an empty text names no file" in " ".join(answer.stderr.split())
+
+
+def test_an_empty_text_in_a_file_of_options_is_not_the_folder_of_that_file(tmp_path: Path) -> None:
+    file = tmp_path / "camcast.toml"
+    file.write_text("control = ''")
+    answer = CliRunner().invoke(app, ["gateway", "--config", str(file)])
+    assert answer.exit_code == 2
+    assert "control: an empty text names no file" in answer.stderr

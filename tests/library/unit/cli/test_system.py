@@ -256,7 +256,7 @@ def test_an_empty_text_is_no_folder_and_not_the_one_at_hand(
     arguments: list[str], capfd: Capture
 ) -> None:
     assert camcast("system", *arguments) == 2
-    assert "names no folder" in capfd.readouterr().err
+    assert "names no file and no folder" in capfd.readouterr().err
 
 
 def remove(path: Path) -> None:

@@ -98,16 +98,16 @@ def test_a_renewal_that_could_not_be_read_is_read_when_it_can(
     path = watched.write("ada.cert", VALID)
     watched.begin(path)
     watched.write("ada.cert", RENEWED)
-    real_open: Callable[..., object] = Path.open
+    real_open: Callable[..., int] = os.open
     refuses = PermissionError(13, "Permission denied")  # root may read whatever the mode is
 
-    def refused(path: Path, *given: object) -> object:
-        if path.name == "ada.cert":
+    def refused(opened: Path, *given: int) -> int:
+        if opened == path:
             raise refuses
-        return real_open(path, *given)
+        return real_open(opened, *given)
 
     with monkeypatch.context() as for_a_while:
-        for_a_while.setattr(Path, "open", refused)
+        for_a_while.setattr(os, "open", refused)
         assert watched.look() == [VALID]
     os.chmod(path, 0o640)
     assert watched.look() == [RENEWED]
