@@ -431,9 +431,7 @@ class GatewayDiscovery(Discovery):
             return
         self._seeks |= dict.fromkeys(numbers, seek)
         self._ask(numbers)
-        self._context.outlet.wake(AGAIN_SECONDS, "again", *seek.silent)
-        self._context.outlet.wake(2 * AGAIN_SECONDS, "again", *seek.silent)
-        self._context.outlet.wake(TIMEOUT_SECONDS, "seek", *numbers)
+        self._context.outlet.wake(AGAIN_SECONDS, "late", *numbers)
 
     def _seek_unasked(self, now: float, *, waits: bool) -> None:
         """Begin the seeks that wait for names; with `waits`, those whose names are looked up."""
@@ -471,6 +469,18 @@ class GatewayDiscovery(Discovery):
                 if silent := self._silent.get(seek.topic.group):
                     question = AskAgain(number, seek.wanted, seek.topic.name, tuple(silent))
                 self._send((address,), seek.topic.group, question)
+
+    def _ask_late(self, numbers: Iterable[Hashable]) -> None:
+        """Ask the silent gateways among those asked again, once more later, and then give them up.
+
+        The timers of that are set here, since nearly all questions are answered by now.
+        """
+        late = [number for number in numbers if number in self._questions or number in self._seeks]
+        if late:
+            silent = [number for number in late if number in self._questions]
+            self._ask(silent)
+            self._context.outlet.wake(AGAIN_SECONDS, "again", *silent)
+            self._context.outlet.wake(TIMEOUT_SECONDS - AGAIN_SECONDS, "seek", *late)
 
     def _ask_silent(self) -> None:
         """Ask the silent gateways of the announced topics again, to learn which of them are back.
@@ -530,6 +540,8 @@ class GatewayDiscovery(Discovery):
                 self._context.outlet.wake(TELL_SECONDS, "tell")
             case ("called",):
                 self._answer_all(now)
+            case ("late", *numbers):
+                self._ask_late(numbers)
             case ("again", *numbers):
                 self._ask(numbers)
             case ("check", bytes() as group, bytes() as peer):
@@ -743,8 +755,10 @@ class GatewayDiscovery(Discovery):
 
     # -- members that may be dead ----------------------------------------------------------
 
-    def _doubted(self, topic: Topic, silent: Iterable[PeerId], now: float) -> dict[PeerId, Contact]:
+    def _doubted(self, topic: Topic, silent: Collection[PeerId], now: float) -> dict[PeerId, Contact]:
         """Return the announced members among silent ones; those that were not asked are asked."""
+        if not silent:
+            return {}
         unchecked = self._register.unchecked(topic.group, now - CHECK_SECONDS)
         doubted = {peer: unchecked[peer] for peer in silent if peer in unchecked}
         self._begin_checks(topic, doubted)

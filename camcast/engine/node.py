@@ -493,7 +493,7 @@ class Node:
             for one in self.outbox.wakes[timers:]
         ):
             self.outbox.wakes.append(Wake(WAKE_AGAIN_SECONDS, token))
-        self._joining.settle(now)
+        self._joining.settle_if_due(now)
         self.recorder.record_control(now, due=True)
 
     def open(self, datagrams: DatagramPort, now: float) -> None:

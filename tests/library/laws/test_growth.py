@@ -65,6 +65,19 @@ def at_once_through_a_name_of_both_families(count: int) -> float:
     return steps.count
 
 
+def one_by_one_at_a_gateway(count: int) -> float:
+    """All within a second: what members do each second besides would grow with the time, too."""
+    world = World(1)
+    node = world.add((world.add().me.address,))
+    with counted_steps() as steps:
+        for topic in _topics(count):
+            _join(world, node, topic)
+            world.run(0.8 * AT_ONCE / count)
+        world.run(0.2 * AT_ONCE)  # for the answers to the last
+    assert all(one.joined for one in node.local_groups)
+    return steps.count
+
+
 def below_topics_of_their_own(count: int) -> float:
     world = World(1)
     node = world.add((world.add().me.address,))
@@ -113,6 +126,7 @@ def all_others_crashed(count: int) -> float:
 
 Work = Callable[[int], float]
 WORKS: list[Work] = [
+    one_by_one_at_a_gateway,
     below_an_uninhabited_root,
     below_an_inhabited_root,
     below_topics_of_their_own,

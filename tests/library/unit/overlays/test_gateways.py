@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -143,6 +143,31 @@ def test_a_silent_gateway_is_asked_again_within_a_seek() -> None:
         founding = join(world, add(world, {ROOT: (gateway.me.address,)}), A, 15.0)
         unheard += not founding.joined
     assert unheard == 0
+
+
+def test_a_question_that_is_answered_at_once_sets_one_timer_and_a_silent_one_three() -> None:
+    """Of a process in many topics, the timers of its questions were most of all timers."""
+    world = World(1)
+    gateway = world.add()
+    node = add(world, {ROOT: (gateway.me.address,)})
+    woken: list[Hashable] = []
+    plug = plug_of(node.discovery)
+    take = plug.wake
+
+    def wake(name: tuple[Hashable, ...], now: float) -> None:
+        woken.append(name[0])
+        take(name, now)
+
+    plug.wake = wake
+    timers = []
+    for silent in (False, True):
+        if silent:
+            world.kill(gateway)
+        world.do(node, lambda n, now: n.discovery.seek(B, 1, now))
+        world.run(gateways.TIMEOUT_SECONDS)
+        timers.append(list(woken))
+        woken.clear()
+    assert timers == [["late"], ["late", "again", "seek"]]
 
 
 def test_who_names_no_gateway_asks_whom_it_remembers_before_it_founds(tmp_path: Path) -> None:
