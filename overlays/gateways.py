@@ -755,7 +755,9 @@ class GatewayDiscovery(Discovery):
 
     # -- members that may be dead ----------------------------------------------------------
 
-    def _doubted(self, topic: Topic, silent: Collection[PeerId], now: float) -> dict[PeerId, Contact]:
+    def _doubted(
+        self, topic: Topic, silent: Collection[PeerId], now: float
+    ) -> dict[PeerId, Contact]:
         """Return the announced members among silent ones; those that were not asked are asked."""
         if not silent:
             return {}

@@ -119,7 +119,7 @@ class Joining:
         self._moved |= dict.fromkeys(self._joining)
 
     def settle_if_due(self, now: float) -> None:
-        """Call `settle` if there is anything to handle: for each frame and each timer, at the least cost."""
+        """Call `settle` if there is anything to handle: cheap, since after each frame and timer."""
         outbox = self._process.outbox
         if outbox.seeks or outbox.findings or self._moved:
             self.settle(now)

@@ -7,7 +7,9 @@ event at a time; a `collections.Counter` would travel, and never come back as on
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from dataclasses import InitVar
+from inspect import formatannotation, get_annotations
+from typing import Any, ClassVar, Final, get_origin, get_type_hints
 
 from msgspec import inspect
 
@@ -24,9 +26,29 @@ def untravelling(cls: type) -> list[str]:
     return list(_within(inspect.type_info(cls), "", {}))
 
 
+def unreadable(cls: type) -> str:
+    """Return the first field of an event class whose type msgspec cannot read, as ``name: type``.
+
+    It is "" if no field is at fault. msgspec names the type only, and for an undefined name not
+    even that.
+    """
+    for base in reversed(cls.__mro__):
+        for name, annotation in get_annotations(base).items():
+            alone = type(base.__name__, (), {"__annotations__": {name: annotation}})
+            alone.__module__ = base.__module__
+            written = annotation if isinstance(annotation, str) else formatannotation(annotation)
+            try:
+                hint = get_type_hints(alone, include_extras=True)[name]
+                if get_origin(hint) is not ClassVar and not isinstance(hint, InitVar):
+                    inspect.type_info(hint)
+            except Exception:  # whatever evaluating the annotation raises
+                return f"{name}: {written}"
+    return ""
+
+
 def _within(info: Any, path: str, seen: dict[Any, None]) -> Iterator[str]:
     if isinstance(info, inspect.CustomType):
-        if not any(issubclass(one, info.cls) for one in _DECODED):
+        if not _is_decoded(info.cls):
             yield f"{path}: {info.cls.__module__}.{info.cls.__qualname__}".replace("builtins.", "")
         return
     if (fields := getattr(info, "fields", None)) is not None:  # of a class
@@ -41,3 +63,11 @@ def _within(info: Any, path: str, seen: dict[Any, None]) -> Iterator[str]:
     for name in ("item_types", "types"):
         for inner in getattr(info, name, ()):
             yield from _within(inner, path, seen)
+
+
+def _is_decoded(cls: type) -> bool:
+    """Say whether what is read from an event may be an instance of `cls`."""
+    try:
+        return any(issubclass(one, cls) for one in _DECODED)
+    except TypeError:  # of a protocol, which takes part in no checks
+        return False

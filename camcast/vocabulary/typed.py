@@ -41,7 +41,7 @@ from camcast.vocabulary.arguments import check_whole
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.topics import Topic, TopicError
-from camcast.vocabulary.travelling_types import untravelling
+from camcast.vocabulary.travelling_types import unreadable, untravelling
 
 if TYPE_CHECKING:  # defaults of type variables (PEP 696) are in `typing` from Python 3.13 on
     from typing_extensions import TypeVar
@@ -260,10 +260,8 @@ class EventDecoder(Generic[E]):
         try:
             if is_event_class(cls):  # and no interface, which has no fields
                 msgspec.msgpack.Decoder(cls)  # looks at the types of all fields
-        except (TypeError, NameError) as error:
-            raise TypedEventError(
-                f"events of class {cls.__name__} cannot be received: {error}"
-            ) from error
+        except Exception as error:
+            raise _not_received(cls, error) from error
         if issubclass(cls, msgspec.Struct) and cls.__struct_config__.array_like:
             raise TypedEventError(
                 f"events of class {cls.__name__} cannot be received: they travel as named fields,"
@@ -309,16 +307,21 @@ def check_travels(cls: type) -> None:
     """Raise `TypedEventError` for an event class with a field that cannot travel, naming both."""
     try:
         fields = untravelling(cls) if is_event_class(cls) else []
-    except (TypeError, NameError) as error:
-        raise TypedEventError(
-            f"events of class {cls.__name__} cannot be received: {error}"
-        ) from error
+    except Exception as error:
+        raise _not_received(cls, error) from error
     if fields:
         raise TypedEventError(
             f"events of class {cls.__name__} cannot travel: MessagePack has no such type as that of"
             f" {', '.join(fields)}; use a text, a number, bytes, a list, a mapping, or another"
             " event class"
         )
+
+
+def _not_received(cls: type, error: Exception) -> TypedEventError:
+    """Return the error of a class that cannot be read, whatever its annotations have raised."""
+    field = unreadable(cls)
+    at = f"{field}: " if field else ""
+    return TypedEventError(f"events of class {cls.__name__} cannot be received: {at}{error}")
 
 
 class _Made:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import fractions
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -19,6 +19,12 @@ class Inner:
     again: Inner | None = None
 
 
+class Shown(Protocol):
+    """No check at run time tells what this is."""
+
+    text: str
+
+
 @dataclass
 class Mixed:
     name: str
@@ -26,6 +32,7 @@ class Mixed:
     whatever: object
     counts: collections.Counter[str]
     parts: dict[str, list[Inner]]
+    shown: Shown
     maybe: complex | None = None
 
 
@@ -33,6 +40,7 @@ def test_each_field_is_named_by_its_path_with_its_type() -> None:
     assert untravelling(Mixed) == [
         "counts: collections.Counter",
         "parts.where: fractions.Fraction",
+        f"shown: {__name__}.Shown",
         "maybe: complex",
     ]
     with pytest.raises(TypedEventError, match=r"Mixed cannot travel.*counts: collections.Counter"):
