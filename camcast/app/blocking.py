@@ -54,7 +54,7 @@ from camcast.inbox.latest import Latest
 from camcast.inbox.received import Gap, Lagged, Received, ReceivedBatch, batch_of
 from camcast.observe.counters import Counters
 from camcast.observe.stats import SubscriptionStats
-from camcast.vocabulary.arguments import check_timeout, check_type
+from camcast.vocabulary.arguments import check_timeout, check_type, refuse_copy
 from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.happenings import Change
 from camcast.vocabulary.identity import Contact
@@ -77,6 +77,7 @@ class _Face(Generic[_T]):
 
     _inner: _T
     _manager: CommunityManager
+    __reduce_ex__ = refuse_copy
 
 
 def _waits(

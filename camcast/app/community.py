@@ -53,6 +53,7 @@ from camcast.vocabulary.arguments import (
     check_timeout,
     check_type,
     check_whole,
+    refuse_copy,
 )
 from camcast.vocabulary.batches import KEY_BYTES_MAX, Batch, Keyed, rank_of
 from camcast.vocabulary.errors import CommunityError
@@ -119,6 +120,8 @@ class Community(Generic[E]):
         self._told_to_leave = False  # by `leave`, and has not taken part again since
         self._joiners = 0  # calls of `join` that wait
         self._settings_wait = False  # for a `join` that has not been, or has failed
+
+    __reduce_ex__ = refuse_copy
 
     @override
     def __repr__(self) -> str:
@@ -402,6 +405,7 @@ class Community(Generic[E]):
             check_number("since", since)
             if not since >= 0:
                 raise ValueError(f"since is a number of seconds, 0 or more, not {since}")
+            since = float(since)  # messages carry no other type of numbers, such as numpy's
         interest = Interest.parse(where) if isinstance(where, str) else where
         check_optional("where", interest, Interest, 'a text such as "mag >= 5"')
         runner = self._lifetime.open()

@@ -52,9 +52,9 @@ from camcast.observe.event_trace import Account
 from camcast.observe.recent import Recent
 from camcast.observe.stats import FirstContactStats, PeerStats, Stats
 from camcast.observe.trace import Sink, flush_sink
-from camcast.security.passphrase import check_passphrase, group_key
+from camcast.security.passphrase import group_key
 from camcast.vocabulary.addresses import host_of
-from camcast.vocabulary.arguments import check_optional, check_timeout, check_type
+from camcast.vocabulary.arguments import check_optional, check_timeout, check_type, refuse_copy
 from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.events import parse_event_id
 from camcast.vocabulary.happenings import Change, ConditionKind
@@ -297,8 +297,7 @@ class CommunityManager:
         pinned = self._transport != transports.ZMQ
         check_keys(self._settings.gateways, wanted=security.signed, pinned=pinned)
         self._system = contacts.system
-        passphrases = security.passphrase, security.also_passphrase
-        self._passphrases = [one and check_passphrase(one) for one in passphrases]
+        self._passphrases = security.passphrases()
         self._parts = Parts(discovery_rng=None if rng is not None else SystemRandom())
         self._identity: IdentityWatch | None = None
         if security.signed:
@@ -346,6 +345,8 @@ class CommunityManager:
         """The conditions of the process; each start has a new watch."""
         self._inbox = Inbox(None if self._recent is None else self._recent.note)
         self._communities = KnownCommunities[Community](self._inbox)
+
+    __reduce_ex__ = refuse_copy
 
     @override
     def __repr__(self) -> str:

@@ -175,7 +175,9 @@ class Presence:
     def _tell(self, kind: Kind, peer: PeerId, name: str) -> None:
         try:
             self._on_change(PresenceChange(kind, peer, name))
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             said = f"on_change of the presence in {self._community.topic} raised"
             self._failures.take(said, error, asyncio.get_running_loop().time())
 

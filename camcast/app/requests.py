@@ -184,7 +184,12 @@ class Requests:
                 await self._community.publish(
                     msgspec.msgpack.encode(_Reply(question.token, payload))
                 )
-        except (Exception, SystemExit) as error:
+        except (KeyboardInterrupt, GeneratorExit):
+            raise
+        except BaseException as error:
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                raise
             said = f"a question in {self._community.topic} could not be answered"
             self._failures.take(said, error, asyncio.get_running_loop().time())
 

@@ -31,6 +31,7 @@ from camcast.live import transports
 from camcast.live.archive.archive import FileArchive
 from camcast.live.own_address import AUTO, is_found
 from camcast.live.wire.pipes import descriptors, peers_allowed
+from camcast.security.passphrase import check_passphrase
 from camcast.vocabulary.addresses import check_address, is_loopback, is_numeric, is_wildcard
 from camcast.vocabulary.arguments import (
     check_flag,
@@ -286,6 +287,11 @@ class Security:
     def closed(self) -> bool:
         """Whether strangers are kept out."""
         return self.signed or self.passphrase is not None
+
+    def passphrases(self) -> list[str | None]:
+        """Return both passphrases as they are derived from; `PassphraseError` for an empty one."""
+        given = self.passphrase, self.also_passphrase
+        return [None if one is None else check_passphrase(one) for one in given]
 
 
 @frozen(kw_only=True)

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import attrs
 
-from camcast.vocabulary.arguments import is_finite
+from camcast.vocabulary.arguments import built_in, is_finite
 from camcast.vocabulary.errors import CamcastError
 
 SHARED: Final = MappingProxyType({"camcast.shared": True})
@@ -57,6 +57,7 @@ def build_options(options: type[Any], given: Mapping[str, object], owner: str) -
             classes, read, wanted = _KINDS[kind]
             with suppress(ValueError):
                 value = read(value) if isinstance(value, str) else value
+            value = built_in(value)
             if not isinstance(value, classes) or (isinstance(value, bool) and kind is not bool):
                 raise OptionError(f"option {name!r} of {owner} takes {wanted}, not {given[name]!r}")
         if isinstance(value, Real) and not is_finite(value):

@@ -203,6 +203,8 @@ def _tables(group: str) -> Iterator[Mapping[str, Callable[[], Any]]]:
 
 
 def _load(group: str, kind: str, name: str) -> Any:
+    if not isinstance(name, str):
+        raise UnknownPlugError(f"a {kind} is given by its name, a text, and not as {name!r}")
     for table in _tables(group):
         if name in table:
             return load(Offer(name, CAMCAST, table[name]), kind)
@@ -237,7 +239,9 @@ def load(offer: Offer, kind: str) -> Any:
         return offer.load()
     except ModuleNotFoundError as error:
         raise UnknownPlugError(f"{kind} {offer.name!r} {_missing(error.name or '')}") from error
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         why = f"{type(error).__name__}: {error}"
         raise PlugError(f"{kind} {offer.name!r} of {offer.package}", "import", "", why) from error
 

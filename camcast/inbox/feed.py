@@ -46,6 +46,7 @@ from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeVar
 
 from camcast.inbox.received import Gap, Lagged
 from camcast.observe.failure_log import INTERVAL_SECONDS, FailureLog
+from camcast.vocabulary.arguments import refuse_copy
 from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.events import Missed
 from camcast.vocabulary.logger import Logger
@@ -284,12 +285,14 @@ class Feed(Generic[_Queue]):
                 if task.cancelling():
                     raise
                 self._failed(error)  # something that the callback awaited was cancelled
-            except (Exception, BaseExceptionGroup) as error:
-                self._failed(error)
             except (SystemExit, KeyboardInterrupt) as error:
                 if threading.current_thread() is threading.main_thread():
                     raise
                 self._failed(error)  # it would end nothing but the event loop
+            except GeneratorExit:  # the loop was closed, and this coroutine with it
+                raise
+            except BaseException as error:  # such as a panic of an extension in Rust
+                self._failed(error)
 
     def _run_thread(self) -> None:
         self._hand_out()
@@ -420,6 +423,8 @@ class Reader(Generic[_Feed, _Item]):
 
     def __init__(self, feed: _Feed) -> None:
         self._feed = feed
+
+    __reduce_ex__ = refuse_copy
 
     def __del__(self) -> None:
         self._feed.abandon()

@@ -279,7 +279,9 @@ class Trace:
                         when, number, kind, node, community, peer.hex(), topic, event, hops, size
                     )
                 )
-            except (Exception, SystemExit) as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
                 if self.on_failure is None:
                     raise
                 self.on_failure(error)

@@ -7,10 +7,11 @@ names no argument.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from math import isfinite
 from numbers import Integral, Real
 from types import NoneType
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from attrs import validators
 
@@ -36,6 +37,18 @@ def check_optional(name: str, given: object, kind: type, meant: str) -> None:
 def check_number(name: str, given: object) -> None:
     """Raise `TypeError` unless an argument is a number."""
     check_type(name, given, Real, "a number")
+
+
+def built_in(given: Any) -> Any:
+    """Return a number of another type, such as numpy's, as an int or a float; else what is given.
+
+    Messages carry no other numbers, and are written long after the call that was given one.
+    """
+    if type(given) in (bool, int, float) or not isinstance(given, Real):
+        return given
+    with suppress(OverflowError):  # of a fraction larger than all floats
+        return int(given) if isinstance(given, Integral) else float(given)
+    return given
 
 
 def check_flag(name: str, given: object) -> None:
@@ -75,3 +88,15 @@ def check_list(name: str, given: object, of: str) -> None:
     """Raise `TypeError` for a text, of which each character would be one, and for no iterable."""
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise TypeError(f"{name} is a list of {of}, and not {given!r}")
+
+
+def refuse_copy(running: object, _protocol: object) -> NoReturn:
+    """Raise `TypeError`: the `__reduce_ex__` of what has sockets, queues and tasks in one process.
+
+    `copy`, `pickle` and, through it, `multiprocessing` call it.
+    """
+    name = type(running).__name__
+    raise TypeError(
+        f"a {name} belongs to one process and cannot be copied or pickled: another process starts a"
+        " CommunityManager of its own"
+    )

@@ -32,6 +32,8 @@ class Logger(logging.LoggerAdapter[logging.Logger]):
             if self.logger.isEnabledFor(level):
                 # The line is that of the caller, not this one.
                 self.logger.log(level, msg, *args, **{**kwargs, "stacklevel": 2})
-        except (Exception, SystemExit):
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
             if logging.raiseExceptions and sys.stderr is not None:
                 traceback.print_exc()

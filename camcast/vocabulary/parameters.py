@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, Self, TypedDict, get_args
 
 from attrs import Attribute, asdict, define, evolve, field, fields_dict, frozen, validators
 
-from camcast.vocabulary.arguments import check_finite, check_type
+from camcast.vocabulary.arguments import built_in, check_finite, check_type
 from camcast.vocabulary.batches import EVENTS_MAX
 
 RETENTION_SECONDS_MAX: Final = (
@@ -34,9 +34,10 @@ def _typed(_class: type, fields: list[Attribute[Any]]) -> list[Attribute[Any]]:
     """Return the fields with validators that refuse values of other types, and inf and nan."""
     return [
         one.evolve(
+            converter=built_in,
             validator=validators.and_(
                 _of_kind(*_KINDS[str(one.type)]), *filter(None, [one.validator])
-            )
+            ),
         )
         if str(one.type) in _KINDS and not getattr(one, "inherited", False)
         else one

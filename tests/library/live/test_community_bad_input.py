@@ -2,8 +2,11 @@
 
 import asyncio
 import contextlib
+import copy
 import os
+import pickle
 from collections.abc import Callable
+from fractions import Fraction
 from math import inf, nan
 from typing import Any, cast
 
@@ -23,7 +26,9 @@ from camcast import (
     UnknownPlugError,
     open_pipes,
 )
+from camcast.app import blocking
 from camcast.app.presence import Presence
+from camcast.security.passphrase import PassphraseError
 from camcast.vocabulary.wire import FRAME_HEADER
 from tests.library.live.communities import Inbox, managers
 from tests.patience import PATIENCE_SECONDS, eventually, live
@@ -65,6 +70,17 @@ async def _closed(writer: asyncio.StreamWriter) -> None:
     ("make", "error", "message"),
     [
         (lambda: CommunityManager("nobody"), UnknownPlugError, "'nobody'; installed: .*scamp"),
+        (
+            lambda: CommunityManager(cast("Any", ["scamp"])),
+            UnknownPlugError,
+            r"a membership is given by its name, a text, and not as \['scamp'\]",
+        ),
+        # None but "" is no passphrase either, and would leave this process open to all networks.
+        (
+            lambda: CommunityManager(bind="tcp://192.0.2.1:7000", passphrase=""),
+            PassphraseError,
+            "characters",
+        ),
         (lambda: CommunityManager(bind="tcp://0.0.0.0:0"), InsecureError, "insecure=True"),
         (
             lambda: CommunityManager(bind="tcp://0.0.0.0:0", insecure=True),
@@ -138,6 +154,41 @@ ROME: Any = ".rome"  # a text where something else is meant
 def test_what_is_of_a_wrong_type_is_named(make: Callable[[], object], message: str) -> None:
     with pytest.raises(TypeError, match=message):
         make()
+
+
+def _live_objects(manager: Any) -> list[Any]:
+    community = manager.community(".a")
+    return [manager, community, community.subscribe(), community.changes()]
+
+
+@live
+async def test_what_runs_in_one_process_cannot_be_copied_into_another() -> None:
+    """A copy would share the sockets, and close the original's subscription with itself."""
+    async with CommunityManager() as manager:
+        await manager.join(".a")
+        with blocking.CommunityManager() as face:
+            face.join(".a")
+            for one, community, *feeds in (_live_objects(manager), _live_objects(face)):
+                for running in (one, community, *feeds):
+                    name = type(running).__name__
+                    for duplicate in (copy.copy, copy.deepcopy, pickle.dumps):
+                        with pytest.raises(TypeError, match=f"^a {name} belongs to one process"):
+                            cast("Any", duplicate)(running)
+                for feed in feeds:
+                    feed.close()
+
+
+@live
+async def test_a_time_of_another_numbers_type_is_sent_as_a_float() -> None:
+    """Numbers of numpy are of types of their own, too, which MessagePack lacks."""
+    async with managers(2) as (first, second):
+        await first.join(".a")
+        community = await second.join(".a")
+        await community.ready()
+        reaches: list[object] = []
+        community.subscribe(Inbox(), since=cast("Any", Fraction(5, 2)), on_reach=reaches.append)
+        await eventually(lambda: bool(reaches))
+        assert second.counters.failures == 0
 
 
 @live

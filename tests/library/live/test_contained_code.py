@@ -101,6 +101,16 @@ class RaisesInEmit(logging.Handler):
         raise SystemError(record.getMessage())
 
 
+class Panic(BaseException):
+    """What a panic of an extension in Rust is: no `Exception`."""
+
+
+class Panics(logging.Handler):
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        raise Panic(record.getMessage())
+
+
 class RaisesInHandle(logging.Handler):
     @override
     def handle(self, record: logging.LogRecord) -> bool:
@@ -113,7 +123,7 @@ class RaisesInFilter(logging.StreamHandler[Any]):
         raise KeyError(record.getMessage())
 
 
-@pytest.mark.parametrize("handler", [RaisesInEmit, RaisesInHandle, RaisesInFilter])
+@pytest.mark.parametrize("handler", [RaisesInEmit, RaisesInHandle, RaisesInFilter, Panics])
 @live
 async def test_a_handler_of_the_log_and_a_sink_that_raise(
     handler: type[logging.Handler],
@@ -125,7 +135,7 @@ async def test_a_handler_of_the_log_and_a_sink_that_raise(
 
     class Sink:
         def write(self, record: TraceRecord) -> None:
-            raise SystemExit(record.kind)
+            raise Panic(record.kind) if handler is Panics else SystemExit(record.kind)
 
     caplog.set_level(logging.INFO, "camcast")
     monkeypatch.setattr(logging.getLogger("camcast"), "handlers", [handler()])

@@ -87,6 +87,10 @@ async def test_what_is_no_question_or_no_answer_is_said(
     wrong: Any = "21.5"
 
     async def answer(question: bytes) -> bytes | None:
+        if question == b"panic":  # of an extension in Rust
+            raise BaseException("no Exception")
+        if question == b"cancelled":
+            raise asyncio.CancelledError("by itself")
         return wrong if question == b"text" else bytes(1 << 20)
 
     async with (
@@ -101,7 +105,10 @@ async def test_what_is_no_question_or_no_answer_is_said(
         ):
             with pytest.raises(error, match=message):
                 await plant.ask(**given)
-        for question, reason in ((b"text", "bytes or None, and not '21.5'"), (b"long", "over the")):
+        for question, reason in (
+            *((b"text", "bytes or None, and not '21.5'"), (b"long", "over the")),
+            *((b"panic", "no Exception"), (b"cancelled", "by itself")),
+        ):
             asking = asyncio.create_task(plant.ask(question, timeout=60))
             await eventually(lambda reason=reason: reason in caplog.text)
             asking.cancel()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from enum import IntEnum
+from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -141,7 +143,17 @@ def test_another_version_of_ours_on_the_path_takes_no_name(site: Path) -> None:
     assert find_backend("scamp") is scamp.BACKEND
 
 
-@pytest.mark.parametrize("source", ["1 / 0", "import no_such_module", "raise SystemError", "x ="])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "1 / 0",
+        "import no_such_module",
+        "raise SystemError",
+        "x =",
+        "exit(3)",
+        "raise BaseException",
+    ],
+)
 def test_what_the_import_of_a_plug_raises_names_the_plug(site: Path, source: str) -> None:
     (site / "breaks.py").write_text(source)
     install(site, "broken", "[camcast.membership]\nbroken = breaks:BACKEND\n")
@@ -227,6 +239,12 @@ def test_a_module_that_hides_a_package_of_ours_is_named(tmp_path: Path) -> None:
     assert f"needs CAMCAST's package 'membership', which {hiding} hides" in done.stderr
 
 
+class Count(IntEnum):
+    """Whole numbers of a type of their own, as those of numpy are."""
+
+    ONE = 1
+
+
 @frozen(kw_only=True)
 class Options:
     count: int = field(default=1, validator=validators.ge(0))
@@ -247,6 +265,9 @@ class Options:
 def test_options_are_read_from_text_and_values(given: dict[str, Any], expected: Options) -> None:
     options = build_options(Options, given, "here")
     assert options == expected
+    own: dict[str, Any] = {"count": Count.ONE, "pause_seconds": Fraction(1, 4)}
+    made = build_options(Options, own, "here")
+    assert (type(made.count), type(made.pause_seconds)) == (int, float)
     assert [type(value) for value in given.values() if not isinstance(value, str)] == [
         type(getattr(options, key)) for key, value in given.items() if not isinstance(value, str)
     ]

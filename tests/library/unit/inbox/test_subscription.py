@@ -137,6 +137,18 @@ def _raises_a_group(got: list[Any]) -> Callable[[Received], Coroutine[Any, Any, 
     return callback
 
 
+class Panic(BaseException):
+    """What a panic of an extension in Rust is: no `Exception`."""
+
+
+def _panics(got: list[Any]) -> Callable[[Received], Coroutine[Any, Any, None]]:
+    async def callback(event: Received) -> None:
+        got.append(event)
+        raise Panic
+
+    return callback
+
+
 def _makes_a_coroutine(got: list[Any]) -> Callable[[Received], object]:
     async def note(event: Received) -> None:
         raise AssertionError("nobody awaits this")
@@ -160,7 +172,7 @@ def _makes_a_generator(got: list[Any]) -> Callable[[Received], object]:
     "make",
     [
         *(_exits, _awaits_what_was_cancelled, _raises_a_group, _makes_a_coroutine),
-        _makes_a_generator,
+        *(_makes_a_generator, _panics),
     ],
 )
 @live

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+from fractions import Fraction
 from math import log
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -131,6 +133,20 @@ NAN, INF = float("nan"), float("inf")
 def test_a_value_outside_its_range_is_refused_by_name(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         CommunitySettings(**wrong)
+
+
+class Size(IntEnum):
+    """Whole numbers of a type of their own, as those of numpy are."""
+
+    THREE = 3
+
+
+def test_numbers_of_other_types_become_such_as_messages_carry() -> None:
+    made = Parameters(c=cast("Any", Fraction(5, 2)), z=Size.THREE)
+    assert (type(made.c), type(made.z), type(made.tau)) == (float, int, int)
+    assert made == Parameters(c=2.5, z=3)
+    with pytest.raises(ValueError, match="c is a finite number"):
+        Parameters(c=cast("Any", Fraction(10**400)))
 
 
 def test_the_paper_s_parameters_leave_the_rest_of_the_settings_as_it_was() -> None:

@@ -226,7 +226,7 @@ class NoAttribute:
 
 @attrs.frozen
 class NoSyntax:
-    place: "1 +"  # type: ignore[syntax]  # noqa: F722
+    place: "1 +"  # type: ignore[valid-type]  # noqa: F722
 
 
 class Names(enum.Enum):
