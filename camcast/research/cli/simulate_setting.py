@@ -54,10 +54,11 @@ EXAMPLES: Final = {
 }
 
 OF_COMMUNITIES: Final = ("reception", "reliability", "rounds", "messages", "upward_messages")
-_SIMULATED: Final = (*OF_COMMUNITIES, "reach_p5", "reaches_90")
+_LOAD: Final = ("load_sent_p50", "load_sent_peak", "load_received_p50", "load_received_peak")
+_SIMULATED: Final = (*OF_COMMUNITIES, "reach_p5", "reaches_90", *_LOAD)
 SHOWN: Final = (
     *("reception", "reliability", "reach_p5", "reaches_90", "rounds", "messages"),
-    *("between", "parasites", "parasite_copies", "entries"),
+    *("between", "parasites", "parasite_copies", "entries", *_LOAD),
 )
 """The measures of one group, in the order of a table."""
 
@@ -197,7 +198,7 @@ def setting_command(simulator: str) -> Callable[..., None]:
                 rounds = outcome.rounds_to_reach_all.as_json()
                 print_json(figures | {"rounds": rounds}, "simulate/1")
             else:
-                _print(chain, outcome)
+                _print(simulator, chain, outcome)
 
     simulate_setting.__doc__ = _HELP.format(what=_WHAT[simulator]) + _ALSO.get(simulator, "")
     return simulate_setting
@@ -224,8 +225,10 @@ def _predicted(system: System, chosen: Any) -> tuple[dict[str, Any] | None, str]
     return model.as_json(), f"{who} {model.in_words()}".rstrip()
 
 
-def _print(chosen: Setting, outcome: Outcome) -> None:
-    columns = [MEASURES[name].column for name in _SIMULATED]
+def _print(simulator: str, chosen: Setting, outcome: Outcome) -> None:
+    counted = outcome.communities[0].measures()
+    names = [name for name in _SIMULATED if name in counted]
+    columns = [MEASURES[name].column for name in names]
     head = "processes"
     sizes = [
         f"{topic} {community.sizes[0]:,}".lstrip()
@@ -237,7 +240,7 @@ def _print(chosen: Setting, outcome: Outcome) -> None:
     lines = []
     for size, community in zip(sizes, outcome.communities, strict=True):
         found = community.measures()
-        lines.append((size.rjust(width), *(shown(name, found[name]) for name in _SIMULATED)))
+        lines.append((size.rjust(width), *(shown(name, found[name]) for name in names)))
     console = wide_console()
     console.print(WideTable([head], columns, lines))
     crashed = "no crashes"
@@ -248,6 +251,18 @@ def _print(chosen: Setting, outcome: Outcome) -> None:
         f" All rounds: {shown('rounds', outcome.rounds_to_reach_all)}",
         highlight=False,
     )
+    if "load_received_p50" not in counted:
+        console.print(_not_received(simulator), highlight=False, soft_wrap=True)
+
+
+def _not_received(simulator: str) -> str:
+    """Say why there are no copies received by a process."""
+    if simulator == "chain":
+        instead = "`camcast simulate population` counts those that each receives."
+        return f"A chain does not tell processes apart: {instead}"
+    from camcast.research.systems.camcast.population import COUNTED_MAX
+
+    return f"The copies that each process receives are counted up to {COUNTED_MAX:,} processes."
 
 
 def _success(chosen: Setting) -> str:

@@ -17,9 +17,14 @@ REACH_QUANTILES: Final = {"reach_p5": 0.05, "reach_p50": 0.5}
 REACH: Final = (*REACH_QUANTILES, *REACHES)
 
 
+def rank(share: float, n: int) -> int:
+    """Return the place of a quantile among `n` sorted values, from 0 on: the nearest rank."""
+    return max(0, ceil(share * n) - 1)
+
+
 def nearest_rank(ordered: Sequence[float], share: float) -> float | None:
     """Return the quantile of sorted values that is one of them; None if there are none."""
-    return ordered[max(0, ceil(share * len(ordered)) - 1)] if ordered else None
+    return ordered[rank(share, len(ordered))] if ordered else None
 
 
 def reach_of(reaches: Iterable[float]) -> dict[str, float | None]:

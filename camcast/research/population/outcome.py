@@ -157,6 +157,8 @@ class Outcome:
     """Copies that arrive at living processes that are not interested, the first and later ones."""
     entries: NDArray[np.float64] = field(factory=_not_counted)
     """How many others a process knows, on average over the processes of a run."""
+    loads: Mapping[str, NDArray[np.float64]] = field(factory=dict)
+    """The measures of the load of a process (`population.load_counts`), by name; NaN for none."""
 
     @property
     def runs(self) -> int:
@@ -168,7 +170,11 @@ class Outcome:
         """The outcome in every community, in the setting's order."""
         columns = self._columns()
         return [
-            Outcome((size,), **{name: counts[:, index] for name, counts in columns.items()})
+            Outcome(
+                (size,),
+                **{name: counts[:, index] for name, counts in columns.items()},
+                loads={name: values[:, index] for name, values in self.loads.items()},
+            )
             for index, size in enumerate(self.sizes)
         ]
 
@@ -210,7 +216,9 @@ class Outcome:
         if self.sizes:  # a community: only the runs in which the event got there
             counted["rounds"] = mean_interval(self.rounds[self.rounds > 0], 1.0)
         shares = {"reception": self.reception, "reliability": self.reliability, **self.reach}
-        return shares | counted
+        some = {name: values[~np.isnan(values)] for name, values in self.loads.items()}
+        loads = {name: mean_interval(values, 0.0) for name, values in some.items()}
+        return shares | counted | loads
 
     def as_json(self) -> dict[str, Any]:
         """Return the measures as a JSON object: means with their 95 % intervals."""
@@ -223,11 +231,15 @@ class Outcome:
     def counts(self) -> dict[str, Any]:
         """Return the counts as a JSON object, which `joined` takes."""
         columns = {name: counts.tolist() for name, counts in self._columns().items()}
-        return columns | {"sizes": self.sizes}
+        loads = {  # JSON has no NaN
+            name: np.where(np.isnan(values), np.array(None), values).tolist()
+            for name, values in self.loads.items()
+        }
+        return columns | {"sizes": self.sizes, "loads": loads}
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         named = {column.name: getattr(self, column.name) for column in attrs.fields(Outcome)}
-        del named["sizes"]
+        del named["sizes"], named["loads"]
         return {name: counts for name, counts in named.items() if counts.shape == self.alive.shape}
 
 
@@ -238,6 +250,10 @@ def joined(parts: Sequence[Mapping[str, Any]]) -> Outcome:
     columns = {
         name: np.array([count for part in parts for count in part[name]])
         for name in first
-        if name != "sizes"
+        if name not in ("sizes", "loads")
     }
-    return Outcome(tuple(first["sizes"]), **columns)
+    loads = {
+        name: np.array([value for part in parts for value in part["loads"][name]], np.float64)
+        for name in first["loads"]
+    }
+    return Outcome(tuple(first["sizes"]), **columns, loads=loads)

@@ -45,6 +45,8 @@ class CommunityTally:
         """The copies by kind (`camcast.vocabulary.happenings`), then by community."""
         self.sent: Counter[Place] = Counter()
         self.received: Counter[Place] = Counter()
+        self.upward: Counter[str] = Counter()
+        """The copies that each node has sent upward, in all its communities."""
 
     def write(self, record: TraceRecord) -> None:
         """Count a record, and pass it to the sink."""
@@ -52,6 +54,8 @@ class CommunityTally:
             self.copies[record.kind][record.community] += 1
         if record.kind in ("send", "upward"):
             self.sent[record.node, record.community] += 1
+            if record.kind == "upward":
+                self.upward[record.node] += 1
         elif record.kind in ("receive", "duplicate", "parasite"):
             self.received[record.node, record.community] += 1
         if self._sink is not None:

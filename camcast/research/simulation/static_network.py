@@ -9,9 +9,9 @@ count chain, at sizes that a machine can hold (about 15 MB and a second a run pe
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from random import Random
-from typing import Final
+from typing import Final, NamedTuple
 
 import attrs
 import numpy as np
@@ -22,6 +22,7 @@ from camcast.doors.membership import Backend
 from camcast.engine.settings import Settings
 from camcast.observe.trace import Sink
 from camcast.protocols.camcast import CamcastProtocol
+from camcast.research.population.load_counts import LoadColumns, enter_copies
 from camcast.research.population.outcome import Outcome
 from camcast.research.simulation.dealt_table import dealt_tables
 from camcast.research.simulation.run_context import collector_off
@@ -40,6 +41,16 @@ from camcast.vocabulary.topics import Topic
 PROCESSES_MAX: Final = 20_000  # chosen: some 300 MB; the population simulator takes over
 _ROUND_SECONDS: Final = 1.0
 _NEVER: Final = 1e9  # chosen: seconds; no upkeep of links within a run
+
+
+class _Copies(NamedTuple):
+    """The copies of a process in a community."""
+
+    sent: int
+    """Upward copies, too."""
+    upward: int
+    """Where processes are in several communities, those of all of them."""
+    received: int
 
 
 class _Silence(Discovery):
@@ -73,11 +84,13 @@ def simulate(setting: Setting, runs: int, seed: int, first_run: int = 0) -> Outc
             f"{setting.processes:,} processes are too many for the virtual network, which takes"
             f" {PROCESSES_MAX:,}; use the population simulator or the count chain"
         )
-    with collector_off():
-        rows = [_run(setting, seed, run) for run in range(first_run, first_run + runs)]
-    counts = np.array(rows, dtype=np.int64).reshape(runs, len(setting.communities), 5)
     sizes = tuple(community.size for community in setting.communities)
-    return Outcome(sizes, *counts.transpose(2, 0, 1))
+    loads = LoadColumns(runs, len(sizes), roles=("publishers", "links"))
+    with collector_off():
+        rows = [_run(setting, seed, first_run + run, loads, run) for run in range(runs)]
+    counts = np.array(rows, dtype=np.int64).reshape(runs, len(sizes), 5)
+    alive, received, rounds, messages, upward = counts.transpose(2, 0, 1)
+    return Outcome(sizes, alive, received, rounds, messages, upward, loads=loads.by_name())
 
 
 class DealtNetwork:
@@ -187,7 +200,9 @@ class DealtNetwork:
             self.network.queue.step()
 
 
-def _run(setting: Setting, seed: int, run: int) -> Sequence[tuple[int, int, int, int, int]]:
+def _run(
+    setting: Setting, seed: int, run: int, loads: LoadColumns, row: int
+) -> Sequence[tuple[int, int, int, int, int]]:
     """Run one network; return (alive, received, rounds, messages, upward) by community."""
     tally = CommunityTally(None) if setting.overlaps else None
     dealt = DealtNetwork(setting, stream(seed, "workload", "static", run), tally)
@@ -202,25 +217,42 @@ def _run(setting: Setting, seed: int, run: int) -> Sequence[tuple[int, int, int,
 
     dealt.network.on_delivery = count
     dealt.publish(0)
-    return [
-        (
-            len(living),
-            received[topic],
-            rounds[topic],
-            *(
-                _copies(living.values())
-                if tally is None
-                else (tally.copies["send"][topic.name], tally.copies["upward"][topic.name])
-            ),
+    found = []
+    for at, (topic, living) in enumerate(zip(dealt.topics, dealt.alive, strict=True)):
+        copies = [_copies(process, topic, tally) for process in living.values()]
+        _enter_loads(loads, (row, at), copies)
+        messages = (
+            (sum(one.sent - one.upward for one in copies), sum(one.upward for one in copies))
+            if tally is None
+            else (tally.copies["send"][topic.name], tally.copies["upward"][topic.name])
         )
-        for topic, living in zip(dealt.topics, dealt.alive, strict=True)
-    ]
+        found.append((len(living), received[topic], rounds[topic], *messages))
+    return found
 
 
-def _copies(living: Iterable[Process]) -> tuple[int, int]:
-    """Return how many copies processes sent within their community, and upward."""
-    counters = [process.node.counters for process in living]
-    return sum(one.event_copies_sent for one in counters), sum(one.upward_sent for one in counters)
+def _copies(process: Process, topic: Topic, tally: CommunityTally | None) -> _Copies:
+    """Return what a process has sent and received in a community."""
+    if tally is None:
+        of = process.node.counters
+        sent = of.event_copies_sent + of.upward_sent
+        return _Copies(sent, of.upward_sent, of.events + of.duplicates)
+    node = process.me.peer.hex()
+    return _Copies(
+        tally.sent[node, topic.name], tally.upward[node], tally.received[node, topic.name]
+    )
+
+
+def _enter_loads(loads: LoadColumns, at: tuple[int, int], copies: Sequence[_Copies]) -> None:
+    """Enter the loads of a community; the publisher is the first process of the first one."""
+    sent = np.array([one.sent for one in copies], np.int64)
+    links = sent[[one.upward > 0 for one in copies]]
+    mean = enter_copies(loads.sent[at], sent, len(sent))
+    if mean > 0 and at[1] == 0:
+        loads.sent[at][-2] = sent[0] / mean
+    if mean > 0 and len(links):
+        loads.sent[at][-1] = links.mean() / mean
+    received = np.array([one.received for one in copies], np.int64)
+    enter_copies(loads.received[at], received, len(received))
 
 
 def _homes(setting: Setting) -> list[tuple[int, ...]]:

@@ -287,5 +287,10 @@ def _setting_rows(cell: Mapping[str, Any], result: Mapping[str, Any]) -> Iterato
                 del counts["rounds"]
             if alive:
                 counts |= {"reception": delivered / alive, "reliability": delivered == alive}
+            counts |= {
+                name: values[run][index]
+                for name, values in result["loads"].items()
+                if values[run][index] is not None
+            }
             for metric, value in counts.items():
                 yield Row(repetition, cell["seed"], str(index), metric, float(value))

@@ -7,6 +7,9 @@ CAMCAST promises an even load (000, 1.3): all processes of a community send alik
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from fractions import Fraction
+from functools import cache
+from itertools import combinations, product
 from math import ceil
 from pathlib import Path
 from statistics import fmean
@@ -17,11 +20,14 @@ import pytest
 
 from camcast.observe.trace import ListSink
 from camcast.research.models.binomial import binomial
+from camcast.research.models.distributions import load_of
+from camcast.research.population.outcome import Outcome
 from camcast.research.scenarios.virtual import Links, VirtualScenario
 from camcast.research.scenarios.workload import Workload
+from camcast.research.simulation import static_network
 from camcast.research.simulation.scenario_run import run_scenario
 from camcast.research.simulation.static_network import DealtNetwork
-from camcast.research.systems.camcast import population
+from camcast.research.systems.camcast import count_chain, population
 from camcast.research.systems.camcast.setting import Setting, chain
 from camcast.research.systems.hpmcast.address import Address, branch
 from camcast.research.systems.hpmcast.hierarchy import Hierarchy
@@ -30,7 +36,13 @@ from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.streams import stream
 from camcast.vocabulary.topics import ROOT, Topic
-from tests.research.laws.test_simulators_agree import DEVIATIONS, from_law
+from tests.research.laws.test_simulators_agree import (
+    DEVIATIONS,
+    Simulator,
+    apart,
+    every_simulator,
+    from_law,
+)
 from tests.research.unit.pipeline.run_folders import simulate
 
 EVENTS = 80
@@ -169,3 +181,127 @@ def test_where_processes_are_not_counted_one_by_one_their_load_is_a_closed_form(
     assert from_law(np.array(received), law) < DEVIATIONS
     (community,) = population.simulate(setting, networks, 2).communities
     assert (community.messages == k * community.delivered).all()
+
+
+# --- every process by itself, and counted -------------------------------------------------------
+
+_State = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+"""Who waits to send, who has sent, and what has arrived at each."""
+NONE = -1.0  # stands for no value
+
+
+@cache
+def exact_loads(
+    size: int, k: int, arrival: Fraction, crash: Fraction
+) -> dict[str, dict[float, float]]:
+    """The law of each measure of a load, by going through everything that may happen.
+
+    Each sender in its turn chooses k distinct others, of which any may be dead, and each of its
+    copies may get lost.
+    """
+    outcomes = [
+        ([one for one, arrives in zip(chosen, arrives_at, strict=True) if arrives], p)
+        for chosen in combinations(range(size - 1), k)
+        for arrives_at in product((True, False), repeat=k)
+        for p in [arrival ** sum(arrives_at) * (1 - arrival) ** (k - sum(arrives_at))]
+    ]
+    count = len(list(combinations(range(size - 1), k)))
+    laws: defaultdict[str, defaultdict[float, Fraction]] = defaultdict(
+        lambda: defaultdict(Fraction)
+    )
+    for others in product((True, False), repeat=size - 1):
+        alive = (True, *others)
+        weight = (1 - crash) ** sum(others) * crash ** (size - 1 - sum(others))
+        states: dict[_State, Fraction] = {((0,), (), (0,) * size): weight}
+        while states:
+            after: defaultdict[_State, Fraction] = defaultdict(Fraction)
+            for (waiting, done, arrived), p in states.items():
+                if not waiting:
+                    living = [one for one in range(size) if alive[one]]
+                    received = load_of("load_received", [arrived[one] for one in living])
+                    sent = load_of("load_sent", [k * (one in done) for one in living])
+                    for name, value in (received | sent).items():
+                        laws[name][NONE if value is None else round(value, 9)] += p
+                    continue
+                sender, *rest = waiting
+                for chosen, chance in outcomes:
+                    if not chance:
+                        continue
+                    now, queue = list(arrived), list(rest)
+                    for target in (one + (one >= sender) for one in chosen):
+                        if alive[target]:
+                            now[target] += 1
+                            if target not in (*done, *queue, sender):
+                                queue.append(target)
+                    # The order of who waits, and of who has sent, changes nothing in what arrives.
+                    state = tuple(sorted(queue)), tuple(sorted((*done, sender))), tuple(now)
+                    after[state] += p * chance / count
+            states = after
+    return {name: {value: float(p) for value, p in law.items() if p} for name, law in laws.items()}
+
+
+@every_simulator
+@pytest.mark.parametrize(
+    ("size", "c", "arrival", "crash"), [(4, -0.3, "7/10", "0"), (4, -0.3, "9/10", "1/5")]
+)
+def test_the_load_of_a_process_is_exact(
+    simulator: Simulator, size: int, c: float, arrival: str, crash: str
+) -> None:
+    """Whoever is counted, and by whom: the law of every measure. A chain has what is sent alone."""
+    setting = Setting(
+        communities=chain([size], Parameters(c=c)),
+        success=float(Fraction(arrival)),
+        crash=float(Fraction(crash)),
+    )
+    fan_out = setting.communities[0].fan_out
+    assert fan_out == 2
+    laws = exact_loads(size, fan_out, Fraction(arrival), Fraction(crash))
+    found = simulator.simulate(setting, simulator.runs, 4, 0).loads
+    chained = simulator.simulate is count_chain.simulate
+    measured = {name for name in laws if not (chained and "received" in name)}
+    assert found.keys() == measured | {"load_sent_publishers", "load_sent_links"}
+    for name in measured:
+        values = np.nan_to_num(found[name][:, 0], nan=NONE).round(9)
+        assert from_law(values, laws[name]) < DEVIATIONS, name
+
+
+def worst_load(one: Outcome, other: Outcome) -> tuple[float, str]:
+    """The measure of a load by which two simulators differ most, in any community."""
+    names = one.loads.keys() & other.loads.keys()
+    pairs = ((name, at) for name in names for at in range(len(one.sizes)))
+    values = {
+        (name, at): [np.nan_to_num(of.loads[name][:, at], nan=NONE).round(9) for of in (one, other)]
+        for name, at in pairs
+    }
+    return max((apart(*both), f"{name} of {at}") for (name, at), both in values.items())
+
+
+CLIMBING = Setting(
+    communities=chain([40, 15, 5], Parameters(c=1, g=10, a=2, z=3)), success=0.8, crash=0.2
+)
+
+
+def test_the_chain_s_processes_send_what_the_population_s_do() -> None:
+    """Links and the publisher, too: roles, quantiles and peaks have the same law."""
+    one, other = population.simulate(CLIMBING, 4000, 5), count_chain.simulate(CLIMBING, 1000, 5)
+    assert set(other.loads) == {name for name in one.loads if "sent" in name}
+    assert worst_load(one, other) < (DEVIATIONS, "")
+    roles = [np.nanmean(found.loads["load_sent_links"][:, 0]) for found in (one, other)]
+    assert min(roles) > 1.2, "no links stand out"
+
+
+@pytest.mark.slow  # ten seconds of CPU
+def test_the_virtual_network_s_processes_have_the_load_of_the_population_s() -> None:
+    """The code that ships, without repair: what each sends and receives, and the roles."""
+    one = population.simulate(CLIMBING, 4000, 6)
+    other = static_network.simulate(CLIMBING, 100, 6)
+    assert one.loads.keys() == other.loads.keys()
+    assert worst_load(one, other) < (DEVIATIONS, "")
+
+
+def test_what_is_not_counted_is_not_there() -> None:
+    """Above `COUNTED_MAX` nobody says what arrives at a process, but what they send."""
+    big = Setting(communities=chain([population.COUNTED_MAX, 2], Parameters(c=1)))
+    names = population.simulate(big, 1, 1).loads.keys()
+    assert "load_sent_p99" in names
+    assert not [name for name in names if "received" in name]

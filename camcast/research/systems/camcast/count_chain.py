@@ -29,6 +29,10 @@ processes a community are exact throughout.
 *Upward*, a link that sends b copies reaches a uniform subset of Binomial(b, p) of the
 super-community. Links are grouped by b; the formulas above are taken over all groups.
 
+*The load of a process.* Which processes receive how many copies is not known. What they send is:
+each of those reached sends to `fan_out` others, and links send b more. Links to several
+super-communities are drawn apart, so that who acts as several is not known either.
+
 *Large binomial numbers* are drawn from limit laws where numpy's algorithm loses digits; see
 `_binomial`.
 """
@@ -41,7 +45,9 @@ from typing import Final
 
 import numpy as np
 from numpy.random import PCG64, Generator
+from numpy.typing import NDArray
 
+from camcast.research.population.load_counts import LoadColumns, enter_senders
 from camcast.research.population.outcome import Outcome
 from camcast.research.systems.camcast.setting import Setting
 from camcast.vocabulary.streams import stream
@@ -75,10 +81,14 @@ def simulate(setting: Setting, runs: int, seed: int, first_run: int = 0) -> Outc
     setting.refuse_overlaps("the count chain")
     sizes = tuple(community.size for community in setting.communities)
     counts = np.zeros((runs, 5, len(sizes)), np.int64)
+    loads = LoadColumns(runs, len(sizes), roles=("publishers", "links"))
     for run in range(runs):
         bits = stream(seed, "protocol", "count chain", first_run + run).getrandbits(128)
-        counts[run] = _Run(setting, Generator(PCG64(bits))).counts()
-    return Outcome(sizes, *counts.transpose(1, 0, 2))
+        one = _Run(setting, Generator(PCG64(bits)))
+        counts[run] = one.counts()
+        one.enter_loads(loads.sent[run], counts[run, 1].tolist())
+    alive, received, rounds, messages, upward = counts.transpose(1, 0, 2)
+    return Outcome(sizes, alive, received, rounds, messages, upward, loads=loads.by_name())
 
 
 class _Run:
@@ -86,6 +96,14 @@ class _Run:
         self._setting = setting
         self._rng = rng
         dead = setting.stillborn
+        self._upward = [
+            np.zeros(
+                1 + sum(one.links(setting.communities[up].size) for up in one.supers), np.int64
+            )
+            for one in setting.communities
+        ]
+        """How many links of each community have sent 0, 1, 2, ... copies upward."""
+        self._of_publisher = 0
         self._alive = [
             one.size - _binomial(rng, one.size, dead, 1 - dead) for one in setting.communities
         ]
@@ -119,6 +137,9 @@ class _Run:
                 for above in community.supers:
                     groups = self._links(at, above, senders[at])
                     upward_messages[at] += sum(links * copies for links, copies in groups)
+                    for links, copies in groups:
+                        self._upward[at][copies] += links
+                        self._of_publisher += copies if round_number == 1 else 0
                     size = communities[above].size
                     new = _reached(self._rng, unreached[above], size, groups, arrival)
                     unreached[above] -= new
@@ -126,6 +147,15 @@ class _Run:
             senders = successors
         received = [alive - left for alive, left in zip(self._alive, unreached, strict=True)]
         return [self._alive, received, rounds, messages, upward_messages]
+
+    def enter_loads(self, measures: NDArray[np.float64], received: Sequence[int]) -> None:
+        """Fill in what processes send, by community, but for those with several above them."""
+        for at, community in enumerate(self._setting.communities):
+            if len(community.supers) > 1:
+                continue
+            upward, publisher = self._upward[at], -1 if at else self._of_publisher
+            upward[0] = received[at] - upward.sum()
+            enter_senders(measures[at], self._alive[at], community.fan_out, upward, publisher)
 
     def _links(self, at: int, above: int, senders: int) -> list[_Group]:
         """Draw the groups of senders that send equally many copies to their super-processes."""

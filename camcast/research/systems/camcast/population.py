@@ -27,6 +27,10 @@ halves the time of 10^8 processes.
 earlier targets of a sender are searched for a new one only if its slot of a small table carries the
 sender's mark, which is rare unless the target is among them.
 
+*The load of a process* needs 32 bits more for each: the copies that arrived at it, if it is alive.
+They are counted up to `COUNTED_MAX` processes. The publisher, who has the event without a copy,
+counts one too many until the end, so that a zero means: not reached, or dead.
+
 *Random numbers*: `camcast.research.population.xoshiro`, seeded for each run from the stream of its
 number.
 """
@@ -43,7 +47,8 @@ from numpy.random import PCG64, Generator
 from numpy.typing import NDArray
 
 from camcast.research.population.floyd import unless_there
-from camcast.research.population.outcome import Outcome
+from camcast.research.population.load_counts import LoadColumns, enter_copies, enter_senders
+from camcast.research.population.outcome import Counts, Outcome
 from camcast.research.population.xoshiro import State, bounded, inlined, next_bits, seeded, uniform
 from camcast.research.systems.camcast.setting import Community, Setting
 from camcast.research.systems.setting_base import too_many
@@ -51,6 +56,11 @@ from camcast.vocabulary.streams import stream
 
 PROCESSES_MAX: Final = 4 * 10**9
 """chosen: a process's number fits in 32 bits, and three bits for each of them in 1.5 GB."""
+
+COUNTED_MAX: Final = 100_000
+"""Up to so many processes in all, the copies that each of them receives are counted; those that it
+sends are for any number. chosen: 32 bits more for each stay in the second-level cache, and runs
+take at most 1.3 times as long; at 10^6 processes twice, at 3 * 10^6 three times (measured)."""
 
 _WORD: Final = 64  # bits
 _SLOTS: Final = (
@@ -105,10 +115,15 @@ class _Scratch(NamedTuple):
     fresh: _Words
     slots: NDArray[np.uint32]
     targets: _Words
+    arrived: NDArray[np.int32]
+    """The copies that arrived at each living process, one more for the publisher; empty if they are
+    not counted."""
+    upward: Counts
+    """How many senders sent 0, 1, 2, ... copies upward, by community."""
 
 
-# The columns of a run's counts.
-_TOUCHED, _RECEIVED, _ROUNDS, _MESSAGES, _UPWARD = range(5)
+# The columns of a run's counts. The last has what the publisher sends upward.
+_TOUCHED, _RECEIVED, _ROUNDS, _MESSAGES, _UPWARD, _PUBLISHER = range(6)
 
 
 def simulate(setting: Setting, runs: int, seed: int, first_run: int = 0) -> Outcome:
@@ -122,19 +137,43 @@ def simulate(setting: Setting, runs: int, seed: int, first_run: int = 0) -> Outc
         remedy = "; use the count chain, which takes any number"
         raise too_many(f"{setting.processes:,} processes", PROCESSES_MAX, remedy)
     sizes = tuple(community.size for community in setting.communities)
-    counts = np.zeros((runs, len(sizes), 5), np.int64)
+    counts = np.zeros((runs, len(sizes), 6), np.int64)
     alive = np.zeros((runs, len(sizes)), np.int64)
+    loads = LoadColumns(runs, len(sizes), roles=("publishers", "links"))
     plan = _plan(setting)
     scratch = _scratch(plan)
     for run in range(runs):
         weather = stream(seed, "protocol", "population", first_run + run)
         _spread(plan, scratch, seeded(weather), counts[run])
-        scratch.touched[:] = 0
         rng = Generator(PCG64(weather.getrandbits(128)))
         untouched = rng.binomial(sizes - counts[run, :, _TOUCHED], 1 - setting.stillborn)
         alive[run] = counts[run, :, _RECEIVED] + untouched
-    _, received, rounds, messages, upward_messages = counts.transpose(2, 0, 1)
-    return Outcome(sizes, alive, received, rounds, messages, upward_messages)
+        _enter_loads(loads, run, setting, scratch, alive[run].tolist(), counts[run])
+        scratch.touched[:] = 0
+    _, received, rounds, messages, upward_messages, _ = counts.transpose(2, 0, 1)
+    return Outcome(sizes, alive, received, rounds, messages, upward_messages, loads=loads.by_name())
+
+
+def _enter_loads(
+    loads: LoadColumns,
+    run: int,
+    setting: Setting,
+    scratch: _Scratch,
+    alive: Sequence[int],
+    counts: Counts,
+) -> None:
+    """Enter the loads of a run, and clear the arrays that they are counted in."""
+    begin = 0
+    for at, community in enumerate(setting.communities):
+        upward, publisher = scratch.upward[at], -1 if at else counts[0, _PUBLISHER]
+        enter_senders(loads.sent[run, at], alive[at], community.fan_out, upward, publisher)
+        if len(scratch.arrived):
+            arrived = scratch.arrived[begin : begin + community.size]
+            arrived[0] -= not at
+            enter_copies(loads.received[run, at], arrived, alive[at])
+            begin += -(-community.size // _WORD) * _WORD
+    scratch.arrived[:] = 0
+    scratch.upward[:] = 0
 
 
 def _plan(setting: Setting) -> _Plan:
@@ -179,6 +218,9 @@ def _arrivals(community: Community, arrival: float, most: int) -> list[float]:
 
 def _scratch(plan: _Plan) -> _Scratch:
     words = int(plan.first_word[-1])
+    counted = int(plan.sizes.sum()) <= COUNTED_MAX
+    tables = zip(plan.first_table[:-1].tolist(), plan.first_table[1:].tolist(), strict=True)
+    upward = max(int(plan.links[begin:end].sum()) for begin, end in tables)
     most = int(max(plan.fan_out.max(), plan.links.max(initial=0)))
     return _Scratch(
         touched=np.zeros(words, np.uint64),
@@ -186,6 +228,8 @@ def _scratch(plan: _Plan) -> _Scratch:
         fresh=np.zeros(words, np.uint64),
         slots=np.zeros(_SLOTS + 1, np.uint32),
         targets=np.zeros(_WAITING + 2 * most, np.uint64),
+        arrived=np.zeros(words * _WORD * counted, np.int32),
+        upward=np.zeros((len(plan.sizes), upward + 1), np.int64),
     )
 
 
@@ -227,14 +271,20 @@ def _deliver(
     state: State,
     touched: _Words,
     fresh: _Words,
+    arrived: NDArray[np.int32],
     targets: _Words,
     stillborn: float,
     counts: NDArray[np.int64],
 ) -> State:
     """Let the copies to `targets` arrive in a community; add to its touched and received counts."""
     reached, alive = 0, 0
+    counted = len(arrived) > 0
     for target in targets:
         word, bit = target >> _6, _1 << (target & _BIT_BITS)
+        if counted:
+            # Without a branch, as whether somebody was reached before cannot be predicted.
+            copies = arrived[target]
+            arrived[target] = copies + np.int32(copies > 0)
         if not touched[word] & bit:
             touched[word] |= bit
             reached += 1
@@ -244,6 +294,8 @@ def _deliver(
             if chance >= stillborn:
                 fresh[word] |= bit
                 alive += 1
+                if counted:
+                    arrived[target] = 1
     counts[_TOUCHED] += reached
     counts[_RECEIVED] += alive
     return state
@@ -268,11 +320,12 @@ def _copies(
 @inlined
 def _spread(plan: _Plan, scratch: _Scratch, state: State, counts: NDArray[np.int64]) -> None:
     """Publish one event in the first community, and fill in `counts`, a row for each community."""
-    touched, sending, fresh, slots, targets = scratch
+    touched, sending, fresh, slots, targets, arrived, upward = scratch
     first_word, stillborn = plan.first_word, plan.stillborn
     received, acted = counts[:, _RECEIVED], np.zeros(len(plan.sizes), np.int64)
     touched[0] = sending[0] = _1  # all processes are alike: the publisher is the first
     counts[0, _TOUCHED] = counts[0, _RECEIVED] = 1
+    arrived[:1] = 1
     round_number = 0
     while (received > acted).any():
         round_number += 1
@@ -285,6 +338,7 @@ def _spread(plan: _Plan, scratch: _Scratch, state: State, counts: NDArray[np.int
             counts[at, _ROUNDS] = round_number
             counts[at, _MESSAGES] += senders[at] * np.int64(fan_out)
             mine, mine_fresh = touched[first_word[at] :], fresh[first_word[at] :]
+            mine_arrived = arrived[first_word[at] << _6 :]
             waiting = _0
             for word in range(first_word[at], first_word[at + 1]):
                 bits = sending[word]
@@ -302,9 +356,11 @@ def _spread(plan: _Plan, scratch: _Scratch, state: State, counts: NDArray[np.int
                     waiting += arriving
                     if waiting >= _FULL:
                         state = _deliver(
-                            state, mine, mine_fresh, targets[:waiting], stillborn, counts[at]
+                            *(state, mine, mine_fresh, mine_arrived),
+                            *(targets[:waiting], stillborn, counts[at]),
                         )
                         waiting = _0
+                    copies = 0
                     for table in range(plan.first_table[at], plan.first_table[at + 1]):
                         chance, state = uniform(state)
                         if chance >= plan.p_sel[at]:
@@ -312,7 +368,7 @@ def _spread(plan: _Plan, scratch: _Scratch, state: State, counts: NDArray[np.int
                         sent, arriving, state = _copies(
                             state, plan.links[table], plan.p_a[table], plan.arrival[table]
                         )
-                        counts[at, _UPWARD] += sent
+                        copies += sent
                         above, end = plan.above[table], waiting + arriving
                         size = plan.sizes[above]
                         state = _choose(state, slots, targets, waiting, arriving, size, _NOBODY)
@@ -320,9 +376,17 @@ def _spread(plan: _Plan, scratch: _Scratch, state: State, counts: NDArray[np.int
                             state,
                             touched[first_word[above] :],
                             fresh[first_word[above] :],
+                            arrived[first_word[above] << _6 :],
                             targets[waiting:end],
                             stillborn,
                             counts[above],
                         )
-            state = _deliver(state, mine, mine_fresh, targets[:waiting], stillborn, counts[at])
+                    counts[at, _UPWARD] += copies
+                    upward[at, copies] += 1
+            state = _deliver(
+                *(state, mine, mine_fresh, mine_arrived),
+                *(targets[:waiting], stillborn, counts[at]),
+            )
+            if round_number == 1:  # the publisher's
+                counts[at, _PUBLISHER] = counts[at, _UPWARD]
         sending, fresh = fresh, sending

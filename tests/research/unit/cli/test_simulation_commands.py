@@ -24,6 +24,10 @@ REACH = [
 MEASURES = [
     *("size", "reception", "reliability", *REACH, "rounds", "messages", "upward_messages"),
 ]
+LOAD = ["p5", "p50", "p99", "peak"]
+ROLES = ["load_sent_publishers", "load_sent_links"]
+SENT = [*(f"load_sent_{name}" for name in LOAD), *ROLES]
+RECEIVED = [f"load_received_{name}" for name in LOAD]
 
 SCENARIO = """
 seed = 3
@@ -47,14 +51,32 @@ def test_simulate_prints_what_the_documentation_says(simulator: str, capfd: Capt
     sizes = ["--sizes", "60,20,10", "--runs", 40, "--seed", 1]
     printed = answer(capfd, "simulate", simulator, *sizes, *options)
     assert [community["size"] for community in printed["communities"]] == [60, 20, 10]
-    for community in printed["communities"]:
-        assert list(community) == MEASURES
-        for measure in MEASURES[1:]:
+    loads = SENT if simulator == "chain" else [*SENT, *RECEIVED]
+    roles = [{*ROLES}, {"load_sent_links"}, set[str]()]  # one publishes, and the root has no links
+    for community, acted in zip(printed["communities"], roles, strict=True):
+        assert list(community) == [*MEASURES, *loads]
+        for measure in [*MEASURES[1:], *loads]:
             figure = community[measure]
             assert list(figure) == ["mean", "low", "high"]
-            assert figure["low"] <= figure["mean"] <= figure["high"]
+            if measure in ROLES and measure not in acted:
+                assert figure["mean"] is None
+            else:
+                assert figure["low"] <= figure["mean"] <= figure["high"]
     assert printed["communities"][0]["reception"]["mean"] > 0.9
     assert printed["communities"][2]["upward_messages"]["mean"] == 0
+
+
+def test_simulate_says_where_the_copies_that_a_process_receives_are_not_counted(
+    capfd: Capture,
+) -> None:
+    camcast("simulate", "chain", "--sizes", 9, "--runs", 2)
+    assert "does not tell processes apart" in capfd.readouterr().out
+    camcast("simulate", "population", "--sizes", 100_001, "--runs", 1)
+    assert "counted up to 100,000 processes" in capfd.readouterr().out
+    camcast("simulate", "population", "--sizes", 9, "--runs", 2)
+    printed = capfd.readouterr().out
+    assert "copies received by a process" in printed
+    assert "counted up to" not in printed
 
 
 @pytest.mark.slow

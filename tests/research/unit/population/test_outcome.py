@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from math import nan
+
 import numpy as np
 import pytest
+from attrs import evolve
 
+from camcast.research.models.distributions import load_of
+from camcast.research.population.load_counts import LoadColumns, enter_copies, enter_load
 from camcast.research.population.outcome import (
     Interval,
     Outcome,
@@ -106,6 +112,33 @@ def test_joined_runs_are_as_if_done_at_once() -> None:
     together = joined([part.counts() for part in (spread([[4, 2]]), spread([[4, 2], [2, 0]]))])
     assert together.runs == 3
     assert together.delivered[1:].tolist() == whole.delivered.tolist()
+
+
+def test_loads_are_kept_as_json_run_by_run_and_none_are_not_in_the_mean() -> None:
+    columns = LoadColumns(2, 2)
+    enter_load(columns.sent[0, 0], np.array([0, 1, 0, 3]))
+    enter_load(columns.sent[0, 1], np.array([4]))  # nobody sends: no mean to compare a peak with
+    part = evolve(spread([[4, 2], [2, 0]]), loads=columns.by_name())
+    whole = joined([json.loads(json.dumps(part.counts())) for _ in range(2)])
+    below, root = (community.measures() for community in whole.communities)
+    assert below["load_sent_p50"].mean == 3  # of the two runs in which somebody is counted
+    assert below["load_sent_peak"].mean == 3 * 4 / 10
+    assert (root["load_sent_p99"].mean, root["load_sent_peak"].mean) == (0, None)
+    assert "load_received_p50" not in root
+
+
+def test_a_load_is_what_a_summary_of_the_same_processes_says() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        n = int(rng.integers(1, 300))
+        copies = rng.negative_binomial(1, 0.2, n) * (rng.random(n) < rng.random())
+        columns = LoadColumns(1)
+        enter_copies(columns.received[0], copies, n)
+        found = {name: values[0] for name, values in columns.by_name().items()}
+        law = load_of("load_received", copies.tolist())
+        assert {name: found[name] for name in law} == pytest.approx(
+            {name: nan if value is None else value for name, value in law.items()}, nan_ok=True
+        )
 
 
 @pytest.mark.parametrize("between_runs", [0.0, 0.1])

@@ -147,7 +147,8 @@ def test_a_row_of_a_setting_is_what_simulate_gives(tmp_path: Path, capfd: Captur
     simulated = json.loads(capfd.readouterr().out)["communities"]
     rows = dataset(tmp_path / "o").to_pylist()
     for number, community in enumerate(simulated):
-        for metric in ("reception", "reliability", "messages", "rounds"):
+        loads = ("load_sent_p99", "load_sent_peak")
+        for metric in ("reception", "reliability", "messages", "rounds", *loads):
             values = [
                 row["value"]
                 for row in rows
