@@ -51,7 +51,7 @@ from camcast.observe.counters import Counters
 from camcast.observe.event_trace import Account
 from camcast.observe.recent import Recent
 from camcast.observe.stats import FirstContactStats, PeerStats, Stats
-from camcast.observe.trace import Sink, flush_sink
+from camcast.observe.trace import Sink, check_sink, flush_sink
 from camcast.security.passphrase import group_key
 from camcast.vocabulary.addresses import host_of
 from camcast.vocabulary.arguments import check_optional, check_timeout, check_type, refuse_copy
@@ -256,8 +256,8 @@ class CommunityManager:
     ) -> None:
         check_optional("pipes", pipes, OutputPipes, "what open_pipes returns")
         check_optional("rng", rng, Random, "a random.Random")
-        if trace is not None and not callable(getattr(trace, "write", None)):
-            raise TypeError(f"trace is a sink, such as JsonLinesSink(path), and not {trace!r}")
+        if trace is not None:
+            check_sink(trace)
         listening, security, contacts = given.listening, given.security, given.contacts
         closed = security.closed or is_closed(pipes)
         over_zmq = listening.transport == transports.ZMQ

@@ -22,12 +22,11 @@ from attrs import frozen
 
 from camcast.app.community import Community
 from camcast.app.manager import CommunityManager
-from camcast.inbox.feed import check_plain
 from camcast.inbox.received import Received
 from camcast.inbox.subscription import Subscription
 from camcast.live.wire.reading_time import reading_time
 from camcast.observe.failure_log import FailureLog
-from camcast.vocabulary.arguments import check_finite, check_type
+from camcast.vocabulary.arguments import check_finite, check_plain, check_type
 from camcast.vocabulary.errors import CamcastError, CommunityError
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.logger import Logger

@@ -28,12 +28,17 @@ from attrs import frozen
 
 from camcast.app.community import Community
 from camcast.app.manager import CommunityManager
-from camcast.inbox.feed import is_coroutine_function
 from camcast.inbox.received import Received
 from camcast.inbox.subscription import Subscription
 from camcast.live.wire.reading_time import patience
 from camcast.observe.failure_log import FailureLog
-from camcast.vocabulary.arguments import BYTES, check_timeout, check_type, check_whole
+from camcast.vocabulary.arguments import (
+    BYTES,
+    check_timeout,
+    check_type,
+    check_whole,
+    is_coroutine_function,
+)
 from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.logger import Logger

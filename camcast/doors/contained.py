@@ -29,6 +29,7 @@ from camcast.doors.dissemination import Dissemination, Sent
 from camcast.doors.liveness import PIECE_BYTES_MAX, Watcher
 from camcast.doors.membership import Membership
 from camcast.doors.repair import RepairWatcher
+from camcast.vocabulary.arguments import is_left_to_do
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Decoder, Message, encode
@@ -127,6 +128,8 @@ class _WrongAnswer(Exception):
 
 
 def _refuse(answer: object, wanted: str) -> _WrongAnswer:
+    if inspect.iscoroutine(answer):
+        answer.close()  # else Python warns that nobody awaits it
     return _WrongAnswer(f"it answered {answer!r:.100}, and not {wanted}")
 
 
@@ -165,7 +168,7 @@ def _a_number(least: float, wanted: str) -> Callable[[Any], Any]:
 
 
 def _contacts(answer: Any) -> list[Contact]:
-    contacts = list(answer)
+    contacts = list(_iterated(answer))
     for contact in contacts:
         if not isinstance(contact, Contact):
             raise _refuse(contact, "a Contact")
@@ -182,10 +185,27 @@ def _heartbeat(answer: Any) -> Message | None:
 
 def _all_of_a_kind(kind: type[Any], noun: str) -> Callable[[Any], tuple[Any, ...]]:
     judge = _a_kind(kind, noun)
-    return lambda answer: tuple(judge(one) for one in answer)
+    return lambda answer: tuple(judge(one) for one in _iterated(answer))
 
 
-_NOTHING: Final = _Answer(lambda answer: answer, lambda *_: None, "True")
+def _iterated(answer: Any) -> Iterable[Any]:
+    if not isinstance(answer, Iterable):
+        raise _refuse(answer, "a list")
+    return answer
+
+
+def _done(answer: Any) -> Any:
+    """Return whatever a verb has answered, unless its work is left to do."""
+    if is_left_to_do(answer):
+        raise _refuse(answer, "at once: nobody awaits or iterates a verb, so it must be plain")
+    return answer
+
+
+def _flag(answer: Any) -> bool:
+    return bool(_done(answer))
+
+
+_NOTHING: Final = _Answer(_done, lambda *_: None, "answer is None")
 _PLAIN_SIZE: Final = "answer.__class__ is float and 1.0 <= answer < inf"
 _size: Final = _a_number(1.0, "a finite number of 1 or more")
 
@@ -196,7 +216,7 @@ ANSWERS: Final[Mapping[type[Any], Mapping[str, _Answer]]] = {
     },
     Membership: {
         "size": _Answer(_size, lambda contained: 1.0 + len(contained.peers()), _PLAIN_SIZE),
-        "joined": _Answer(bool, lambda _: False, "answer is True"),
+        "joined": _Answer(_flag, lambda _: False, "answer is True"),
         "in_view": _Answer(
             lambda answer: None if answer is None else _contacts(answer), lambda _: None
         ),
@@ -221,7 +241,7 @@ ANSWERS: Final[Mapping[type[Any], Mapping[str, _Answer]]] = {
         "first_contacts": _Answer(_all_of_a_kind(FirstContact, "a FirstContact"), lambda _: ()),
         "contact_addresses": _Answer(_all_of_a_kind(str, "a text"), lambda _: ()),
         "announced": _Answer(_all_of_a_kind(Announced, "an Announced"), lambda *_: ()),
-        "contacts_silent": _Answer(bool, lambda *_: False),
+        "contacts_silent": _Answer(_flag, lambda *_: False),
     },
 }
 """By door, the verbs that answer something; `tests/library/unit/doors` finds one that lacks."""

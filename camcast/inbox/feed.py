@@ -46,7 +46,12 @@ from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeVar
 
 from camcast.inbox.received import Gap, Lagged
 from camcast.observe.failure_log import INTERVAL_SECONDS, FailureLog
-from camcast.vocabulary.arguments import refuse_copy
+from camcast.vocabulary.arguments import (
+    is_coroutine_function,
+    is_generator_function,
+    is_left_to_do,
+    refuse_copy,
+)
 from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.events import Missed
 from camcast.vocabulary.logger import Logger
@@ -316,7 +321,7 @@ class Feed(Generic[_Queue]):
             try:
                 if isinstance(item, Gap):
                     self._report(item)
-                elif _is_awaited(
+                elif is_left_to_do(
                     result := callback(self.made(item) if self.queue.undecoded else item)
                 ):
                     if inspect.iscoroutine(result):
@@ -473,32 +478,7 @@ def _check_callback(callback: Callable[..., object]) -> None:
     """Raise `TypeError` for what is no function, or one that would never run."""
     if not callable(callback):
         raise TypeError(f"a callback is a function, and not {callback!r}")
-    if _is_generator_function(callback):
+    if is_generator_function(callback):
         raise TypeError(
             f"{callback!r} has a `yield`: nobody would iterate it, and it would never run"
         )
-
-
-def _is_awaited(result: object) -> bool:
-    """Say whether work is left to do by whoever gets a plain callback's result."""
-    return inspect.isawaitable(result) or inspect.isgenerator(result) or inspect.isasyncgen(result)
-
-
-def check_plain(name: str, call: Callable[..., object]) -> None:
-    """Raise `TypeError` for what is no plain function: nobody would await or iterate its result."""
-    if not callable(call) or is_coroutine_function(call) or _is_generator_function(call):
-        raise TypeError(f"{name} is a plain function, which is not awaited, and not {call!r}")
-
-
-def _is_generator_function(callback: Callable[..., object]) -> bool:
-    call = getattr(callback, "__call__", None)  # noqa: B004  # an object whose `__call__` is one
-    return any(
-        inspect.isgeneratorfunction(one) or inspect.isasyncgenfunction(one)
-        for one in (callback, call)
-    )
-
-
-def is_coroutine_function(callback: Callable[..., object]) -> bool:
-    """Say whether a function, or an object that is called like one, is to be awaited."""
-    call = getattr(callback, "__call__", None)  # noqa: B004  # an object with `async def __call__`
-    return inspect.iscoroutinefunction(callback) or inspect.iscoroutinefunction(call)

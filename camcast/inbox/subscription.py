@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final, Generic
 
 from typing_extensions import override
 
-from camcast.inbox.feed import Feed, Reader, check_plain, running_loop
+from camcast.inbox.feed import Feed, Reader, running_loop
 from camcast.inbox.past import Past
 from camcast.inbox.position import REMEMBERED_MAX, Position, Progress
 from camcast.inbox.received import (
@@ -31,6 +31,7 @@ from camcast.inbox.received import (
 )
 from camcast.interests.interest import Interest
 from camcast.observe.stats import SubscriptionStats
+from camcast.vocabulary.arguments import check_plain
 from camcast.vocabulary.batches import Batch, Rank, rank_of
 from camcast.vocabulary.events import Missed, StreamId
 from camcast.vocabulary.topics import Topic

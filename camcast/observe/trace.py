@@ -19,6 +19,7 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
+from camcast.vocabulary.arguments import check_plain
 from camcast.vocabulary.batches import Batch, decode_body
 from camcast.vocabulary.events import event_name
 from camcast.vocabulary.given_file import open_to_write
@@ -78,6 +79,14 @@ class HoldingSink(Sink, Protocol):
 
     def flush(self) -> None:
         """Write what is held; called when a manager closes. May raise as `write`."""
+
+
+def check_sink(sink: object) -> None:
+    """Raise `TypeError` for what is no sink, or has a `write` that nobody would await."""
+    write = getattr(sink, "write", None)
+    if not callable(write):
+        raise TypeError(f"trace is a sink, such as JsonLinesSink(path), and not {sink!r}")
+    check_plain("the write of a trace", write)
 
 
 def flush_sink(sink: Sink) -> None:

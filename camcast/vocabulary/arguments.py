@@ -6,7 +6,8 @@ names no argument.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from math import isfinite
 from numbers import Integral, Real
@@ -100,3 +101,29 @@ def refuse_copy(running: object, _protocol: object) -> NoReturn:
         f"a {name} belongs to one process and cannot be copied or pickled: another process starts a"
         " CommunityManager of its own"
     )
+
+
+def is_left_to_do(result: object) -> bool:
+    """Say whether work is left to do by whoever gets the result of a plain function."""
+    return inspect.isawaitable(result) or inspect.isgenerator(result) or inspect.isasyncgen(result)
+
+
+def check_plain(name: str, call: Callable[..., object]) -> None:
+    """Raise `TypeError` for what is no plain function: nobody would await or iterate its result."""
+    if not callable(call) or is_coroutine_function(call) or is_generator_function(call):
+        raise TypeError(f"{name} is a plain function, which is not awaited, and not {call!r}")
+
+
+def is_generator_function(callback: Callable[..., object]) -> bool:
+    """Say whether the result of a function, or of an object called like one, is to be iterated."""
+    call = getattr(callback, "__call__", None)  # noqa: B004  # an object whose `__call__` is one
+    return any(
+        inspect.isgeneratorfunction(one) or inspect.isasyncgenfunction(one)
+        for one in (callback, call)
+    )
+
+
+def is_coroutine_function(callback: Callable[..., object]) -> bool:
+    """Say whether a function, or an object that is called like one, is to be awaited."""
+    call = getattr(callback, "__call__", None)  # noqa: B004  # an object with `async def __call__`
+    return inspect.iscoroutinefunction(callback) or inspect.iscoroutinefunction(call)

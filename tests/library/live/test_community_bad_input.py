@@ -120,6 +120,13 @@ async def test_pipes_of_zmq_are_not_opened_to_strangers_either() -> None:
     pipes.close()
 
 
+class Awaited:
+    """A sink that would write nothing."""
+
+    async def write(self, record: object) -> None:
+        raise AssertionError("nobody awaits this")
+
+
 ROME: Any = ".rome"  # a text where something else is meant
 
 
@@ -133,6 +140,10 @@ ROME: Any = ".rome"  # a text where something else is meant
         (lambda: CommunityManager(parameters=ROME), r"parameters is Parameters\(…\)"),
         (lambda: CommunityManager(options=ROME), "options is a mapping"),
         (lambda: CommunityManager(trace=ROME), "trace is a sink, such as JsonLinesSink"),
+        (
+            lambda: CommunityManager(trace=cast("Any", Awaited())),
+            "the write of a trace is a plain function, which is not awaited",
+        ),
         (lambda: CommunityManager(pipes=ROME), "pipes is what open_pipes returns"),
         (
             lambda: CommunityManager(insecure=cast("Any", "no")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import inf, nan
 from typing import Any
 
@@ -87,6 +87,31 @@ def test_what_a_verb_raises_is_reported_once(
         assert str(reported).startswith(f"membership 'm' failed in `{verb}` for .x: ")
 
 
+async def coroutine(*_: object, **__: object) -> bool:
+    return True
+
+
+def generator(*_: object, **__: object) -> Iterator[None]:
+    yield
+
+
+@pytest.mark.parametrize("left", [coroutine, generator])
+@pytest.mark.parametrize(("door", "verb"), CASES)
+def test_a_verb_that_leaves_its_work_to_do_has_failed(
+    door: type[Any], verb: str, left: Callable[..., Any]
+) -> None:
+    """Nobody awaits or iterates it, so it would never run, or its object be true for False."""
+    lists = ("neighbours", "in_view", "first_hop", "first_contacts", "contact_addresses")
+    if left is generator and verb in (*lists, "announced"):
+        return  # as good a list as any, of which the elements are judged
+    static = inspect.getattr_static(door, verb)
+    plug, errors = contained(
+        door, **{verb: property(left) if isinstance(static, property) else left}
+    )
+    assert calling(door, verb)(plug) is not True
+    assert [error.verb for error in errors] == [verb]
+
+
 @pytest.mark.parametrize(("door", "verb"), CASES)
 def test_a_verb_that_answers_something_has_an_answer_for_when_it_fails(
     door: type[Any], verb: str
@@ -138,7 +163,7 @@ def test_a_wrong_answer_is_an_error_and_not_handed_on(
     got = calling(door, verb)(plug)
     assert (got == instead) if verb != "disseminate" else (got.peers == 0)
     [error] = errors
-    assert "it answered " in str(error) or "TypeError" in str(error)
+    assert "it answered " in str(error)
 
 
 def test_what_a_verb_is_told_to_raise_passes_and_so_does_ctrl_c() -> None:
