@@ -1,5 +1,9 @@
 """Processes with archives: what they have had outlives them all, and one that has none asks."""
 
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +113,65 @@ async def test_a_full_disk_is_a_condition_and_events_go_on(tmp_path: Path) -> No
             for one in first.stats().conditions
             if one.name == "archive_full" and one.stage != "over"
         ]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 MB."""
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("only root mounts a file system")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", disk], capture_output=True
+    )
+    if mounted.returncode:
+        pytest.skip(f"no file system can be mounted here: {mounted.stderr.decode()}")
+    yield disk
+    subprocess.run(["umount", disk], check=True)
+
+
+@pytest.mark.slow
+@live
+async def test_a_file_system_of_64_megabytes_is_filled_and_no_event_is_lost_on_the_way(
+    small_disk: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    others = small_disk / "others"
+    others.write_bytes(bytes(40_000_000))
+    count, size = 1000, 60_000  # 60 MB: 24 fit on the disk, 16 wait, the rest is lost there
+    async with together(manager()) as [first]:
+        async with manager(small_disk / "events", first.address) as second:
+            near, far = await first.join(".a"), await second.join(".a")
+            heard: list[int] = []
+            missed: list[Any] = []
+            far.subscribe(
+                lambda event: heard.append(int(event.payload[:8])), on_missed=missed.append
+            )
+            await near.ready(1)
+            for number in range(count):
+                await near.publish(b"%08d" % number + bytes(size))
+                await eventually(lambda sent=number: len(heard) > sent - 50)
+            await eventually(lambda: len(heard) == count)
+            assert (heard, missed) == ([*range(count)], [])
+            await eventually(lambda: archive_of(second).state == "full")
+            lost = archive_of(second).lost
+            assert 0 < lost < count / 2
+            [found] = [one for one in second.stats().conditions if one.name == "archive_full"]
+            assert f"{lost} batches" in found.says
+            others.unlink()
+            await eventually(lambda: archive_of(second).written == count - lost)
+            assert archive_of(second).state == "writing"
+            await near.publish(b"%08d" % count)
+            await eventually(lambda: archived_by(second) == count - lost + 1)
+            assert (heard[count:], archive_of(second).lost) == ([count], lost)
+        messages = [record.message for record in caplog.records]
+        assert len([one for one in messages if "takes no events" in one]) == 1
+        assert len([one for one in messages if "writes again" in one]) == 1
+        async with manager(small_disk / "events", first.address) as again:
+            topic = (await again.join(".a")).topic
+            await eventually(lambda: archived_by(again) == lost)  # of the publisher's memory
+            assert again._archive is not None
+            assert len([*again._archive.history(topic, 0)]) == count + 1
 
 
 def test_an_archive_goes_with_repair(tmp_path: Path) -> None:

@@ -111,6 +111,40 @@ def test_the_file_stays_within_its_bytes_and_the_oldest_publication_goes_first(
     assert path.stat().st_size < 1_500_000
 
 
+def test_the_last_events_of_a_large_file_cost_three_bare_reads_of_them_at_most(
+    archive: FileArchive, path: Path
+) -> None:
+    count, last, now = 10_000, 100, time.time()
+    for number in range(1, count + 1):
+        archive.keep(A, batch(number, bytes(256), now - count + number), ())
+    wait_until(lambda: archive.stats().written == count)
+    steps = 0
+
+    def step() -> int:
+        nonlocal steps
+        steps += 1
+        return 0
+
+    def steps_of(connection: sqlite3.Connection, read: Callable[[], object]) -> int:
+        nonlocal steps
+        steps = 0
+        connection.set_progress_handler(step, 1)  # called at each step of SQLite's machine
+        read()
+        connection.set_progress_handler(None, 1)
+        return steps
+
+    since = int(1000 * (now - last)) + 1
+    bodies: list[bytes] = []
+    took = steps_of(archive._reading, lambda: bodies.extend(archive.history(A, since)))
+    with sqlite3.connect(path) as bare:
+        question = "SELECT body FROM batch WHERE community = 1 AND published >= ?"
+        least = steps_of(bare, lambda: bare.execute(question, (since,)).fetchall())
+    bare.close()
+    assert len(bodies) == last
+    assert took <= 3 * least
+    assert archive.stats().bytes <= 500 * count
+
+
 def test_only_one_process_writes_to_a_file(archive: FileArchive, path: Path) -> None:
     with pytest.raises(ArchiveError, match="another process writes to"):
         opened(path)
