@@ -40,7 +40,7 @@ from camcast.live.archive.archive import FileArchive
 from camcast.live.audit import open_audit
 from camcast.live.control_socket import Answer, ControlServer
 from camcast.live.event_account import account_of_event
-from camcast.live.gateway_file import check_keys, parse_gateways, read_gateways, without_keys
+from camcast.live.gateway_file import check_keys, without_keys
 from camcast.live.own_address import OwnAddress
 from camcast.live.runner import Runner
 from camcast.live.snapshot import take_announced, take_peer_stats, take_stats
@@ -141,8 +141,10 @@ class CommunityManager:
         repair: Ask again for events that were missed (docs/reliability.md). Without it, events
             spread as in the paper, and some are lost.
         order: ``"fifo"``: a subscriber gets what one process publishes on a topic in the order of
-            its publication; an event waits for a missing one before it, 5 s at most. Needs repair.
+            its publication; an event waits for a missing one before it. Needs repair.
             ``"arrival"``: no event waits, and some overtake others.
+        hold_seconds: With ``"fifo"``, for how long an event waits at most. More: fewer events come
+            late. Less: a lost one holds those after it for a shorter time. None: 5.
         remember: A file that keeps contacts from one run to the next, for when no gateway answers.
         archive: A file that keeps the events of all communities which the process joins, beyond
             its life (docs/reliability.md). Needs repair.
@@ -198,6 +200,7 @@ class CommunityManager:
         retention_seconds: float | None = None,
         repair: bool = True,
         order: Order = "fifo",
+        hold_seconds: float | None = None,
         remember: Path | None = None,
         archive: Path | None = None,
         archive_megabytes: float = 1000.0,
@@ -236,6 +239,7 @@ class CommunityManager:
             retention_seconds=retention_seconds,
             repair=repair,
             order=order,
+            hold_seconds=hold_seconds,
             remember=remember,
             archive=archive,
             archive_megabytes=archive_megabytes,
@@ -269,7 +273,6 @@ class CommunityManager:
         self._reachable = listening.reachable
         protocol = find_protocol(given.spread.protocol, given.spread.protocol_options)
         backend, options = membership_for(protocol, contacts.membership, contacts.options)
-        gateways = contacts.gateways
         found_by = contacts.discovery or backend.discovery
         discovery = discovery_for(backend, contacts.discovery)
         self._settings = Settings(
@@ -279,9 +282,7 @@ class CommunityManager:
             discovery_options=discovery_options(
                 discovery, found_by, contacts.discovery_options or {}
             ),
-            gateways=(
-                read_gateways(gateways) if isinstance(gateways, Path) else parse_gateways(gateways)
-            ),
+            gateways=contacts.gateways_by_topic(),
             parameters=given.spread.community(),
             remember=contacts.remember,
             relay=given.relay,
@@ -289,6 +290,7 @@ class CommunityManager:
             every_interface=host_of(self._bind) == "tcp://[::]",
             protocol=protocol,
             order=given.spread.order,
+            hold_seconds=given.spread.held_seconds(),
             topics=topics,
         )
         self._by_topic = given.spread.by_topic()

@@ -26,9 +26,11 @@ from camcast.app.community_errors import InsecureError
 from camcast.doors.discovery import DiscoveryFactory
 from camcast.doors.options import OptionError
 from camcast.doors.transport import InputPipe, OutputPipes
+from camcast.engine.repair.hold_back import HOLD_SECONDS, LOOK_SECONDS
 from camcast.engine.settings import Order
 from camcast.live import transports
 from camcast.live.archive.archive import FileArchive
+from camcast.live.gateway_file import Gateways, parse_gateways, read_gateways
 from camcast.live.own_address import AUTO, is_found
 from camcast.live.wire.pipes import descriptors, peers_allowed
 from camcast.security.passphrase import check_passphrase
@@ -65,6 +67,7 @@ PEERS_FEW: Final = 32  # chosen: the peers of a process in a community of 10,000
 Reachable = Literal["yes", "no", "auto"]
 """Whether other processes can connect to this one; ``auto``: it is found out at the start."""
 ORDERS: Final = get_args(Order)
+HOLD_SECONDS_MIN: Final = LOOK_SECONDS  # what waits is looked at as often
 
 Check = Callable[[str, Any], None]
 """Raises `TypeError` for a value, which it calls by the name."""
@@ -125,6 +128,17 @@ def _positive(name: str, given: object) -> None:
     check_number(name, given)
     if not 0 < given < inf:  # type: ignore[operator]  # it is a number
         raise ValueError(f"{name} is a number above 0, and not {given!r}")
+
+
+def _hold(name: str, given: object) -> None:
+    if given is None:
+        return
+    check_number(name, given)
+    if not HOLD_SECONDS_MIN <= given <= RETENTION_SECONDS_MAX:  # type: ignore[operator]  # it is one
+        raise ValueError(
+            f"{name} is {HOLD_SECONDS_MIN:g} to {RETENTION_SECONDS_MAX:g} seconds, and not"
+            f" {given!r}"
+        )
 
 
 def _mapping(name: str, given: object) -> None:
@@ -337,6 +351,11 @@ class Contacts:
         None, "Keep contacts there, for a start when no gateway answers.", _path, metavar="FILE"
     )
 
+    def gateways_by_topic(self) -> Gateways:
+        """Return the addresses of the gateways, also of a file; raises `GatewayError`."""
+        given = self.gateways
+        return read_gateways(given) if isinstance(given, Path) else parse_gateways(given)
+
 
 @frozen(kw_only=True)
 class Spread:
@@ -368,6 +387,15 @@ class Spread:
         " publication, if repair is on; arrival: as it arrives.",
         _order,
         metavar="fifo|arrival",
+    )
+    hold_seconds: float | None = _setting(
+        None,
+        "With --order fifo, for how long an event waits for a missing one before it; default: 5.",
+        _hold,
+        name="--hold",
+        metavar="SECONDS",
+        least=HOLD_SECONDS_MIN,
+        most=RETENTION_SECONDS_MAX,
     )
     spread: SpreadKind | None = _setting(
         None,
@@ -405,6 +433,20 @@ class Spread:
         if settings.spread == "tree" and not self.repair:
             raise OptionError("the spread 'tree' goes with repair, which asks for what it misses")
         return settings
+
+    def held_seconds(self) -> float:
+        """Return for how long an event waits for a missing one before it.
+
+        Raises `OptionError` if a time is given where no event waits.
+        """
+        if self.hold_seconds is None:
+            return HOLD_SECONDS
+        if self.order != "fifo" or not self.repair:
+            raise OptionError(
+                "hold_seconds (--hold) goes with the order fifo and with repair: without both, no"
+                " event waits"
+            )
+        return self.hold_seconds
 
     def by_topic(self) -> TopicParameters:
         """Return what the file of `parameters` says of topics. Raises `TopicParametersError`."""

@@ -134,7 +134,8 @@ def make_local_group(
             process.guard.penalise,
         )
         if settings.order == "fifo" and not group.transit:
-            hold_back = HoldBack(repairing, lambda: around.parts.room(interest.topics))
+            room = partial(around.parts.room, interest.topics)
+            hold_back = HoldBack(repairing, room, settings.hold_seconds)
         tell_missed = partial(_tell_missed, process, topic.group)
         keeps = not (group.transit or settings.protocol.parasitic)
         values = _values_context(process, around.signing, topic, interest) if keeps else None

@@ -18,7 +18,7 @@ from camcast.doors.protocol import Protocol
 from camcast.doors.signatures import Signatures
 from camcast.engine.open_guard import Audit
 from camcast.engine.publisher import ReserveNumbers, by_clock
-from camcast.engine.repair.hold_back import RoomForTopics, default_room
+from camcast.engine.repair.hold_back import HOLD_SECONDS, RoomForTopics, default_room
 from camcast.engine.store import Store
 from camcast.vocabulary.extensions import EXTENSIONS, Extension, Speaks, speaks_none
 from camcast.vocabulary.parameters import CommunitySettings, settings_of
@@ -55,6 +55,8 @@ class Settings:
     order: Order = "arrival"
     """The order of deliveries where events are repaired; without repair they come as they arrive.
     The papers have none, and no run in the virtual network unless it says so."""
+    hold_seconds: float = HOLD_SECONDS
+    """With the order ``fifo``, for how long an event waits for a missing one before it."""
     system: str = ""
     """The name of the system, which datagrams bear; connections are the transport's."""
     extensions: tuple[Extension, ...] = EXTENSIONS

@@ -17,7 +17,7 @@ event also waits for that of the other stream which it names (`After`), if that 
 this process's time. In the communities above, where only one of the streams arrives, nothing waits
 for the other.
 
-*The end of patience.* No event waits for more than `HOLD_SECONDS`: then it is delivered, and all
+*The end of patience.* No event waits for more than `hold_seconds`: then it is delivered, and all
 that are held below it. What was waited for is *late* if it comes all the same, and flagged so.
 
 *Bounds.* What is held counts in the bounds of the subscriptions' queues (`Room`). Where no queue
@@ -89,12 +89,16 @@ class HeldStream:
 class HoldBack:
     """One community's events that wait for earlier ones of their publishers and topics.
 
-    It sets the timer ``order``, at which `look` is to be called.
+    It sets the timer ``order``, at which `look` is to be called. No event waits for longer than
+    `hold_seconds`.
     """
 
-    def __init__(self, context: RepairContext, room: Room) -> None:
+    def __init__(
+        self, context: RepairContext, room: Room, hold_seconds: float = HOLD_SECONDS
+    ) -> None:
         self._context = context
         self._room = room
+        self._hold_seconds = hold_seconds
         self._streams: dict[StreamId, HeldStream] = {}
         self._followers: dict[StreamId, StreamId] = {}
         """The stream that is held back for each that it follows."""
@@ -192,8 +196,9 @@ class HoldBack:
         if held is None:
             return 0
         until = 0
-        if now - held.since >= HOLD_SECONDS:
-            until = max(one.first for one in held.batches if now - one.arrived >= HOLD_SECONDS)
+        patience = self._hold_seconds
+        if now - held.since >= patience:
+            until = max(one.first for one in held.batches if now - one.arrived >= patience)
         for one in held.batches:
             if one.first > until and self._is_awaited(one.batch, held):
                 break

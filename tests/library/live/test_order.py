@@ -5,7 +5,17 @@ from __future__ import annotations
 import json
 from typing import Literal
 
-from camcast import Community, CommunityManager, Lagged, Overflow, Received, Subscription
+import pytest
+
+from camcast import (
+    Community,
+    CommunityManager,
+    Lagged,
+    OptionError,
+    Overflow,
+    Received,
+    Subscription,
+)
 from camcast.vocabulary import wire
 from camcast.vocabulary.batches import make_batch
 from camcast.vocabulary.events import stream_id
@@ -57,6 +67,32 @@ async def numbers_of(order: Literal["fifo", "arrival"]) -> list[list[object]]:
 async def test_all_subscriptions_get_one_order_and_what_a_filter_drops_is_no_hole() -> None:
     assert await numbers_of("fifo") == [[1, 2, 3, 4, 5], [3, 4, 5], [1, 3, 4, 5]]
     assert await numbers_of("arrival") == [[1, 3, 4, 2, 5], [3, 4, 5], [1, 3, 4, 5]]
+
+
+@live
+async def test_an_application_says_for_how_long_a_hole_holds() -> None:
+    async with CommunityManager(hold_seconds=0.2) as manager:
+        community = await joined(manager)
+        subscription = community.subscribe()
+        arrive(community, 1, 3)
+        came = [await anext(subscription), await anext(subscription)]
+        arrive(community, 2)
+        came.append(await anext(subscription))
+        assert [(one.sequence, one.late) for one in came if isinstance(one, Received)] == [
+            *((1, False), (3, False), (2, True))
+        ]
+
+
+def test_a_time_for_which_a_hole_holds_is_refused_where_none_does() -> None:
+    for wrong in (0, -1.0, float("nan"), 601):
+        with pytest.raises(ValueError, match=r"hold_seconds is 0\.1 to 600 seconds, and"):
+            CommunityManager(hold_seconds=wrong)
+    with pytest.raises(TypeError, match="hold_seconds"):
+        CommunityManager(hold_seconds="5")  # type: ignore[arg-type]  # no number, on purpose
+    with pytest.raises(OptionError, match="goes with the order fifo"):
+        CommunityManager(hold_seconds=2.0, order="arrival")
+    with pytest.raises(OptionError, match="with repair"):
+        CommunityManager(hold_seconds=2.0, repair=False)
 
 
 @live

@@ -18,6 +18,7 @@ from tests.camcast_command import Capture, camcast, refusal
     ("option", "value"),
     [
         *(("--retention", value) for value in ("-1", "nan", "600.5", "inf")),
+        *(("--hold", value) for value in ("0", "nan", "600.5", "soon")),
     ],
 )
 def test_seconds_out_of_range_are_refused_by_the_name_of_their_option(
@@ -42,6 +43,8 @@ def test_seconds_out_of_range_are_refused_by_the_name_of_their_option(
         (("--format", "{hops:>9999999999}"), "--format takes {published}"),
         (("--format", "{"), "write {{ for a brace"),
         (("--format", "{topic}", "--json"), "two forms"),
+        (("--hold", "2", "--order", "arrival"), "goes with the order fifo"),
+        (("--hold", "2", "--no-repair"), "and with repair"),
     ],
 )
 def test_a_form_or_a_duration_that_is_none_is_refused_in_a_sentence(

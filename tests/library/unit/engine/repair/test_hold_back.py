@@ -38,7 +38,13 @@ def world() -> RepairWorld:
 class Receiver:
     """What comes of batches that one process receives of some streams of `.a`."""
 
-    def __init__(self, events: int = 100, size: int = 10_000, community: Topic = A) -> None:
+    def __init__(
+        self,
+        events: int = 100,
+        size: int = 10_000,
+        community: Topic = A,
+        hold_seconds: float = HOLD_SECONDS,
+    ) -> None:
         self.outbox = Outbox(ME)
         self.streams = KnownStreams(repaired=True)
         context = SimpleNamespace(
@@ -47,7 +53,9 @@ class Receiver:
             member_since=-10.0,
             community=SimpleNamespace(group=community, me=ME),
         )
-        self.hold_back = HoldBack(cast("RepairContext", context), lambda: (events, size))
+        self.hold_back = HoldBack(
+            cast("RepairContext", context), lambda: (events, size), hold_seconds
+        )
 
     def known(self, stream: StreamId = STREAM) -> KnownRanges:
         known = self.streams.known.get(stream) or self.streams.introduce(stream, b"", 0.0)
@@ -114,18 +122,20 @@ def test_a_timer_runs_while_something_is_held_and_only_then() -> None:
     assert wakes == [0, 1, 2, 2]
 
 
-def test_each_event_waits_for_five_seconds_at_most_and_what_comes_then_is_late() -> None:
-    receiver = Receiver()
+@pytest.mark.parametrize("patience", [HOLD_SECONDS, 3.5, 100.0])
+def test_each_event_waits_for_so_long_at_most_and_what_comes_then_is_late(patience: float) -> None:
+    receiver = Receiver(hold_seconds=patience)
     receiver.take(1)
     assert receiver.take(5, now=1.0) == ""
     assert receiver.take(3, now=4.0) == ""
     assert receiver.take(8, now=4.0) == ""
-    assert receiver.look(1.0 + HOLD_SECONDS - 0.01) == ""
-    assert receiver.look(1.0 + HOLD_SECONDS) == "3 5"  # 3 has not waited, but is below
-    assert receiver.take(4, now=7.0) == "4!"
-    assert receiver.take(2, now=7.0) == "2!"
-    assert receiver.take(6, now=7.0) == "6"
-    assert receiver.take(7, now=7.0) == "7 8"
+    assert receiver.look(1.0 + patience - 0.01) == ""
+    assert receiver.look(1.0 + patience) == "3 5"  # 3 has not waited, but is below
+    then = 1.5 + patience
+    assert receiver.take(4, now=then) == "4!"
+    assert receiver.take(2, now=then) == "2!"
+    assert receiver.take(6, now=then) == "6"
+    assert receiver.take(7, now=then) == "7 8"
 
 
 def test_nothing_waits_for_what_is_given_up_or_from_before_this_processs_time() -> None:
