@@ -493,6 +493,7 @@ class Community(Generic[E]):
             lambda: self._local_group,
             self._ended,
             since=None if since is None else runner.clock.wall(runner.now()) - since,
+            reach=runner.reach,
             explicit=ack,
             queue_length=bounds[0],
             queue_bytes=bounds[1],

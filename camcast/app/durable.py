@@ -34,7 +34,7 @@ from typing_extensions import override
 from camcast.engine.local_group import LocalGroup
 from camcast.inbox.deliveries import Deliveries
 from camcast.inbox.past import LOOK_SECONDS
-from camcast.inbox.received import Gap, Received, ReceivedBatch
+from camcast.inbox.received import Gap, Reach, Received, ReceivedBatch
 from camcast.inbox.subscription import EventFeed, Subscription
 from camcast.interests.interest import Interest
 from camcast.live.archive.archive import FileArchive
@@ -49,6 +49,7 @@ _log = Logger(__name__)
 T = TypeVar("T")
 
 BEGIN_SECONDS_MAX: Final = 600.0  # chosen: two million events of 256 bytes, at a MiB/s
+CLOCK_SECONDS: Final = 1.0  # chosen: publishers' clocks, and events of the last moment
 ALONE_SECONDS: Final = 10.0  # chosen: as `join` waits; who cannot join reads what is in its archive
 NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")  # it is a part of the name of a file
 
@@ -67,7 +68,8 @@ class _Row:
 class DurableFeed(EventFeed[E], Generic[E]):
     """The queue of a durable subscription, which it fills itself.
 
-    `since` is the time, in seconds since 1970, from which a new name begins; None: now.
+    `since` is the time, in seconds since 1970, from which a new name begins; None: now. `reach`
+    says since when members keep events.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class DurableFeed(EventFeed[E], Generic[E]):
         on_close: Callable[[EventFeed[E]], None],
         *,
         since: float | None,
+        reach: Callable[[LocalGroup], float],
         explicit: bool,
         queue_length: int,
         queue_bytes: int,
@@ -104,7 +107,9 @@ class DurableFeed(EventFeed[E], Generic[E]):
         """Whether `ack` alone moves the cursor."""
         self._archive, self._deliveries, self._local_group = archive, deliveries, local_group
         self._file = archive.cursor(name, topic)
-        if self._file.fresh:
+        fresh = self._file.fresh
+        self._begins_with_reach = fresh and since is not None
+        if fresh:
             # What is fetched of the time before comes later, and is not for a new name: the first
             # pass leaves it out.
             base = archive.last() if since is None else 0
@@ -115,6 +120,8 @@ class DurableFeed(EventFeed[E], Generic[E]):
             self._file.move(Cursor())
         self._reading = self._file.cursor
         """How far the archive was read."""
+        self._reach = reach
+        self._goes_on = not fresh
         self._rows: deque[_Row] = deque()
         """The batches of which something is queued, or given out and not done."""
         self._put = self._done = 0  # events
@@ -195,10 +202,21 @@ class DurableFeed(EventFeed[E], Generic[E]):
         else:
             is_here = group.repair is None or group.repair.has_past(self.loop.time())
         if is_here or waited > BEGIN_SECONDS_MAX:
+            self._tell_reach(group)
             self._archive.watch(self._read)
             self._read()
         else:
             self._handle = self.loop.call_later(LOOK_SECONDS, self._begin)
+
+    def _tell_reach(self, group: LocalGroup | None) -> None:
+        """Queue how far back events are kept, if that was asked for or some may be lost."""
+        archive, cursor = self._archive, self._reading
+        topic = self._deliveries.topic
+        reach = archive.reach(topic) / 1000 if group is None else self._reach(group)
+        taken = (cursor.published or archive.published(cursor.base)) / 1000
+        lost = self._goes_on and reach > taken + CLOCK_SECONDS
+        if self._begins_with_reach or lost:
+            self.tell(Reach(reach))
 
     def _read(self) -> None:
         """Queue what the archive has, as far as there is room."""

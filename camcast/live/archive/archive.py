@@ -294,9 +294,14 @@ class FileArchive(Archive):
         return CursorFile(self._path.with_name(f"{self._path.name}.{name}-{group}.cursor"))
 
     def last(self) -> int:
-        """Return the number of the batch that was written last; 0 without any."""
-        [(last,)] = self._page("SELECT max(id) FROM batch", ()) or [(0,)]
-        return int(last or 0)
+        """Return the number of the batch that was written last, also if it was let go; or 0."""
+        [(last,)] = self._page("SELECT seq FROM sqlite_sequence WHERE name = 'batch'", ()) or [(0,)]
+        return int(last)
+
+    def published(self, number: int) -> int:
+        """Return when a batch was published, in milliseconds since 1970; 0 if it was let go."""
+        [(published,)] = self._page("SELECT published FROM batch WHERE id = ?", (number,)) or [(0,)]
+        return int(published)
 
     def passed(self, community: Topic, cursor: Cursor) -> list[tuple[int, int, bytes]]:
         """Return the next batches of a pass: when each was published, its number and its body."""

@@ -1,6 +1,8 @@
 """Durable subscribers: whoever stops goes on where it was, and gets every event once."""
 
 import asyncio
+import sqlite3
+import time
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,6 +13,7 @@ from camcast import Community, CommunityError, CommunityManager, Reach, Received
 from camcast.app import blocking
 from camcast.app.durable import DurableSubscription
 from camcast.engine.repair.told import REORDER_SECONDS
+from camcast.live.archive.cursor import Cursor, CursorFile
 from tests.library.live.communities import OPTIONS, together
 from tests.patience import PATIENCE_SECONDS, live
 
@@ -54,6 +57,7 @@ async def test_a_subscriber_goes_on_where_it_was_and_has_what_came_meanwhile(
         async with manager(path, publisher.address) as reader:
             far = await reader.join(".a")
             subscription = subscribed(far, since=60.0)
+            assert isinstance(await anext(subscription), Reach)
             assert await take(subscription, 5) == [0, 1, 2, 3, 4], "since= begins a new name"
             await publish(near, 5, 40)
             assert await take(subscription, 5) == [5, 6, 7, 8, 9]
@@ -126,6 +130,35 @@ async def test_a_full_queue_drops_nothing_and_filters_count_as_done(tmp_path: Pa
         item = await anext(subscription)
         assert isinstance(item, Received)
         assert item.payload == b'{"number": 7777}'
+
+
+@live
+async def test_a_subscriber_is_told_first_where_what_it_lacks_may_be_lost(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "events"
+    async with manager(path) as one:
+        near = await one.join(".a")
+        subscription = subscribed(near)
+        await publish(near, 0, 5)
+        assert await take(subscription, 5) == [0, 1, 2, 3, 4]
+    with sqlite3.connect(path) as database:  # as if there had been no room for them
+        database.execute("DELETE FROM batch")
+    database.close()
+    [file] = tmp_path.glob("*.cursor")
+    cursor = CursorFile(file)
+    cursor.move(Cursor(base=1, until=1))
+    cursor.close()
+    before = time.time()
+    async with manager(path) as one:
+        near = await one.join(".a")
+        subscription = subscribed(near)
+        await publish(near, 5, 6)
+        first = await anext(subscription)
+        assert isinstance(first, Reach)
+        assert first.since > before, "nobody keeps what is older"
+        assert await take(subscription, 1) == [5]
+    assert "another archive" not in caplog.text
 
 
 @live
