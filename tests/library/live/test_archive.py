@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,9 @@ import pytest
 from camcast import ArchiveError, CommunityManager
 from camcast.doors.options import OptionError
 from camcast.observe.stats import ArchiveStats
+from camcast.vocabulary.batches import make_batch
+from camcast.vocabulary.events import stream_id
+from camcast.vocabulary.identity import PeerId
 from tests.library.live.communities import OPTIONS, Inbox, together
 from tests.patience import eventually, live
 
@@ -115,6 +119,49 @@ async def test_a_full_disk_is_a_condition_and_events_go_on(tmp_path: Path) -> No
         ]
 
 
+def bodies_of(manager: CommunityManager) -> list[bytes]:
+    assert manager._archive is not None
+    return sorted(manager._archive.history(manager.community(".a").topic, 0))
+
+
+@live
+async def test_archives_of_two_processes_that_were_apart_become_one_while_both_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("MEET_SECONDS", "READ_SECONDS"):  # a minute and a second
+        monkeypatch.setattr(f"camcast.engine.repair.meeting.{name}", 0.1)
+    async with (
+        together(manager(tmp_path / "one")) as [first],
+        manager(tmp_path / "two", first.address) as second,
+    ):
+        heard, sent = Inbox(), []
+        for number, process in enumerate((first, second), 1):
+            community = await process.join(".a")
+            community.subscribe(heard)
+            await community.ready(number - 1)
+        for process in (first, second):  # what a start asks for is here, and asked for no more
+            runner = process._lifetime.running()
+            [group] = runner.node.local_groups
+            await eventually(runner.has_past, group)
+        for number, process in enumerate((first, second), 1):
+            [group] = process._lifetime.running().node.local_groups
+            assert group.archive is not None
+            for first_number in range(1, 41):  # of the last hours, from publishers long gone
+                batch = make_batch(
+                    stream_id(PeerId(bytes([number]) * 16), 1),
+                    first_number,
+                    [b"%d" % number],
+                    group.context.group,
+                    published=int(1000 * (time.time() - 7200 - 300 * first_number)),
+                )
+                group.archive(batch)
+                sent.append(batch.body)
+        for process in (first, second):
+            await eventually(lambda process=process: len(bodies_of(process)) == len(sent))
+            assert bodies_of(process) == sorted(sent)
+        assert heard.payloads == [], "it is of the time before their own"
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 64 MB."""
@@ -168,10 +215,9 @@ async def test_a_file_system_of_64_megabytes_is_filled_and_no_event_is_lost_on_t
         assert len([one for one in messages if "takes no events" in one]) == 1
         assert len([one for one in messages if "writes again" in one]) == 1
         async with manager(small_disk / "events", first.address) as again:
-            topic = (await again.join(".a")).topic
+            await again.join(".a")
             await eventually(lambda: archived_by(again) == lost)  # of the publisher's memory
-            assert again._archive is not None
-            assert len([*again._archive.history(topic, 0)]) == count + 1
+            assert len(bodies_of(again)) == count + 1
 
 
 def test_an_archive_goes_with_repair(tmp_path: Path) -> None:
