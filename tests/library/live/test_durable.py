@@ -227,6 +227,35 @@ async def test_another_process_goes_on_at_a_position_with_what_was_not_taken(
 
 
 @live
+async def test_in_a_burst_of_ten_thousand_a_position_loses_nothing_and_brings_nothing_twice(
+    tmp_path: Path,
+) -> None:
+    count, taken_first = 10_000, 3_333
+    publisher = manager(tmp_path / "events")
+    async with (
+        together(publisher),
+        manager(None, publisher.address) as reader,
+        manager(None, publisher.address) as other,
+    ):
+        near, far, third = [await one.join(".a") for one in (publisher, reader, other)]
+        await near.ready(2)
+        subscription = far.subscribe(queue_length=count)
+        await publish(near, 0, count // 2)
+        taken = [await anext(subscription) for _ in range(taken_first)]
+        position = subscription.position
+        subscription.close()
+        going_on = third.subscribe(since=position, queue_length=count)
+        await publish(near, count // 2, count)
+        async for item in going_on:
+            taken.append(item)
+            if isinstance(item, Received) and item.payload == b"%d" % (count - 1):
+                going_on.close()
+    assert isinstance(taken[taken_first], Reach)
+    numbers = [int(item.payload) for item in taken if isinstance(item, Received)]
+    assert numbers == list(range(count))
+
+
+@live
 async def test_batches_move_the_cursor_as_events_do(tmp_path: Path) -> None:
     path = tmp_path / "events"
     async with manager(path) as one:
