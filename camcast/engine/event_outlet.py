@@ -66,9 +66,10 @@ class GroupEventOutlet:
         self._note_sent(peers, now)
         group, sender = self._group, self._outbox.me.peer
         piece: list[bytes] = []
-        room = _PIECE_BYTES_MAX
+        room, count = _PIECE_BYTES_MAX, 0
         for batch in batches:  # as in `_record`, without a call for each batch
             body = batch.body
+            count += batch.count
             age = batch.age + now - batch.since
             head = event_head(len(body), batch.hops + 1, age, group, sender)
             room -= len(head) + len(body)
@@ -77,7 +78,7 @@ class GroupEventOutlet:
                 piece, room = [], _PIECE_BYTES_MAX - len(head) - len(body)
             piece += head, body
         self._send_piece(piece, peers)
-        self._counters.event_copies_sent += sum(batch.count for batch in batches) * len(peers)
+        self._counters.event_copies_sent += count * len(peers)
         if self._recorder.on_batch is not None:
             for batch in batches:
                 self._tell("send", batch, peers, now)

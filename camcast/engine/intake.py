@@ -113,14 +113,16 @@ class Intake:
         The hot loop: most copies of events are duplicates.
         """
         groups, watched, size = self._current, self._watched, len(frame)
+        last = size - _EVENT_BYTES_MIN  # where an event may begin at most
         heard = b""  # the sender of the event before: mostly of this one as well
         here = b""  # the group of the record before: mostly of this one as well
         local_group: LocalGroup | None = None
         known_streams: dict[bytes, KnownRanges] = {}
+        reports = False
         duplicates = 0
         try:
             while start < size:
-                if size - start < _EVENT_BYTES_MIN or frame[start + 4]:  # Kind.EVENT is 0
+                if start > last or frame[start + 4]:  # Kind.EVENT is 0
                     end = wire.record_end(frame, start)
                     if self._together_in is not None:
                         self._spread_together(now)
@@ -132,10 +134,10 @@ class Intake:
                     frame, start
                 )
                 end = start + 4 + length
-                if end > size or length < _EVENT_BYTES_MIN - 4 + address_bytes:
-                    wire.record_end(frame, start)
-                    raise MalformedError("an event record is shorter than its fixed part")
-                if address_bytes:
+                if address_bytes or end > size or length < _EVENT_BYTES_MIN - 4:
+                    if end > size or length < _EVENT_BYTES_MIN - 4 + address_bytes:
+                        wire.record_end(frame, start)
+                        raise MalformedError("an event record is shorter than its fixed part")
                     stream, first, count = _stream_start(
                         frame, start + wire.EVENT_HEAD_BYTES + address_bytes
                     )
@@ -156,27 +158,27 @@ class Intake:
                 if group != here:
                     here, local_group = group, groups.get(group)
                     known_streams = {} if local_group is None else local_group.streams.known
-                if local_group is None:
+                    reports = local_group is not None and local_group.reports_duplicates
+                known = known_streams.get(stream)
+                if known is not None and (
+                    first + count <= known.low
+                    # Without bounds the stream came in order so far: spares a call.
+                    or (known.bounds and known.knows(first, count))
+                ):
+                    duplicates += count
+                    if reports and local_group is not None:
+                        if link is not None and sender != link:
+                            self._guard.refuse("in_anothers_name", now, link)
+                        else:
+                            self._report_duplicate(local_group, frame, start, end, sender, now)
+                elif local_group is None:
                     self._refuse(frame, start, end, group, now)
+                elif link is not None and sender != link:
+                    self._guard.refuse("in_anothers_name", now, link)
                 else:
-                    known = known_streams.get(stream)
-                    if known is not None and (
-                        first + count <= known.low
-                        # Without bounds the stream came in order so far: spares a call.
-                        or (known.bounds and known.knows(first, count))
-                    ):
-                        duplicates += count
-                        if local_group.reports_duplicates:
-                            if link is not None and sender != link:
-                                self._guard.refuse("in_anothers_name", now, link)
-                            else:
-                                self._report_duplicate(local_group, frame, start, end, sender, now)
-                    elif link is not None and sender != link:
-                        self._guard.refuse("in_anothers_name", now, link)
-                    else:
-                        batch = _decode(frame, start, end, now)
-                        address = wire.event_address(frame, start) if address_bytes else ""
-                        self._take_new(local_group, known, batch, sender, address, now)
+                    batch = _decode(frame, start, end, now)
+                    address = wire.event_address(frame, start) if address_bytes else ""
+                    self._take_new(local_group, known, batch, sender, address, now)
                 start = end
             return size
         except WrongLengthError:
@@ -292,28 +294,21 @@ class Intake:
         if own_name and self._is_false(batch):
             return
         repair = local_group.repair
-        is_answer = (
-            repair is not None
-            and batch.head_flags & wire.REPAIRED != 0
-            and repair.expects(batch.stream)
-        )
+        answered = repair if batch.head_flags & wire.REPAIRED else None
+        is_answer = answered is not None and answered.expects(batch.stream)
         if self._signing is not None and not self._signing.believes(
             local_group, batch, source, address, now, asked_for=is_answer
         ):
             return
         if own_name and self._own_events.judge(batch) is Verdict.FORGED:
             self.on_own_name(batch, now)
-        offered = (
-            repair is not None
-            and batch.head_flags & wire.REPAIRED != 0
-            and repair.take_offered(batch, source, now)
-        )
+        offered = answered is not None and answered.take_offered(batch, source, now)
         asked_for = (
             is_answer
             and not offered
-            and repair is not None
+            and answered is not None
             # A batch from a community below is as fresh as if it had climbed.
-            and (batch.head_flags == wire.REPAIRED or repair.is_history(batch))
+            and (batch.head_flags == wire.REPAIRED or answered.is_history(batch))
         )
         if known is None:
             known = self._introduce(local_group, batch, source, now)

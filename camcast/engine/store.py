@@ -60,7 +60,7 @@ class Store:
             place = bisect_left(kept, batch.first, key=_first)
             if kept[place].first == batch.first:
                 return
-        until = published_at(batch) + retention_seconds
+        until = batch.since - batch.age + retention_seconds  # `published_at` without its call
         if until <= now:
             if not kept:
                 del self._streams[batch.stream]

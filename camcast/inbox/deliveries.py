@@ -23,7 +23,7 @@ from camcast.interests.attributes import EventAttributes, matches_by_topic
 from camcast.interests.bounded import union_of
 from camcast.interests.interest import Interest
 from camcast.vocabulary import typed
-from camcast.vocabulary.batches import KEYED, Batch
+from camcast.vocabulary.batches import KEYED, TYPED, Batch
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import EventId, Missed
 from camcast.vocabulary.happenings import EventKind
@@ -210,7 +210,8 @@ class Deliveries(Generic[E]):
 
         A probe is for nobody: that it arrived is noted where it was received.
         """
-        if batch.topic.levels[-1:] == (PROBE,):
+        levels = batch.topic.levels
+        if levels and levels[-1] == PROBE:
             return
         subscriptions = list(self.subscriptions)
         if history:
@@ -231,7 +232,7 @@ class Deliveries(Generic[E]):
 
     def hand_to(self, subscriptions: Iterable[EventFeed[E]], batch: Batch) -> None:
         """Put into the queue of each of these subscriptions what it wants of a batch."""
-        received = self.received(batch)
+        received = self.received(batch) if batch.flags & TYPED else received_of(batch)
         above: Sequence[Topic] | None = None
         read: list[tuple[Mapping[str, object], Sequence[Topic]]] | None = None
         for subscription in subscriptions:
@@ -240,18 +241,21 @@ class Deliveries(Generic[E]):
             if batch.flags & KEYED and not subscription.takes(batch):
                 continue
             where = subscription.where
-            if above is None and where is not None:
+            if where is None:
+                subscription.put(received)
+                continue
+            if above is None:
                 above = self._above(batch.topic)
-            wanted = True if where is None else matches_by_topic(where, batch.topic, above or ())
+            wanted = matches_by_topic(where, batch.topic, above)
             if wanted:
                 subscription.put(received)
             elif wanted is False and not batch.typed:
                 self._note("filtered", received)
-            elif where is not None:
+            else:
                 if read is None:  # once for all subscriptions of the community
                     reader = self._inbox.attributes
                     read = [
-                        (reader.of(event), (*(above or ()), *reader.topics_of(event)))
+                        (reader.of(event), (*above, *reader.topics_of(event)))
                         for event in batch.events()
                     ]
                 matches = [where.matches(batch.topic, *one) for one in read]

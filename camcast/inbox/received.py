@@ -30,7 +30,7 @@ from attrs import frozen
 from typing_extensions import override
 
 from camcast.vocabulary.arguments import check_type, check_whole
-from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.batches import KEYED, Batch
 from camcast.vocabulary.events import EventId, Missed, StreamId
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.typed import E, E_co, Sent
@@ -213,12 +213,22 @@ def received_of(
     publishers most do, and a batch that has to be taken apart again costs twice as much.
     """
     first, count, published = batch.first, batch.count, batch.published / _MILLISECONDS_PER_SECOND
-    key, deleted = batch.keyed or (None, False)
+    keyed = batch.keyed if batch.flags & KEYED else None  # the flag first: spares a call
+    key, deleted = keyed or (None, False)
     if count == 1 and (decode is None or deleted):
         [payload] = batch.payloads()
-        stream, topic, hops = batch.stream, batch.topic, batch.hops
-        late = batch.late
-        return Received(stream, first, topic, payload, payload, hops, published, late, key, deleted)
+        return Received(
+            batch.stream,
+            first,
+            batch.topic,
+            payload,
+            payload,
+            batch.hops,
+            published,
+            batch.late,
+            key,
+            deleted,
+        )
     return ReceivedBatch(
         batch.stream,
         range(first, first + count),
@@ -357,7 +367,8 @@ class DeliveryQueue(Generic[E]):
             self._events += 1
             self._bytes += len(delivery.payload)
         else:
-            self._count(delivery, 1)
+            self._events += len(delivery.sequences)
+            self._bytes += delivery.size
         if self._over():
             self._opened_bytes = sum(len(event.payload) for event in self.opened)
             if self._overflow is Overflow.DROP_OLDEST:
@@ -386,7 +397,7 @@ class DeliveryQueue(Generic[E]):
         if self.gap:
             return self._take_gap()
         if not self.opened:
-            taken = self._take_unopened()
+            taken = self._take_unopened() if self._told else self._take_queued()
             if not isinstance(taken, ReceivedBatch):
                 self._opened_batch = None  # a waiting subscriber keeps no payload in memory
                 self.undecoded = isinstance(taken, Received) and type(taken.value) is _Undecoded
@@ -466,10 +477,11 @@ class DeliveryQueue(Generic[E]):
         if isinstance(taken, Received):
             self._events -= 1
             self._bytes -= len(taken.payload)
-        elif isinstance(taken, Missed | Reach):
-            self._tells -= 1
+        elif isinstance(taken, ReceivedBatch):
+            self._events -= len(taken.sequences)
+            self._bytes -= taken.size
         elif not isinstance(taken, Lagged):
-            self._count(taken, -1)
+            self._tells -= 1
         return taken
 
     def _open(self, batch: ReceivedBatch[E]) -> None:

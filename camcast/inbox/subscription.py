@@ -191,7 +191,11 @@ class EventFeed(Feed[DeliveryQueue[E]], Generic[E]):
         given[delivery.stream] = last, delivery.published
         if len(given) > REMEMBERED_MAX:
             self._progress.forget()
-        self._add(self.queue.put, delivery)
+        if self._threaded or self._closed:
+            self._add(self.queue.put, delivery)
+        else:  # as `_add` does: spares a call
+            self.queue.put(delivery)
+            self._wake()
 
     def tell(self, missed: Missed | Reach) -> None:
         """Queue what can no longer be had, or how far back; called by the community."""

@@ -533,17 +533,16 @@ class Runner:
         if outbox.tells:
             self._inbox.tell(outbox.tells)
             outbox.tells.clear()
-        groups: dict[GroupId, None] = {}
-        if outbox.happenings:
-            happenings, outbox.happenings = outbox.happenings, []
+        happenings = outbox.happenings
+        if happenings:
+            outbox.happenings = []
             for happening in happenings:
-                groups[happening.group] = None
                 try:
                     self._reporter.take(happening, self._loop.time())
                 except Exception as error:  # of a handler of the log, say
                     self._failed("what happened", error)
         if self.conditions.waiting:
-            self.conditions.look(groups)
+            self.conditions.look(dict.fromkeys(one.group for one in happenings or ()))
 
     def _may_answer(self, copies: int) -> bool:
         """Count copies of a control record; False if there were too many in this turn."""

@@ -176,10 +176,12 @@ class Gossip(Dissemination):
         context = self._context
         peers = self._table.fan_out(self._current_fan_out(), context.rng)
         if (repair := context.repair) is not None:
-            for batch in batches:
-                if repair.offers(batch):
+            least = context.tuning.settings.offer_bytes  # spares a call for each that is smaller
+            large = [one for one in batches if len(one.body) >= least and repair.offers(one)]
+            if large:
+                batches = [batch for batch in batches if batch not in large]
+                for batch in large:
                     repair.offer(batch, peers, now)
-            batches = [batch for batch in batches if not repair.offers(batch)]
         context.events.send_together(batches, peers, now)
 
     @override
@@ -238,7 +240,7 @@ class Camcast(Dissemination):
         if self._upward.leads_somewhere:
             for batch, source in zip(batches, sources, strict=True):
                 self._upward.climb(batch, now, source)
-        busy = any(batch.flags & TREE for batch in batches)
+        busy = [batch for batch in batches if batch.flags & TREE]
         (self._spread if busy else self._lone).disseminate_together(batches, now, sources)
 
     @override

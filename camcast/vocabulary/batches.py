@@ -64,6 +64,10 @@ KEYED: Final = 32
 SIGNED: Final = 128
 _KNOWN_FLAGS: Final = TYPED | TREE | NOT_UPWARD | _UPWARD_SET | AFTER | KEYED | SIGNED
 _AFTER: Final = Struct(">QII")
+_TAIL_BYTES: Final = tuple(
+    bool(flags & SIGNED) * SIGNED_BYTES + bool(flags & AFTER) * AFTER_BYTES for flags in range(256)
+)
+"""How many bytes follow the payloads of a batch, by its flags."""
 _FOUR_BYTES: Final = (1 << 32) - 1  # of milliseconds 49 days: nobody keeps an event for as long
 
 
@@ -134,7 +138,7 @@ class Batch(msgspec.Struct, frozen=True, gc=False):  # one is made for each firs
     @property
     def size(self) -> int:
         """The bytes of all payloads together."""
-        return len(self.body) - self.payloads_start - _tail_bytes(self.flags)
+        return len(self.body) - self.payloads_start - _TAIL_BYTES[self.flags]
 
     @property
     def after(self) -> After | None:
@@ -190,8 +194,8 @@ class Batch(msgspec.Struct, frozen=True, gc=False):  # one is made for each firs
         """Return the payloads, each with memory of its own."""
         body, start = self.body, self.payloads_start
         if self.count == 1:
-            return [body[start : len(body) - _tail_bytes(self.flags)]]
-        ends = accumulate(self.lengths(), initial=start)
+            return [body[start : len(body) - _TAIL_BYTES[self.flags]]]
+        ends = accumulate(_lengths(body, start, self.count), initial=start)
         return [body[begin:end] for begin, end in pairwise(ends)]
 
     def events(self) -> Iterator[Event]:
@@ -311,7 +315,7 @@ def decode_body(
     payloads_start = topic_end + 4 * count
     if flags & KEYED:
         payloads_start += _key_bytes(frame, topic_end, end, count)
-    rest = end - payloads_start - _tail_bytes(flags)
+    rest = end - payloads_start - _TAIL_BYTES[flags]
     if rest < 0:
         raise MalformedError("an event record is shorter than its topic and lengths")
     if count == 1:  # in half the time of the general case
@@ -346,11 +350,6 @@ def decode_body(
         now,
         head_flags,
     )
-
-
-def _tail_bytes(flags: int) -> int:
-    """Return how many bytes follow the payloads of a batch with these flags."""
-    return (SIGNED_BYTES if flags & SIGNED else 0) + (AFTER_BYTES if flags & AFTER else 0)
 
 
 def _key_bytes(frame: bytes, start: int, end: int, count: int) -> int:

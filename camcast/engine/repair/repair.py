@@ -236,28 +236,29 @@ class Repair(Repairs):
 
     def add_batch(self, batch: Batch, known: KnownRanges, source: PeerId, now: float) -> None:
         """Add a batch that is new to the community; `source` sent it."""
-        context = self._context
-        context.store.put(batch, context.retention, now)
-        stream = batch.stream
+        context, stream = self._context, batch.stream
+        retention = context.retention
+        published = batch.since - batch.age  # `published_at` without its call
+        context.store.put(batch, retention, now)
         if self._fetching.awaited:
             self._fetching.drop(batch)
         if batch.flags & KEYED and self.comparing is not None:
             self.comparing.add(batch, now)
         if batch.first == 1:
-            known.begun = published_at(batch)
-        if published_at(batch) < context.member_since + JOINING_SECONDS:
+            known.begun = published
+        if published < context.member_since + JOINING_SECONDS:
             known.before = max(known.before, batch.first + batch.count)
-            if published_at(batch) < context.member_since:
+            if published < context.member_since:
                 known.older = max(known.older, batch.first + batch.count)
         # What an archive is given long afterwards others have not counted of late: it would make
         # the tallies differ, in other ways each second, for as long as it comes.
-        if now - published_at(batch) <= context.retention or not self.is_history(batch):
+        if now - published <= retention or not self.is_history(batch):
             self._tally.add(batch, int(now + self._clock.ahead))  # `wall` without its call
         self._changed = now
         if stream not in context.changes.recent:
             self._news.add_change(stream, known, now)
         if batch.head_flags & OTHER_LEVEL or not source:
-            self._upward.add_brought(stream, published_at(batch) if self.is_history(batch) else inf)
+            self._upward.add_brought(stream, published if self.is_history(batch) else inf)
         missing, bounds = self._asking.missing.get(stream), known.bounds
         if missing is not None:
             self._asking.add_batch(batch, missing, now)

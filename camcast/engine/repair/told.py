@@ -131,7 +131,7 @@ class Tally:
 
     def add(self, batch: Batch, second: int) -> None:
         """Count a batch that is new; it is now this second since 1970 by the own clock."""
-        part = part_of(batch)
+        part = _part(batch.body[:_IDENTITY_BYTES])  # `part_of` without its call
         published = batch.published // 1000
         if self._until <= published <= second + APART_SECONDS:
             self._recent[published] = self._recent.get(published, 0) ^ part
@@ -405,7 +405,7 @@ class RepairContext:
     @property
     def retention(self) -> float:
         """For how many seconds after its publication a body is kept."""
-        return self.community.parameters.retention_seconds
+        return self.community.tuning.settings.retention_seconds  # `parameters` without its call
 
     def seconds_a_member(self, now: float) -> float:
         """Return for how long this process has been a member; 0 before."""
