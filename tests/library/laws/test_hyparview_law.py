@@ -15,6 +15,8 @@ import pytest
 from camcast.engine.errands import PROBE_UNITS
 from camcast.engine.liveness import SILENCE_UNITS
 from camcast.testing.world import World
+from camcast.vocabulary.size_estimate import AGE_MAX
+from camcast.vocabulary.topics import Topic
 from membership.hyparview import HyParView, HyParViewOptions
 from tests.library.laws.communities import Graph, in_degrees, strongly_connected
 from tests.library.laws.overlay_graphs import (
@@ -39,6 +41,26 @@ VERDICT = SUSPECTED * (SILENCE_UNITS + PROBE_UNITS + 4 * 1.1) / SILENCE_UNITS
 # Whose neighbours have all died finds nobody to ask about them [camcast.doors.liveness: 5 to 11].
 VERDICT_ALONE = 11 * SUSPECTED
 CYCLES = 4  # 5.4: cycles until what is left is whole, after failures of up to 80 or 90 %
+
+
+def test_an_island_beside_a_clique_without_room_does_not_stay_one() -> None:
+    """Four of six have three neighbours, each other, and the other two have one.
+
+    By [4.3] the four refuse the two for ever: their priority is low, and nobody has room.
+    """
+    world = World(39)  # of 40 seeds the one that comes to this
+    gateway = world.add(backend="hyparview", options={"active": 3})
+    nodes = [
+        world.add((gateway.me.address,), backend="hyparview", options={"active": 3})
+        for _ in range(6)
+    ]
+    for node in nodes:
+        world.do(node, lambda one, now: one.join(Topic.parse(".a"), now))
+        world.run(0.02)
+    world.run(25.0)
+    assert sorted(map(len, graph_of(world).values())) == [1, 1, 3, 3, 3, 3]
+    world.run(AGE_MAX + 5.0)  # until they have forgotten each other's numbers, and ask once more
+    assert strongly_connected(graph_of(world))
 
 
 @pytest.fixture(scope="module")

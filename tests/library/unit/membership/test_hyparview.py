@@ -175,6 +175,15 @@ def test_a_forged_shuffle_is_cut_and_says_nothing_of_this_process() -> None:
     assert not {0, ME, 2} & set(bench.passive)
 
 
+def test_a_full_process_takes_in_one_that_it_has_heard_nothing_of_for_long() -> None:
+    """Each of an island has neighbours, and room for those of another, whose views are full."""
+    bench = Bench(active=(2, 3, 4))
+    bench.receive(9, Neighbor(False, sample_of(9, 2, 3, 4, ME)))
+    assert bench.said() == [(9, Refused())]
+    bench.receive(9, Neighbor(False, sample_of(9, 10, 11, 12)))
+    assert 9 in bench.table
+
+
 def test_two_communities_that_never_met_become_one() -> None:
     """Whoever is full has no room for a member of its own community, and takes in a stranger."""
     bench = Bench(active=(2, 3, 4))
