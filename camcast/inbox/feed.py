@@ -26,8 +26,7 @@ other call takes the lock, so that a signal handler, or a `__del__` that the gar
 in one of the two, never waits for itself.
 
 A callback that does not return hears of nothing more, not even of what its full queue drops. The
-loop looks at each callback every `LOOK_SECONDS`, and logs one that has not returned from the same
-item between two looks.
+loop looks at each callback every `LOOK_SECONDS`, and logs one that has been at an item for as long.
 """
 
 from __future__ import annotations
