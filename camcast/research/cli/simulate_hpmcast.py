@@ -22,7 +22,10 @@ from camcast.research.systems.registry import outcome_of, runs_in_cells
 
 RUNS: Final = 100  # chosen: of Figure 7's setting, a reception to ±0.0001 in a second
 CELL_PROCESSES: Final = 5_000_000  # chosen: processes in a cell of the sweep, seconds of work
-_SHOWN: Final = ("reception", "reach_p5", "reaches_90", "rounds", "messages", "parasites")
+_SHOWN: Final = (
+    *("reception", "reach_p5", "reaches_90", "rounds", "messages", "parasites"),
+    *("load_sent_p50", "load_sent_peak", "load_received_p50", "load_received_peak"),
+)
 _DEFAULT: Final = HpmcastSetting()
 
 
@@ -88,13 +91,14 @@ def hpmcast(
         cells = runs_in_cells({"setting": described}, runs, seed, most)
         outcome = outcome_of(compute(simulate_cell, cells, f"{runs:,} runs", workers))
         measured = outcome.measures() | {"reception": reception(outcome)}
+        printed = (*_SHOWN, *REACH, *outcome.loads)
         model = attrs.asdict(predict(setting))
     if json:
         print_json(
             {
                 "setting": described | {"runs": runs, "seed": seed},
                 "processes": setting.processes,
-                **{name: measured[name].as_json() for name in dict.fromkeys((*_SHOWN, *REACH))},
+                **{name: measured[name].as_json() for name in dict.fromkeys(printed)},
                 "view": setting.view,
                 "model": model,
             },

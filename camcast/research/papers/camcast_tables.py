@@ -531,6 +531,7 @@ def multicast(
     received = gossip(
         *(seeded(dice), tree, redundancy, fan_out, 0, *all_measured(depth), 1 - success),
         *(wants, np.ones(processes, np.bool_), wanting[0], counts),
+        *(np.zeros(processes, np.int32) for _ in ("sent", "arrived")),
     )
     delivered = int(np.count_nonzero(wants & (received >= 0)))
     return Multicast(

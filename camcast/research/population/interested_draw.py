@@ -8,6 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from camcast.research.population.load_counts import LoadColumns
 from camcast.research.population.outcome import Counts, Outcome
 from camcast.research.population.xoshiro import State, below, uniform
 
@@ -19,7 +20,7 @@ ALIVE, DELIVERED, ROUNDS, MESSAGES, PARASITE_COPIES, ENTRIES = range(6)
 COLUMNS: Final = 6
 
 
-def outcome_of(counts: Counts, processes: int) -> Outcome:
+def outcome_of(counts: Counts, processes: int, loads: LoadColumns) -> Outcome:
     """Return a kernel's counts, a row for each run with the columns named above, as an outcome."""
     return Outcome(
         (),
@@ -29,6 +30,7 @@ def outcome_of(counts: Counts, processes: int) -> Outcome:
         messages=counts[:, MESSAGES],
         parasite_copies=counts[:, PARASITE_COPIES],
         entries=counts[:, ENTRIES] / processes,
+        loads=loads.by_name(),
     )
 
 

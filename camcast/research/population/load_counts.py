@@ -85,6 +85,25 @@ def enter_copies(measures: NDArray[np.float64], copies: NDArray[Any], living: in
 
 
 @_compiled
+def enter_processes(
+    of_sent: NDArray[np.float64],
+    of_received: NDArray[np.float64],
+    sent: NDArray[Any],
+    arrived: NDArray[Any],
+    living: int,
+    publisher: int,
+) -> None:
+    """Fill in a run from the copies that each process sends, and that arrive at it.
+
+    The dead have none of either; there are `living` processes. The only role is the publisher's.
+    """
+    mean = enter_copies(of_sent, sent, living)
+    if mean > 0:
+        of_sent[_OF_ROLES] = sent[publisher] / mean
+    enter_copies(of_received, arrived, living)
+
+
+@_compiled
 def enter_senders(
     measures: NDArray[np.float64], living: int, fan_out: int, upward: Histogram, publisher: int
 ) -> None:

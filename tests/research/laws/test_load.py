@@ -22,6 +22,7 @@ from camcast.observe.trace import ListSink
 from camcast.research.models.binomial import binomial
 from camcast.research.models.distributions import load_of
 from camcast.research.population.outcome import Outcome
+from camcast.research.population.xoshiro import seeded
 from camcast.research.scenarios.virtual import Links, VirtualScenario
 from camcast.research.scenarios.workload import Workload
 from camcast.research.simulation import static_network
@@ -29,9 +30,16 @@ from camcast.research.simulation.scenario_run import run_scenario
 from camcast.research.simulation.static_network import DealtNetwork
 from camcast.research.systems.camcast import count_chain, population
 from camcast.research.systems.camcast.setting import Setting, chain
+from camcast.research.systems.hpmcast import population as addressed_population
+from camcast.research.systems.hpmcast import tree_population
 from camcast.research.systems.hpmcast.address import Address, branch
 from camcast.research.systems.hpmcast.hierarchy import Hierarchy
 from camcast.research.systems.hpmcast.rounds import rounds
+from camcast.research.systems.hpmcast.setting import AddressedSetting
+from camcast.research.systems.hpmcast.tree_setting import HpmcastSetting
+from camcast.research.systems.percolation import population as percolation
+from camcast.research.systems.percolation.scamp_overlay import draw_overlay
+from camcast.research.systems.percolation.setting import ScampOverlay
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.parameters import Parameters
 from camcast.vocabulary.streams import stream
@@ -297,6 +305,62 @@ def test_the_virtual_network_s_processes_have_the_load_of_the_population_s() -> 
     other = static_network.simulate(CLIMBING, 100, 6)
     assert one.loads.keys() == other.loads.keys()
     assert worst_load(one, other) < (DEVIATIONS, "")
+
+
+def test_a_delegate_of_a_regular_tree_sends_in_the_views_of_both_levels() -> None:
+    """As above, of the population simulator: a view is reached in one period."""
+    setting = HpmcastSetting(arity=6, depth=2, redundancy=3, fan_out=FAN_OUT, interested=1.0)
+    group, delegates = setting.arity, setting.arity * setting.redundancy
+    top, low = (setting.periods(level, setting.view_of(level), few=False) for level in (2, 1))
+    found = tree_population.simulate(setting, 40, 7)
+    assert (found.reception.mean, found.runs) == (1, 40)
+    below, above = (low - 1) * (group - 1), low * (group - 1) + (top - 1) * (delegates - 1)
+    # Of 36 processes 18 are no delegates; the publisher sends for one period more in each view.
+    publishes = {
+        "delegate": low * (group - 1) + top * (delegates - 1),
+        "other": low * (group - 1) + top * delegates,
+    }
+    laws = [
+        load_of("load_sent", [*[below] * 18, *[above] * 17, publishes["delegate"]]),
+        load_of("load_sent", [*[below] * 17, *[above] * 18, publishes["other"]]),
+    ]
+    for run in range(found.runs):
+        one = {name: found.loads[name][run] for name in laws[0]}
+        assert any(one == pytest.approx(law) for law in laws), (one, laws)
+    assert found.loads["load_sent_peak"].min() > 1.5, "delegates do not stand out"
+
+
+def test_a_hub_of_an_overlay_sends_over_its_links() -> None:
+    """Everybody is reached and wants the event: who has d neighbours sends d - 1 copies, the
+    publisher d, and nothing gets lost, so that as many arrive in all as are sent."""
+    setting = ScampOverlay(processes=200, interested=200, c=1, gamma=1.0, loss=0.0, crash=0.0)
+    found = percolation.simulate(setting, 20, 8)
+    assert found.reception.mean == 1
+    for run in range(found.runs):
+        state = seeded(stream(8, "protocol", "percolation on scamp", run))
+        first, _, _ = draw_overlay(state, setting.processes, setting.c)
+        degrees = np.diff(first)
+        one = {name: values[run] for name, values in found.loads.items()}
+        laws = [
+            load_of("load_sent", (degrees - 1 + np.eye(len(degrees), dtype=int)[who]).tolist())
+            for who in range(len(degrees))
+        ]
+        assert any({name: one[name] for name in law} == pytest.approx(law) for law in laws)
+        assert one["load_sent_peak"] > 1.3, "no hubs"
+        assert one["load_received_p5"] <= one["load_received_p50"] <= one["load_received_p99"]
+
+
+def test_an_addressed_tree_tells_what_each_sends_and_receives() -> None:
+    """With one group there are no levels to climb: everybody gossips in one view to everybody."""
+    setting = AddressedSetting(
+        processes=30, interested=30, hierarchy=Hierarchy(arity=30, depth=1), fan_out=4
+    )
+    found = addressed_population.simulate(setting, 200, 9)
+    mean = found.messages / 30  # nothing gets lost: of what arrives, too
+    for load in ("load_sent", "load_received"):
+        p5, p99, peak = (found.loads[f"{load}_{name}"] for name in ("p5", "p99", "peak"))
+        assert ((p5 <= mean) & (peak >= 1)).all()
+        assert p99 == pytest.approx(peak * mean), "of 30, 99 % are all"
 
 
 def test_what_is_not_counted_is_not_there() -> None:

@@ -16,6 +16,7 @@ Counted are, for a run:
 * messages: copies sent, the lost ones included, and how many of them go to other clusters;
 * parasite copies: those that arrive at a living process that is not interested, the first and all
   later ones, as Table 2 counts them ("the average number of parasite events sent in the system");
+* the load of a process, up to `COUNTED_MAX` processes: what it sends, and what arrives at it;
 * rounds: the last round in which a process sends, counted from the publisher's round 1.
 """
 
@@ -29,12 +30,14 @@ from numpy.random import PCG64, Generator
 from numpy.typing import NDArray
 
 from camcast.research.population.floyd import choose
+from camcast.research.population.load_counts import LoadColumns, enter_processes
 from camcast.research.population.outcome import Outcome
 from camcast.research.population.xoshiro import State, below, inlined, seeded, uniform
 from camcast.research.systems.baselines.setting import Baseline
 from camcast.research.systems.setting_base import too_many
 from camcast.vocabulary.streams import stream
 
+COUNTED_MAX: Final = 100_000  # chosen: as `camcast.research.systems.camcast.population` has it
 PROCESSES_MAX: Final = 10**8  # chosen: 9 bytes each, and a minute a run
 
 _TOUCHED, _ALIVE, _INTERESTED = 1, 2, 4
@@ -53,17 +56,23 @@ def simulate(setting: Baseline, runs: int, seed: int, first_run: int = 0) -> Out
         raise too_many(f"{setting.processes:,} processes", PROCESSES_MAX)
     m = setting.cluster_size
     counts = np.zeros((runs, 5), np.int64)
-    alive = np.zeros(runs, np.int64)
+    alive, loads = np.zeros(runs, np.int64), LoadColumns(runs)
+    counted = setting.processes if setting.processes <= COUNTED_MAX else 0
     for run in range(runs):
         weather = stream(seed, "protocol", "baselines", setting.protocol, first_run + run)
-        unknown = _spread(
+        sent, arrived = np.zeros(counted, np.int32), np.zeros(counted, np.int32)
+        unknown, others, reached, publisher = _spread(
             seeded(weather), setting.processes, setting.interested, setting.clusters,
             (setting.fan_out(m), setting.fan_out(m + 1), setting.fan_out_between),
             (float(setting.between), float(setting.arrival), float(setting.stillborn)),
-            counts[run],
+            *(counts[run], sent, arrived),
         )  # fmt: skip
         rng = Generator(PCG64(weather.getrandbits(128)))
-        alive[run] = counts[run, _DELIVERED] + rng.binomial(unknown, 1 - setting.stillborn)
+        untouched = int(rng.binomial(unknown, 1 - setting.stillborn))
+        alive[run] = counts[run, _DELIVERED] + untouched
+        if counted:
+            living = reached + untouched + int(rng.binomial(others, 1 - setting.stillborn))
+            enter_processes(loads.sent[run], loads.received[run], sent, arrived, living, publisher)
     return Outcome(
         (),
         alive=alive,
@@ -72,6 +81,7 @@ def simulate(setting: Baseline, runs: int, seed: int, first_run: int = 0) -> Out
         messages=counts[:, _MESSAGES],
         between=counts[:, _BETWEEN],
         parasite_copies=counts[:, _PARASITES],
+        loads=loads.by_name() if counted else {},
     )
 
 
@@ -91,10 +101,14 @@ def _spread(
     fan_outs: tuple[int, int, int],
     chances: tuple[float, float, float],
     counts: NDArray[np.int64],
-) -> int:
-    """Publish one event and fill in `counts`; return how many interested no copy has reached.
+    sent: NDArray[np.int32],
+    arrived: NDArray[np.int32],
+) -> tuple[int, int, int, int]:
+    """Publish one event and fill in `counts` and, unless they are empty, the copies of processes.
 
-    The processes of a cluster have successive numbers; larger clusters come first.
+    Return how many interested processes, and how many others, no copy has reached, how many living
+    ones have the event, and who published it. The processes of a cluster have successive numbers;
+    larger clusters come first.
     """
     fan_out, fan_out_larger, fan_out_between = fan_outs
     between, arrival, stillborn = chances
@@ -118,6 +132,7 @@ def _spread(
                 first, size, count = sender - sender % (m + 1), m + 1, fan_out_larger
             else:
                 first, size, count = sender - (sender - larger) % m, m, fan_out
+            before = counts[_MESSAGES]
             counts[_MESSAGES] += count
             state = choose(state, targets, count, size - 1)
             arriving = 0
@@ -137,6 +152,8 @@ def _spread(
                 if arrives:
                     copies[arriving] = target + (target >= first) * size
                     arriving += 1
+            if len(sent):
+                sent[sender] = counts[_MESSAGES] - before
             for target in copies[:arriving]:
                 if not known[target]:
                     known[target] = _TOUCHED
@@ -152,5 +169,7 @@ def _spread(
                         reached += 1
                         counts[_DELIVERED] += known[target] & _INTERESTED > 0
                 counts[_PARASITES] += known[target] & (_ALIVE | _INTERESTED) == _ALIVE
+                if len(arrived):
+                    arrived[target] += known[target] & _ALIVE > 0
         begin, end = end, reached
-    return wanting
+    return wanting, untouched - wanting, end, int(publisher)

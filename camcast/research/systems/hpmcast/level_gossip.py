@@ -137,13 +137,15 @@ def spread(
     alive: Flags,
     publisher: int,
     counts: NDArray[np.int64],
+    sent: Numbers,
+    arrived: Numbers,
 ) -> Numbers:
     """Publish one event; return the period in which each first gets it, -1 for never.
 
     `expected` has by level the audience that is compared with the threshold, NaN to count it in the
     view. `table` has the periods by level, by whether the threshold applies, and by the number of
     wanted delegates; if it is empty, periods are Figure 6's. Fills in the columns of periods,
-    copies and parasite copies of `counts`.
+    copies and parasite copies of `counts`; `sent` and `arrived` have the copies of each process.
     """
     above, lines, begin, views, delegates = tree
     wanted, periods = _audiences(tree, wants, redundancy, fan_out, threshold, expected, table)
@@ -185,10 +187,12 @@ def spread(
                 if not wanted[place]:
                     continue
                 counts[MESSAGES] += 1
+                sent[sender] += 1
                 receiver = delegates[place]
                 chance, state = uniform(state)
                 if not alive[receiver] or chance < loss:
                     continue
+                arrived[receiver] += 1
                 counts[PARASITE_COPIES] += not wants[receiver]
                 if received[receiver] < 0:
                     received[receiver] = counts[ROUNDS] + 1

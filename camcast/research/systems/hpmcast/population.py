@@ -22,6 +22,7 @@ from camcast.research.population.interested_draw import (
     draw_interested,
     outcome_of,
 )
+from camcast.research.population.load_counts import LoadColumns, enter_processes
 from camcast.research.population.outcome import Outcome
 from camcast.research.population.xoshiro import State, below, seeded
 from camcast.research.systems.hpmcast.level_gossip import (
@@ -46,14 +47,15 @@ def simulate(setting: AddressedSetting, runs: int, seed: int, first_run: int = 0
     tree, n = setting.hierarchy, setting.processes
     if n * tree.depth > PLACES_MAX:
         raise too_many(f"{n:,} processes with {tree.depth} levels", PLACES_MAX // tree.depth)
-    counts = np.zeros((runs, COLUMNS), np.int64)
+    counts, loads = np.zeros((runs, COLUMNS), np.int64), LoadColumns(runs)
     for run in range(runs):
         _publish(
             seeded(stream(seed, "protocol", "hpmcast addressed", first_run + run)),
             *(n, setting.interested, tree.arity, tree.depth, tree.redundancy),
             *(setting.fan_out, float(setting.loss), float(setting.crash), counts[run]),
+            *(loads.sent[run], loads.received[run]),
         )
-    return outcome_of(counts, n)
+    return outcome_of(counts, n, loads)
 
 
 @compiled
@@ -97,16 +99,20 @@ def _publish(
     loss: float,
     crash: float,
     counts: NDArray[np.int64],
+    of_sent: NDArray[np.float64],
+    of_received: NDArray[np.float64],
 ) -> None:
     """Draw a system, publish one event in it, and count what comes of it."""
     groups, state = _groups(state, processes, arity, depth)
     tree = tree_of(groups, arity, depth, redundancy)
     wants, alive, publisher, state = draw_interested(state, processes, interested, crash)
     expected, table = all_measured(depth)
+    sent, arrived = np.zeros(processes, np.int32), np.zeros(processes, np.int32)
     received = spread(
         *(state, tree, redundancy, fan_out, 0, expected, table),
-        *(loss, wants, alive, publisher, counts),
+        *(loss, wants, alive, publisher, counts, sent, arrived),
     )
+    enter_processes(of_sent, of_received, sent, arrived, int(np.count_nonzero(alive)), publisher)
     counts[ALIVE] = np.count_nonzero(wants & alive)
     counts[DELIVERED] = np.count_nonzero(wants & (received >= 0))
     counts[ENTRIES] = _entries(tree, processes)

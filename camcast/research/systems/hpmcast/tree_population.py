@@ -19,6 +19,7 @@ from camcast.research.population.interested_draw import (
     PARASITE_COPIES,
     ROUNDS,
 )
+from camcast.research.population.load_counts import LoadColumns, enter_processes
 from camcast.research.population.outcome import Interval, Outcome, share_interval
 from camcast.research.population.xoshiro import seeded
 from camcast.research.systems.hpmcast.level_gossip import spread, tree_of
@@ -44,6 +45,7 @@ def simulate(setting: HpmcastSetting, runs: int, seed: int, first_run: int = 0) 
     The publisher, who need not be interested, is not counted among the alive and delivered.
     """
     counts, parasites = np.zeros((runs, COLUMNS), np.int64), np.zeros(runs, np.int64)
+    loads = LoadColumns(runs)
     a, R, n = setting.arity, setting.redundancy, setting.processes
     tree = tree_of(np.arange(n, dtype=np.uint64) // np.uint64(a), a, setting.depth, R)
     levels, wanted = range(1, setting.depth + 1), range(setting.view_of(setting.depth) + 1)
@@ -61,10 +63,13 @@ def simulate(setting: HpmcastSetting, runs: int, seed: int, first_run: int = 0) 
         alive = rng.random(n) >= setting.crash
         publisher = int(rng.integers(n))
         alive[publisher] = True
+        sent, arrived = np.zeros(n, np.int32), np.zeros(n, np.int32)
         received = spread(
             *(seeded(source), tree, R, setting.fan_out, setting.threshold, *told),
-            *(float(setting.loss), interested, alive, publisher, counts[run]),
+            *(float(setting.loss), interested, alive, publisher, counts[run], sent, arrived),
         )
+        living = int(np.count_nonzero(alive))
+        enter_processes(loads.sent[run], loads.received[run], sent, arrived, living, publisher)
         has = received > 0
         alive[publisher] = False  # who is asked: all living but the publisher
         counts[run, ALIVE] = np.count_nonzero(interested & alive)
@@ -78,4 +83,5 @@ def simulate(setting: HpmcastSetting, runs: int, seed: int, first_run: int = 0) 
         messages=counts[:, MESSAGES],
         parasites=parasites,
         parasite_copies=counts[:, PARASITE_COPIES],
+        loads=loads.by_name(),
     )

@@ -28,6 +28,7 @@ from camcast.research.population.interested_draw import (
     draw_interested,
     outcome_of,
 )
+from camcast.research.population.load_counts import LoadColumns, enter_processes
 from camcast.research.population.outcome import Outcome
 from camcast.research.population.xoshiro import State, seeded, uniform
 from camcast.research.systems.percolation.protocol import Percolation
@@ -49,12 +50,15 @@ def simulate(setting: ScampOverlay, runs: int, seed: int, first_run: int = 0) ->
     view = min(n - 1, view_cap(n, setting.c))
     if n * view > ENTRIES_MAX:
         raise too_many(f"{n:,} processes with views of up to {view:,}", ENTRIES_MAX // view)
-    counts = np.zeros((runs, COLUMNS), np.int64)
+    counts, loads = np.zeros((runs, COLUMNS), np.int64), LoadColumns(runs)
     for run in range(runs):
         chances = (float(setting.gamma), float(setting.loss), float(setting.crash))
         state = seeded(stream(seed, "protocol", "percolation on scamp", first_run + run))
-        _publish(state, n, setting.interested, setting.c, *chances, counts[run])
-    return outcome_of(counts, n)
+        _publish(
+            *(state, n, setting.interested, setting.c, *chances, counts[run]),
+            *(loads.sent[run], loads.received[run]),
+        )
+    return outcome_of(counts, n, loads)
 
 
 @njit(cache=True, nogil=True)
@@ -67,13 +71,17 @@ def _publish(
     loss: float,
     crash: float,
     counts: NDArray[np.int64],
+    of_sent: NDArray[np.float64],
+    of_received: NDArray[np.float64],
 ) -> None:
     """Draw an overlay, publish one event on it, and count its copies and receivers."""
     first, neighbours, state = draw_overlay(state, processes, c)
     wants, alive, publisher, state = draw_interested(state, processes, interested, crash)
     counts[ALIVE] = np.count_nonzero(wants & alive)
     counts[ENTRIES] = len(neighbours)
-    _spread(state, first, neighbours, wants, alive, publisher, (gamma, loss), counts)
+    copies = np.zeros(processes, np.int32), np.zeros(processes, np.int32)
+    _spread(state, first, neighbours, wants, alive, publisher, (gamma, loss), counts, copies)
+    enter_processes(of_sent, of_received, *copies, int(np.count_nonzero(alive)), publisher)
 
 
 @njit(cache=True, nogil=True)
@@ -86,9 +94,13 @@ def _spread(
     publisher: int,
     chances: tuple[float, float],
     counts: NDArray[np.int64],
+    copies: tuple[NDArray[np.int32], NDArray[np.int32]],
 ) -> None:
-    """Publish one event on an overlay, and count; `chances` are gamma and loss."""
-    gamma, loss = chances
+    """Publish one event on an overlay, and count; `chances` are gamma and loss.
+
+    `copies` are those that each process sends, and those that arrive at it.
+    """
+    (gamma, loss), (sent, arrived) = chances, copies
     has = np.zeros(len(alive), np.bool_)
     order = np.empty(len(alive), np.int32)  # the receivers, in the order of receiving
     sources = np.full(len(alive), -1, np.int32)
@@ -109,9 +121,11 @@ def _spread(
                     if chance >= gamma:
                         continue
                 counts[MESSAGES] += 1
+                sent[sender] += 1
                 chance, state = uniform(state)
                 if not alive[receiver] or chance < loss:
                     continue
+                arrived[receiver] += 1
                 counts[PARASITE_COPIES] += not wants[receiver]
                 if not has[receiver]:
                     has[receiver], sources[receiver] = True, sender

@@ -17,6 +17,7 @@ counted down 36.
 
 from __future__ import annotations
 
+from collections import Counter
 from math import inf
 from random import Random
 from typing import Any
@@ -25,7 +26,7 @@ import attrs
 import numpy as np
 import pytest
 
-from camcast.research.models.distributions import REACH
+from camcast.research.models.distributions import REACH, load_of, role_load
 from camcast.research.population.outcome import Outcome
 from camcast.research.systems.baselines.population import PROCESSES_MAX, simulate
 from camcast.research.systems.baselines.setting import (
@@ -48,7 +49,7 @@ PAPER = Setting(communities=chain((1000, 100, 10)))  # [CAMCAST 6.1.1]
 # -- the twin ----------------------------------------------------------------------------------
 
 
-def publish_once(given: Baseline, dice: Random) -> dict[str, int]:
+def publish_once(given: Baseline, dice: Random) -> dict[str, float | None]:
     """One event, with tables that are dealt to everybody beforehand, as a reader would write it."""
     everybody = list(range(given.processes))
     dice.shuffle(everybody)
@@ -65,7 +66,7 @@ def publish_once(given: Baseline, dice: Random) -> dict[str, int]:
             dice.sample(sorted(home.keys() - clusters[home[one]]), given.fan_out_between)
         )
     has, senders = {publisher}, {publisher}
-    counts = dict.fromkeys(MEASURES, 0)
+    counts, sent, arrived = dict.fromkeys(MEASURES, 0), Counter[int](), Counter[int]()
     while senders:
         counts["rounds"] += 1
         fresh = set()
@@ -73,16 +74,21 @@ def publish_once(given: Baseline, dice: Random) -> dict[str, int]:
             abroad = [to for to in sorted(far[one]) if dice.random() < given.between]
             counts["messages"] += len(near[one]) + len(abroad)
             counts["between"] += len(abroad)
+            sent[one] = len(near[one]) + len(abroad)
             for to in [*sorted(near[one]), *abroad]:
                 if dice.random() < given.arrival and to in alive:
                     counts["parasite_copies"] += to not in interested
+                    arrived[to] += 1
                     if to not in has:
                         fresh.add(to)
         has |= fresh
         senders = fresh
     counts["alive"] = len(alive & interested)
     counts["delivered"] = len(has & interested)
-    return counts
+    loads = load_of("load_sent", [sent[one] for one in alive])
+    loads |= load_of("load_received", [arrived[one] for one in alive])
+    loads["load_sent_publishers"] = role_load([sent[publisher]], [sent[one] for one in alive])
+    return counts | loads
 
 
 def one(processes: int, interested: int, clusters: int = 1, **settings: Any) -> Baseline:
@@ -137,8 +143,11 @@ def test_the_kernel_agrees_with_the_twin(name: str, twins: int) -> None:
     for measure in MEASURES:
         twin = np.array([run[measure] for run in runs])
         assert apart(getattr(spread, measure), twin) < DEVIATIONS, measure
+    for measure, values in spread.loads.items():
+        twin = np.array([-1 if run[measure] is None else run[measure] for run in runs]).round(9)
+        assert apart(np.nan_to_num(values, nan=-1).round(9), twin) < DEVIATIONS, measure
     # not the margins alone: an event that reaches more takes longer
-    both = np.array([100 * run["delivered"] + run["rounds"] for run in runs])
+    both = np.array([100 * (run["delivered"] or 0) + (run["rounds"] or 0) for run in runs])
     assert apart(100 * spread.delivered + spread.rounds, both) < DEVIATIONS
 
 
@@ -318,7 +327,8 @@ def test_too_many_processes_or_interested_are_refused() -> None:
 def test_figures_are_json_with_intervals() -> None:
     spread = simulate(baseline("broadcast", PAPER, published_in=2), 30, 1)
     figures = spread.as_json()
-    assert set(figures) == {*MEASURES, *REACH, "reception", "reliability"}
+    assert set(figures) == {*MEASURES, *REACH, "reception", "reliability", *spread.loads}
+    assert {"load_sent_publishers", "load_received_p99"} < set(figures)
     for figure in figures.values():
         assert figure["low"] <= figure["mean"] <= figure["high"] < inf
     assert isinstance(spread, Outcome)

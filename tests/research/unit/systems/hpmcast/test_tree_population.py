@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from camcast.research.models.distributions import REACH
+from camcast.research.models.distributions import LOAD_QUANTILES, REACH
 from camcast.research.population.outcome import joined
 from camcast.research.systems.flat import population as pmcast
 from camcast.research.systems.flat.setting import FlatSetting
@@ -265,7 +265,11 @@ def test_a_flat_setting_out_of_range(wrong: dict[str, int]) -> None:
 def test_the_command_prints_what_it_says(capfd: Capture) -> None:
     options = ["--arity", 22, "--depth", 3, "--redundancy", 3, "--fanout", 2, "--interested", 0.5]
     printed = answer(capfd, "simulate", "hpmcast", *options, "--runs", 30, "--seed", 1)
-    figures = ["reception", *REACH, "rounds", "messages", "parasites"]
+    loads = [
+        f"load_{of}_{name}" for of in ("sent", "received") for name in (*LOAD_QUANTILES, "peak")
+    ]
+    loads += ["load_sent_publishers"]
+    figures = ["reception", *REACH, "rounds", "messages", "parasites", *loads]
     assert printed.keys() == {"setting", "processes", *figures, "view", "model"}
     assert printed["processes"] == 22**3
     assert printed["view"] == 154

@@ -160,8 +160,11 @@ def test_an_event_goes_at_most_so_many_hops() -> None:
     first = np.array([0, *range(1, 198, 2), 198])
     everybody, counts = np.ones(100, np.bool_), np.zeros(6, np.int64)
     state = seeded(stream(1, "network", "test"))
-    _spread(state, first, neighbours, everybody, everybody, 0, (0.0, 0.0), counts)
+    sent, arrived = np.zeros(100, np.int32), np.zeros(100, np.int32)
+    _spread(state, first, neighbours, everybody, everybody, 0, (0.0, 0.0), counts, (sent, arrived))
     assert counts.tolist() == [0, 33, 32, 32, 0, 0]
+    assert sent.tolist() == [*[1] * 32, *[0] * 68]
+    assert arrived.tolist() == [0, *[1] * 32, *[0] * 67]
 
 
 @pytest.mark.parametrize("weather", [{"loss": 1.0}, {"crash": 1.0}])
