@@ -207,7 +207,7 @@ async def _subscribe(
     def on_lagged(lagged: Lagged) -> None:
         if json:
             show(MissedEvents(missed=lagged.missed))
-        _log.warning("too slow: %d events were missed", lagged.missed)
+        _log.warning("slow_subscriber: %d events were missed", lagged.missed)
 
     def on_missed(missed: Missed) -> None:
         first, last = EventId(missed.stream, missed.first), EventId(missed.stream, missed.last)

@@ -736,6 +736,10 @@ class LivenessService:
         entry = self.entries.get(peer)
         return -inf if entry is None else entry.heard
 
+    def last_heard_from(self, address: str) -> float:
+        """Return the time of the last record from any of the peers known at an address."""
+        return max((self.entries[peer].heard for peer in self._peers_at(address)), default=-inf)
+
     def _schedule(self, interval: float) -> None:
         """Begin a period of this length, in place of the one under way."""
         self._interval = interval

@@ -384,7 +384,7 @@ class Feed(Generic[_Queue]):
         name = self._name()
         if lagged:
             _log.warning(
-                "the callback %s in %s was too slow and missed %d of what came",
+                "slow_subscriber: the callback %s in %s missed %d of what came",
                 *(name, self._topic, lagged),
             )
         if gone:
@@ -402,8 +402,8 @@ class Feed(Generic[_Queue]):
         seconds = monotonic() - self._at_work_since
         if seconds >= LOOK_SECONDS and not (self._line or self._idle):
             _log.warning(
-                "the callback %s in %s has not returned for %.0f s: %d items wait for it, %d were"
-                " dropped, and it hears of neither",
+                "slow_subscriber: the callback %s in %s has not returned for %.0f s: %d items wait"
+                " for it, %d were dropped, and it hears of neither",
                 *(self._name(), self._topic, seconds, *self._waiting()),
             )
             self._at_work_since = inf

@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Iterable
 from itertools import islice
+from math import isinf
 from typing import Any, Final
 
 from attrs import define, field
@@ -140,8 +141,10 @@ def discovery_stats(node: Node, now: float) -> DiscoveryStats:
                 address=one.address,
                 answers=one.answers,
                 seconds=0.0 if one.answers is None else now - one.since,
+                heard_seconds=None if isinf(heard) else now - heard,
             )
             for one in node.discovery.first_contacts()
+            for heard in (node.liveness.last_heard_from(one.address),)
         ),
     )
 

@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 
 from attrs import define, field, frozen
 
-from camcast.observe.stats import Stats
+from camcast.observe.stats import FirstContactStats, Stats
 
 LOOK_SECONDS: Final = 5.0  # chosen: six looks in the 30 s in which a fault is to be told
 FADES_SECONDS: Final = 20.0  # chosen: above the 10 s between two attempts to join or to announce
@@ -205,6 +205,12 @@ def _isolated(stats: Stats, past: Past) -> Iterator[Sight]:
 DHT_DO: Final = "start `camcast gateway --overlay` there, and let UDP pass at the same port number"
 
 
+def _is_held_up(gateway: FirstContactStats) -> bool:
+    """Say whether a gateway does not answer in time, though what it sends as a peer arrives."""
+    heard = gateway.heard_seconds
+    return gateway.answers is False and heard is not None and heard < SLOW_SECONDS
+
+
 def _no_gateway(stats: Stats, past: Past) -> Iterator[Sight]:
     discovery = stats.discovery
     gateways = discovery.first_contacts
@@ -213,7 +219,7 @@ def _no_gateway(stats: Stats, past: Past) -> Iterator[Sight]:
         if discovery.state == "degraded":
             yield Sight("", "no node of the DHT answers any longer", DHT_DO)
         return
-    if not gateways or any(one.answers is not False for one in gateways):
+    if not gateways or any(one.answers is not False or _is_held_up(one) for one in gateways):
         return
     names = ", ".join(one.address for one in gateways)
     if any(one.address in past.answered for one in gateways):
@@ -230,7 +236,7 @@ def _gateway_silent(stats: Stats, past: Past) -> Iterator[Sight]:
     if all(one.answers is False for one in gateways):
         return  # which is `no_gateway`
     for one in gateways:
-        if one.answers is False:
+        if one.answers is False and not _is_held_up(one):
             ever = "any longer" if one.address in past.answered else "and never has"
             do = "start it again, or name another gateway"
             yield Sight(one.address, f"does not answer {ever}; others do", do)
@@ -299,10 +305,20 @@ def _slow_subscriber(stats: Stats, past: Past) -> Iterator[Sight]:
                 yield Sight(one.topic, says, do)
 
 
+_READ_FASTER: Final = "look at the process, its machine and its network, or publish less"
+
+
 def _slow_peer(stats: Stats, past: Past) -> Iterator[Sight]:
     for address in stats.pipes.crowded_peers:
         says = "takes records more slowly than they come: its pipe is over half full"
-        yield Sight(address, says, "look at the process and its machine, or publish less")
+        yield Sight(address, says, _READ_FASTER)
+    for one in filter(_is_held_up, stats.discovery.first_contacts):
+        says = (
+            f"answers of {one.address} come late or not at all, though other records of it do:"
+            " they wait where the pipes to this process are full"
+        )
+        yield Sight(stats.address, says, _READ_FASTER)
+        return
 
 
 def _store_filling(stats: Stats, past: Past) -> Iterator[Sight]:

@@ -67,6 +67,8 @@ class FirstContactStats:
     """Whether it answered when it was asked last; None: nothing was asked yet."""
     seconds: float
     """Since when that is so; 0 if nothing was asked yet."""
+    heard_seconds: float | None = None
+    """Since when nothing came of a peer at its address; None: no peer is known there."""
 
 
 @frozen(kw_only=True)

@@ -216,6 +216,7 @@ async def test_a_callback_that_does_not_return_is_logged_once_and_what_it_misses
         patch.setattr(feed_module, "LOOK_SECONDS", 0.0)
         (said,) = looks(feed, 3)
     assert "hang" in said
+    assert said.startswith("slow_subscriber: the callback ")  # as the condition
     assert "in .a.b has not returned for" in said
     assert "3 items wait for it, 1 were dropped" in said
     at_work.clear()

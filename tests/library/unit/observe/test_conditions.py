@@ -95,6 +95,7 @@ class Life:
         return [one.name for one in self.look(stats, seconds) if one.stage == "lasting"]
 
 
+HELD_UP: Final = attrs.evolve(gateways(False)[0], heard_seconds=1.0)
 FAULTS: Final[list[tuple[str, str, object, str]]] = [
     ("paused", "liveness.paused_seconds", 9.0, "did not run for 9 s"),
     ("clock_set", "counters.clock_sets", 1, "set 1 time"),
@@ -121,6 +122,7 @@ FAULTS: Final[list[tuple[str, str, object, str]]] = [
     ("slow_subscriber", "communities.0.subscriptions.0.queued_events", 51, "51 events of .a"),
     ("slow_subscriber", "communities.0.subscriptions.0.queued_bytes", 501, "50% full"),
     ("slow_peer", "pipes.crowded_peers", (OTHER,), "half full"),
+    ("slow_peer", "discovery.first_contacts", (HELD_UP,), "come late"),
     ("store_filling", "store.bytes", 501, "50% of the room"),
     ("archive_full", "archive.state", "full", "takes nothing for events.archive"),
     ("archive_damaged", "archive.state", "damaged", "events.archive is damaged"),
@@ -182,6 +184,22 @@ def test_a_gateway_that_never_answered_is_not_one_that_does_no_longer(well: Stat
     assert "no gateway has ever answered" in never.says
     assert "no gateway answers any longer" in no_longer.says
     assert never.do != no_longer.do
+
+
+@pytest.mark.parametrize(
+    ("answers", "otherwise"),
+    [((False,), "no_gateway"), ((False, True), "gateway_silent"), ((False, False), "no_gateway")],
+)
+def test_a_gateway_whose_answers_wait_behind_what_it_sends_as_a_peer_is_not_blamed(
+    answers: tuple[bool, ...], otherwise: str, well: Stats
+) -> None:
+    """The pipes to this process are full, as the peer says, too; nobody restarts a gateway."""
+    first, *others = gateways(*answers)
+    for heard_seconds, name in ((1.0, "slow_peer"), (9.0, otherwise), (None, otherwise)):
+        gateway = attrs.evolve(first, heard_seconds=heard_seconds)
+        life, stats = Life(well), changed(well, "discovery.first_contacts", (gateway, *others))
+        life.look(stats)
+        assert life.lasting(stats) == [name]
 
 
 def test_a_process_that_never_heard_of_anybody_is_not_one_that_does_no_longer(well: Stats) -> None:
