@@ -513,9 +513,19 @@ TABLE: Final = (
         explains=_CUT_OFF,
     ),
     Row(
-        "no_gateway", "None of the gateways answers", _no_gateway, _WARNING, explains=("unjoined",)
+        "no_gateway",
+        "None of the gateways answers",
+        _no_gateway,
+        _WARNING,
+        after_seconds=SETTLED_SECONDS,  # what may explain it, such as `deaf`, is seen later
+        explains=("unjoined",),
     ),
-    Row("gateway_silent", "A gateway does not answer, while others do", _gateway_silent),
+    Row(
+        "gateway_silent",
+        "A gateway does not answer, while others do",
+        _gateway_silent,
+        after_seconds=SETTLED_SECONDS,
+    ),
     Row(
         "unjoined",
         "A community is not joined yet",

@@ -10,8 +10,9 @@ log, ``camcast doctor``, ``camcast status``, the
 metrics, the dashboard and the readiness of the process all come from the watch.
 
 *Cause before consequence.* A row names the conditions that it explains. While both last, the
-explained one has the name of its cause, and is no warning of its own. The rows of causes stand
-above those of their consequences.
+explained one has the name of its cause, and is no warning of its own; nor is what the cause leaves
+behind for `SETTLED_SECONDS` after its end. The rows of causes stand above those of their
+consequences.
 
 *Who is told.* The application gets a `Change` when a condition begins to last that nothing
 explains, and one when it is over.
@@ -24,11 +25,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from math import inf
 from typing import Final
 
 from attrs import define
 
-from camcast.observe.condition_table import TABLE, Past, Row, Sight, utc
+from camcast.observe.condition_table import SETTLED_SECONDS, TABLE, Past, Row, Sight, utc
 from camcast.observe.stats import ConditionStats, Stage, Stats
 from camcast.vocabulary.happenings import ConditionKind
 from camcast.vocabulary.logger import Logger
@@ -54,6 +56,13 @@ class _Condition:
     logged: bool = False
     """Whether its beginning was logged as more than a consequence."""
     because: str | None = None
+    explained: float = -inf
+    """When it was explained last."""
+
+    def counts(self, now: float) -> bool:
+        """Say whether it lasts, and is more than what a cause that has just ended leaves behind."""
+        left_behind = self.because is None and now - self.explained < SETTLED_SECONDS
+        return self.lasts and not left_behind
 
 
 Tell = Callable[[ConditionKind, str, Sight], None]
@@ -90,8 +99,10 @@ class Watch:
                 self._seen[key] = condition
         for condition in self._seen.values():
             condition.because = self._cause_of(condition.row.name)
+            if condition.because:
+                condition.explained = past.now
             self._log_beginning(condition, stats)
-            if condition.lasts and not condition.because and not condition.told:
+            if condition.counts(past.now) and not condition.because and not condition.told:
                 condition.told = True
                 self._tell_of(condition, "wrong")
         for condition in before.values():
@@ -104,7 +115,7 @@ class Watch:
             self._over.pop()
         return (
             *(
-                _as_stats(one, "lasting" if one.lasts else "beginning", stats)
+                _as_stats(one, "lasting" if one.counts(past.now) else "beginning", stats)
                 for one in self._seen.values()
             ),
             *(_as_stats(one, "over", stats) for one in self._over),
@@ -121,7 +132,8 @@ class Watch:
 
     def _log_beginning(self, condition: _Condition, stats: Stats) -> None:
         level = condition.row.level
-        if condition.logged or level is None or not condition.lasts or condition.because:
+        is_due = condition.counts(self._past.now) and not condition.because
+        if condition.logged or level is None or not is_due:
             return
         condition.logged = True
         sight, since = condition.sight, _wall(condition.began, stats)

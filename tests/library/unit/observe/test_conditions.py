@@ -199,7 +199,7 @@ def test_a_gateway_whose_answers_wait_behind_what_it_sends_as_a_peer_is_not_blam
         gateway = attrs.evolve(first, heard_seconds=heard_seconds)
         life, stats = Life(well), changed(well, "discovery.first_contacts", (gateway, *others))
         life.look(stats)
-        assert life.lasting(stats) == [name]
+        assert life.lasting(stats, SETTLED_SECONDS) == [name]
 
 
 def test_a_process_that_never_heard_of_anybody_is_not_one_that_does_no_longer(well: Stats) -> None:
@@ -280,6 +280,20 @@ def test_a_consequence_has_its_cause_and_is_no_warning(
     assert [one.getMessage().partition(":")[0] for one in caplog.records] == ["deaf"]
 
 
+def test_what_a_cause_leaves_behind_for_a_moment_is_no_warning(
+    well: Stats, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The gateway is asked again only some seconds after the process hears of others again."""
+    life = Life(well)
+    cut_off = changed(well, "discovery.first_contacts", gateways(False))
+    for _ in range(9):
+        life.look(changed(cut_off, "liveness.deaf", True))
+    assert life.lasting(cut_off, SETTLED_SECONDS - 1.0) == []
+    assert "no_gateway" not in caplog.text
+    assert life.lasting(cut_off, 1.0) == ["no_gateway"]
+    assert "no_gateway: no gateway answers any longer" in caplog.text
+
+
 def test_the_application_is_told_once_of_each_cause_and_of_its_end(well: Stats) -> None:
     told: list[tuple[str, str, str]] = []
     life = Life(well, tell=lambda kind, name, sight: told.append((kind, name, sight.about)))
@@ -293,7 +307,7 @@ def test_the_application_is_told_once_of_each_cause_and_of_its_end(well: Stats) 
     assert told == [("wrong", "deaf", "")]  # which explains the other
     for _ in range(2):
         life.look(joining)
-    assert told[1:] == [("wrong", "unjoined", ".a"), ("right", "deaf", "")]
+    assert told[1:] == [("right", "deaf", ""), ("wrong", "unjoined", ".a")]
     life.look(well)
     assert told[3:] == [("right", "unjoined", ".a")]
 
@@ -344,7 +358,9 @@ def test_the_end_of_a_certificate_is_told_before_at_and_after_it_and_blames_no_g
     names = [life.lasting(stats) for _ in range(4)]
     assert names == [["certificate_ends"]] * 4
     cut_off = changed(stats, "discovery.first_contacts", gateways(False))
-    found = {one.name: one.because for one in life.look(cut_off) if one.stage == "lasting"}
+    life.look(cut_off)
+    looked = life.look(cut_off, SETTLED_SECONDS)
+    found = {one.name: one.because for one in looked if one.stage == "lasting"}
     assert found == {
         "no_certificate": None,
         "certificate_ended": "no_certificate",
