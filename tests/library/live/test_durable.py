@@ -226,6 +226,7 @@ async def test_another_process_goes_on_at_a_position_with_what_was_not_taken(
                 other.community(".b").subscribe(since=position)
 
 
+@pytest.mark.slow
 @live
 async def test_in_a_burst_of_ten_thousand_a_position_loses_nothing_and_brings_nothing_twice(
     tmp_path: Path,

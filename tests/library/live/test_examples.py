@@ -30,6 +30,16 @@ PRINTS = {
         ),
         "all sensors have left",
     ],
+    "event_sourced.py": [
+        *("booked 10", "booked 20", "booked 30", "booked 40", "booked 50", "total 150"),
+        *("total 60", "was booked already: 30"),
+    ],
+    "sensor_states.py": [
+        "known: cellar roof",
+        "state: cellar 11.0",
+        "state: cellar 12.5",
+        "state: roof 21.5",
+    ],
     "chat.py": [
         "[Ada in .chat.music] Ben: Does anybody play the oud?",
         "[Ada in .chat.music] Cem: I do, a little.",

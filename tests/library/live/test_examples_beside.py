@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import runpy
 import shutil
 import socket
@@ -22,6 +23,7 @@ from tests.patience import PATIENCE_SECONDS, wait_until
 from tests.python_process import output_of
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
+SPARK_SECONDS = 600.0  # chosen: twice what a JVM needs beside ten other processes on two cores
 
 
 @contextmanager
@@ -50,6 +52,22 @@ def test_readings_end_in_a_parquet_file(tmp_path: Path) -> None:
     rows = parquet.read_table(file).to_pylist()
     expected = [25.0 + n / 2 for n in range(20)]
     assert sorted(row["celsius"] for row in rows if row["site"] == "roof") == expected
+
+
+@pytest.mark.slow  # a JVM
+def test_the_archive_is_read_in_spark_as_the_recipe_says(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark", reason="the extra spark is not installed")
+    archive = tmp_path / "events.archive"
+    with blocking.CommunityManager(archive=archive) as manager:
+        community = manager.join(".plant.celsius")
+        for site, celsius in (("roof", 20.5), ("cellar", 11.0), ("roof", 21.5)):
+            community.publish(json.dumps({"site": site, "celsius": celsius}).encode())
+    page = (EXAMPLES.parent / "docs/recipes.md").read_text().partition("## The archive in Spark")[2]
+    command, program = re.findall(r"```(?:sh|python)\n(.*?)```", page, re.S)[:2]
+    output_of("-m", *command.split(), cwd=tmp_path)
+    printed = output_of("-c", program, cwd=tmp_path, seconds=SPARK_SECONDS)
+    rows = re.findall(r"^\|\s*(\w+)\|\s*([\d.]+)\|$", printed, re.M)
+    assert rows == [("cellar", "11.0"), ("roof", "21.0")]
 
 
 def test_a_browser_gets_events_and_a_wrong_filter_is_its_mistake() -> None:
