@@ -248,7 +248,7 @@ class LoopThread:
             except RuntimeError as error:
                 if "new thread" not in str(error):
                     raise  # a signal handler's
-                # At the limit of the system; or, from Python 3.12 on, while the interpreter ends.
+                # At the limit of the system; or, on some Python 3.12, while the interpreter ends.
                 raise CommunityError(f"the manager cannot start its event loop: {error}") from None
             if not self.started.wait(seconds_left()):
                 raise TimeLimit("start() took longer than it was given")

@@ -3,7 +3,6 @@
 import inspect
 import json
 import re
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -53,10 +52,16 @@ COLUMNS: Final[list[set[str] | None]] = [
 def table() -> dict[str, list[str]]:
     """Return the rows of the page's table, by place."""
     [_, text] = PAGE.read_text().split("| in | `start` ")
-    until = "done" if sys.version_info < (3, 12) else "refused"
-    text = text.replace("done (until 3.11)", until)
+    text = text.replace("done (3.12: refused)", "done" if threads_start_at_exit() else "refused")
     rows = [re.split(r"\s*\|\s*", line.strip("| ")) for line in text.splitlines()[2:]]
     return {row[0]: row[1:] for row in rows if len(row) > 2}
+
+
+@cache
+def threads_start_at_exit() -> bool:
+    """Say whether this Python starts threads in functions of `atexit`, which 3.12.1 does not."""
+    tried = "import atexit, threading; atexit.register(threading.Thread(target=print).start)"
+    return output_of("-c", tried) != ""
 
 
 def column(call: str) -> int | None:
