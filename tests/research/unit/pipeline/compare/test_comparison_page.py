@@ -19,6 +19,7 @@ from camcast.research.pipeline.compare.words import amount, at_a_glance
 from camcast.research.report.benchmark_measures import find_measure
 from camcast.research.report.drawing import Drawing, render
 from tests.narrow_page import PHONE_PIXELS, laid_out
+from tests.research.unit.papers.page import assert_whole
 from tests.research.unit.pipeline.compare.rows import findings, measure, row, rows
 from tests.research.unit.pipeline.compare.test_labels import HOSTILE
 
@@ -195,6 +196,7 @@ def test_hostile_names_are_text_in_pictures_and_on_the_page_whose_legend_has_the
     (figure,) = figures_of(of)
     drawing = render(figure.spec)
     text = html(of, [figure], {figure.name: drawing})
+    assert_whole(text)
     assert not any(name in text for name in HOSTILE if "<" in name)
     assert of.labels.legend
     for short, whole in of.labels.legend.items():
