@@ -91,6 +91,13 @@ class Probe(Message, tag=9, frozen=True):
     cold: bool
 
 
+class Drawn(Message, tag=10, frozen=True):
+    """The sender has drawn the receiver, and asks for an `Arc` by which it knows that it holds it.
+
+    The receiver counts the sender as a holder, in place of another one if it has enough.
+    """
+
+
 DECODER: Final[Decoder[Message]] = Decoder(
-    Subscribe | Copy | Welcome | Kept | Renew | Replace | Drop | Arc | Probe
+    Subscribe | Copy | Welcome | Kept | Renew | Replace | Drop | Arc | Probe | Drawn
 )

@@ -45,6 +45,10 @@ which that member answers with its own.
 *Sponsors.* One of the holders of each process always includes it in its fan-out
 (`membership.scamp.sponsorship`). `sponsors=False` gives the plain choice of the paper.
 
+*Drawn arcs.* A process draws half of its view itself, among the members that the discovery names
+(`membership.scamp.drawn_arcs`), so that liars who let only their own subscriptions spread do not
+fill it. `drawn_share=0` leaves this out.
+
 *Isolation and healing.* A process without holders subscribes again through any process it knows, or
 asks the discovery. Peers that fell silent without a goodbye go to a *cold list*
 (`camcast.vocabulary.cold_list`); every `probe_seconds` one of them is probed, and an answer makes
@@ -80,10 +84,12 @@ from camcast.vocabulary.messages import Decoder, Message
 from camcast.vocabulary.peers import PeerTable
 from camcast.vocabulary.size_estimate import SAMPLE_PACE, SizeEstimate
 from camcast.vocabulary.streams import jittered
+from membership.scamp.drawn_arcs import DrawnArcs
 from membership.scamp.messages import (
     DECODER,
     Arc,
     Copy,
+    Drawn,
     Drop,
     Kept,
     Probe,
@@ -92,7 +98,7 @@ from membership.scamp.messages import (
     Subscribe,
     Welcome,
 )
-from membership.scamp.options import ScampOptions, expected_view
+from membership.scamp.options import ScampOptions, expected_view, is_dense
 from membership.scamp.sponsorship import Holder, Sponsorship
 from membership.scamp.walks import WALK_BITS, WalkSteps
 
@@ -101,15 +107,11 @@ WALK_PATIENCE: Final = 4  # chosen: times that average; 2 % of the walks take lo
 INDIRECTION_MAX: Final = 16  # chosen: ln N + 1 steps mix a random graph; ln 10^6 + 1 = 15
 CAP_FACTOR: Final = 3  # chosen: a view holds at most 3(c+1) ln N, three times its mean
 CAP_SIZE_MIN: Final = 64  # chosen: while N is still being learned the cap assumes at least this
-SLACK: Final = 0.25  # chosen: an in-view that differs more from the law is corrected
+# chosen: an in-view that differs more from the law is corrected, and a view above it gives up arcs
+SLACK: Final = 0.25
 # chosen: below SLACK. When a lease renewed all arcs, walks were 4.0 of the 18.4 records a second of
 # each of 20 idle processes; with a tenth of the arcs they are 0.6.
 RENEWED: Final = 0.1
-# chosen: a process that a larger share of the other processes hold has none of its arcs replaced.
-# Any two such processes have many holders in common, so replacing arcs mixes little, and a copy
-# walks long until it finds a process that lacks the arc. With c = 2 that is up to N = 18. Such
-# copies were 52 of the 68 records a second of each of 10 processes that share 100 topics.
-DENSE: Final = 1 / 2
 WEIGHT_MIN: Final = 1e-6  # chosen: far below 1/view, and above what sums of floats lose
 # chosen: periods until a holder that does not say so in an `Arc` is forgotten. An `Arc` goes along
 # with one heartbeat of ten: at 30 % loss all six are missing with probability 0.3^6.
@@ -151,6 +153,7 @@ class Scamp(Membership):
         self._sponsors = Sponsorship(
             self._view, self._weights, self._in_view, self._liveness, self._rng
         )
+        self._drawn_arcs = DrawnArcs(options.drawn_share, self._view, self._rng)
         self._sampled: dict[PeerId, bool] = {}
         """The peers that get a sample with the next heartbeat; True if theirs is wanted back."""
         self._cold = ColdList()
@@ -212,6 +215,11 @@ class Scamp(Membership):
         """The estimate, but at least the view and this process: what views are fitted to."""
         return max(self._estimate.size, len(self._weights) + 1.0)
 
+    @property
+    def _law(self) -> float:
+        """The size that views and in-views should have."""
+        return expected_view(self._options, self._counted)
+
     def _hears_nobody(self) -> bool:
         return not any(map(self._liveness.met, self._weights))
 
@@ -234,7 +242,8 @@ class Scamp(Membership):
 
         SCAMP has an estimate of its own, and ignores the discovery's `size`.
         """
-        found = [contact for contact in contacts if contact.peer not in self._view]
+        named = list(contacts)
+        found = [contact for contact in named if contact.peer not in self._view]
         if not self._joined:
             if found or not self._asking:  # an empty answer while a contact is still being asked
                 self.join(found, now)
@@ -243,6 +252,8 @@ class Scamp(Membership):
             self._subscribe_next()
         else:
             self._outlet.send(found[:1], Probe(self._estimate.encode(now), cold=False))
+            places = (self._law, is_dense(self._options, self._counted))
+            self._outlet.send(self._drawn_arcs.draw(named, *places), Drawn())
 
     @override
     def leave(self, now: float) -> None:
@@ -290,6 +301,8 @@ class Scamp(Membership):
                 self._held_by(source, now)
                 self._become_member(now)
                 self._warm(source, now)
+            case Drawn():
+                self._on_drawn(source, now)
             case Renew(copies=copies, walk=walk):
                 if self._steps.first_time(source.peer, walk, copies):
                     renewed = partial(self._on_renew, source, max(0, min(copies, self._cap())))
@@ -438,6 +451,7 @@ class Scamp(Membership):
         if not self._hold(subscriber, now):
             return False
         self._outlet.send([subscriber], Kept())
+        self._make_way(now)
         self._become_member(now)  # the arc hides the subscriber from later findings
         return True
 
@@ -471,8 +485,7 @@ class Scamp(Membership):
                 self._liveness.listen(contact, now)
 
     def _cap(self) -> int:
-        size = max(self._counted, CAP_SIZE_MIN)
-        return ceil(CAP_FACTOR * (self._options.c + 1) * log(size))
+        return ceil(CAP_FACTOR * (self._options.c + 1) * log(max(self._counted, CAP_SIZE_MIN)))
 
     def _weighted_member(self, without: PeerId) -> Contact | None:
         """Draw a member with probability proportional to its arc's weight, if there is any."""
@@ -515,6 +528,22 @@ class Scamp(Membership):
                 self._unwatch(peer)
             else:
                 self._liveness.listen(holder.contact, now)
+
+    def _on_drawn(self, source: Contact, now: float) -> None:
+        """Count a process that has drawn this one as a holder, in place of another, and say so.
+
+        The process then holds this one, which it knows now to be alive, and says so (`Kept`).
+        """
+        if source.peer not in self._in_view and len(self._in_view) >= round(self._law):
+            self._shed(1)
+        self._held_by(source, now)
+        self._outlet.send([source], self.heartbeat(source, now))
+
+    def _make_way(self, now: float) -> None:
+        """Give up what a view has above the law, and tell the processes that it holds no longer."""
+        for contact in self._drawn_arcs.surplus(round(self._law * (1 + SLACK))):
+            self._drop_arc(contact.peer, now)
+            self._outlet.send([contact], self.heartbeat(contact, now))
 
     def _forget_holder(self, peer: PeerId) -> None:
         if self._in_view.pop(peer, None) is None:
@@ -649,7 +678,7 @@ class Scamp(Membership):
             self._liveness.tell(lucky.peer)
 
     @override
-    def heartbeat(self, contact: Contact, now: float) -> Arc | None:
+    def heartbeat(self, contact: Contact, now: float) -> Arc:
         """See `Watcher`: return what this process knows of the arcs between the two."""
         peer = contact.peer
         weight, holder, share = self._weights.get(peer, 0.0), self._in_view.get(peer), 0.0
@@ -680,7 +709,7 @@ class Scamp(Membership):
                 self._weights[peer] = share
                 self._sponsors.asked(peer, arc)
             else:
-                self._keep(source, now)  # it counts on an arc that this process had given up
+                self._keep(source, now)  # it was drawn, or counts on an arc given up here
         if arc.weight:
             self._held_by(source, now, _clamp(arc.weight))
             holder = self._in_view.get(peer)
@@ -703,11 +732,11 @@ class Scamp(Membership):
             return
         if self._replaced:
             return  # a renewal is under way
-        wanted = round(expected_view(self._options, self._counted))
+        wanted = round(self._law)
         held = len(self._in_view)
         if now >= self._renew_at:
             self._renew_at = now + self._lease()
-            dense = wanted > DENSE * (self._counted - 1)
+            dense = is_dense(self._options, self._counted)
             copies = max(0, wanted - held) + (0 if dense else ceil(RENEWED * wanted))
             if copies:
                 self._replaced = list(self._in_view)
@@ -734,8 +763,7 @@ class Scamp(Membership):
         """Ask as many holders from before the renewal to drop their arcs as are now too many."""
         old = [peer for peer in self._replaced if peer in self._in_view]
         self._replaced = []
-        wanted = round(expected_view(self._options, self._counted))
-        surplus = max(0, len(self._in_view) - wanted)
+        surplus = max(0, len(self._in_view) - round(self._law))
         self._rng.shuffle(old)
         self._tell_to_drop(old[:surplus])
 
@@ -799,7 +827,7 @@ BACKEND = Backend(
     options=ScampOptions,
     discovery="gateways",
     expected_view=expected_view,
-    as_printed={"sponsors": False, "indirection": False},
+    as_printed={"sponsors": False, "indirection": False, "drawn_share": 0.0},
 )
 """V1 of the paper (000, 5.2.1): contacts from configured gateways."""
 

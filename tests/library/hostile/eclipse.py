@@ -8,8 +8,8 @@ member each second for a place, in the way of its membership that brings most pl
 An honest directory, which names any member with the same probability, or in the DHT two honest
 nodes, bring newcomers in.
 
-Printed are the shares of puppets among the processes in tables: those of newcomers ten seconds
-after their start; those of all honest members after a time; the super-topic tables of a
+Printed are the shares of puppets among the processes in tables, over all seeds: those of newcomers
+ten seconds after their start; those of all honest members after a time; the super-topic tables of a
 community below; and routing tables of the DHT. Who draws uniformly has the share k/n, where n
 counts the newcomers, too.
 """
@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain
 from math import sqrt
 from random import Random
 from statistics import mean, stdev
@@ -156,17 +157,26 @@ class Eclipse:
     """A community of `members`, of which so many are puppets; these are honest unless it `lies`."""
 
     def __init__(
-        self, membership: str, members: int, puppets: int, seed: int, *, lies: bool = True
+        self,
+        membership: str,
+        members: int,
+        puppets: int,
+        seed: int,
+        *,
+        lies: bool = True,
+        options: dict[str, object] | None = None,
     ) -> None:
         self._membership = membership
         self._attack = Attack(Random(seed), lies=lies)
-        self._options = OPTIONS.get(membership, {})
+        self._options = OPTIONS.get(membership, {}) | (options or {})
         self._world = World(seed, membership=membership, options=self._options)
         self._honest: list[Node] = []
         self._joins = members, puppets
+        self.messages = 0.0
+        """How many messages each puppet has sent a second."""
 
-    def shares(self, seconds: float, *, push: bool) -> dict[str, Share | float]:
-        """Let the attack go on for so long, and return what it has brought."""
+    def tables(self, seconds: float, *, push: bool) -> dict[str, list[list[bool]]]:
+        """Let the attack go on for so long, and say of all in tables whether they are puppets."""
         world, attack, (members, puppets) = self._world, self._attack, self._joins
         with attack.at_work():
             # Spread evenly among those that come.
@@ -181,12 +191,11 @@ class Eclipse:
             below = [self._start(BELOW) for _ in range(NEWCOMERS)]
             began, before = world.now, attack.copies
             self._run(seconds, push=push)
-            sent = (attack.copies - before) / (world.now - began) / puppets
-            views = [self._table(node) for node in honest]
+            self.messages = (attack.copies - before) / (world.now - began) / puppets
             return {
-                "newcomer": Share.of(newcomers),
-                "member": Share.of(views),
-                "super-topic": Share.of(
+                "newcomer": newcomers,
+                "member": [self._table(node) for node in honest],
+                "super-topic": [
                     [
                         peer in attack.puppets
                         for table in group.ways_up.tables
@@ -194,13 +203,12 @@ class Eclipse:
                     ]
                     for node in below
                     for group in node.local_groups
-                ),
-                "routing": Share.of(
+                ],
+                "routing": [
                     [one.id in attack.own for one in table.neighbours()]
                     for table in attack.tables
                     if table.node.id not in attack.own
-                ),
-                "messages": sent,
+                ],
             }
 
     def _table(self, node: Node) -> list[bool]:
@@ -245,7 +253,7 @@ def main(
     minutes: Annotated[
         float, typer.Option(help="Of virtual time, before members are looked at.")
     ] = 60,
-    seed: int = 1,
+    seeds: Annotated[int, typer.Option(min=1, help="How many runs a row.")] = 1,
 ) -> None:
     """Print a row of a table in Markdown for each membership, without and with pushing."""
     print(
@@ -255,8 +263,10 @@ def main(
     print("|---|---|---|---|---|---|---|")
     for name in membership.split(","):
         for push in (False, True):
-            found = Eclipse(name, members, puppets, seed).shares(60 * minutes, push=push)
-            *shares, sent = found.values()
+            runs = [Eclipse(name, members, puppets, seed + 1) for seed in range(seeds)]
+            found = [run.tables(60 * minutes, push=push) for run in runs]
+            shares = [Share.of(chain(*(one[kind] for one in found))) for kind in found[0]]
+            sent = mean(run.messages for run in runs)
             cells = [name, "push" if push else "lie", *map(str, shares), f"{sent:.1f}"]
             print(f"| {' | '.join(cells)} |", flush=True)
 

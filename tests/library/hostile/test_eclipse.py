@@ -1,8 +1,6 @@
-"""Honest puppets of `make eclipse` get their fair share of tables, and liars get more."""
+"""Identities of one attacker get at most twice their fair share of tables; honest ones get that."""
 
 from __future__ import annotations
-
-from typing import cast
 
 import pytest
 
@@ -12,20 +10,31 @@ MEMBERS, PUPPETS = 30, 6
 FAIR = PUPPETS / (MEMBERS + NEWCOMERS)
 
 
-def of_members(membership: str, *, lies: bool) -> Share:
-    eclipse = Eclipse(membership, MEMBERS, PUPPETS, seed=1, lies=lies)
-    return cast("Share", eclipse.shares(30.0, push=lies)["member"])
+def shares(eclipse: Eclipse, *, push: bool) -> dict[str, Share]:
+    tables = eclipse.tables(30.0, push=push)
+    return {kind: Share.of(tables[kind]) for kind in ("newcomer", "member")}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("membership", ["scamp", "cyclon", "hyparview"])
 def test_honest_puppets_have_their_fair_share(membership: str) -> None:
     """Within 3.29 standard errors (99.9 %), as if tables were independent."""
-    share = of_members(membership, lies=False)
+    share = shares(Eclipse(membership, MEMBERS, PUPPETS, seed=1, lies=False), push=False)["member"]
     assert abs(share.mean - FAIR) <= 3.29 / 1.96 * share.half
 
 
 @pytest.mark.slow
-def test_liars_that_push_get_more() -> None:
-    share = of_members("scamp", lies=True)
+@pytest.mark.parametrize("push", [False, True], ids=["lie", "push"])
+def test_liars_get_at_most_twice_their_fair_share(push: bool) -> None:
+    """The law of SCAMP with arcs of its own draws; one run is within it, as were five of five."""
+    found = shares(Eclipse("scamp", MEMBERS, PUPPETS, seed=1), push=push)
+    assert {kind: share.mean for kind, share in found.items() if share.mean > 2 * FAIR} == {}
+    assert not any(share.owned for share in found.values())
+
+
+@pytest.mark.slow
+def test_liars_get_more_where_nobody_draws() -> None:
+    """The instrument sees an eclipse: SCAMP as its paper prints it has no remedy."""
+    eclipse = Eclipse("scamp", MEMBERS, PUPPETS, seed=1, options={"drawn_share": 0.0})
+    share = shares(eclipse, push=False)["member"]
     assert share.mean - share.half > 2 * FAIR

@@ -1,9 +1,10 @@
 """The law of SCAMP, (c+1) ln N, held by the real engine on virtual time.
 
 Three oracles: the closed form; the exact recursion of the join process; and a dumb twin
-(`scamp_twin`). The join process alone (no heartbeats, uniform contacts) must be the twin's in
-distribution. With everything on, the mean view must be within 10 % of the law: the recursion
-itself lies 0.42 (c+1) below (c+1) ln N (Euler's constant less 1), 3 to 6 % at these sizes.
+(`scamp_twin`). The join process alone (no heartbeats, no draws, uniform contacts) must be the
+twin's in distribution. With everything on, the mean view must be within 10 % of the law: the
+recursion itself lies 0.42 (c+1) below (c+1) ln N (Euler's constant less 1), 3 to 6 % at these
+sizes.
 """
 
 from __future__ import annotations
@@ -64,11 +65,13 @@ def tell(contacts: list[Contact], node: Node, now: float) -> None:
 
 
 def grow_plainly(seed: int, size: int, c: int) -> list[Node]:
-    """The join process alone: no heartbeats, no walk to the contact, contacts uniform."""
+    """The join process alone: no heartbeats, no draws, no walk to the contact, contacts uniform."""
     net, rng, nodes = World(seed), Random(seed), list[Node]()
     for _ in range(size):
         # A gateway that never answers: the contact is given by hand instead.
-        node = net.add(("tcp://127.0.0.1:65000",), {"c": c, "heartbeat_seconds": 1e6})
+        node = net.add(
+            ("tcp://127.0.0.1:65000",), {"c": c, "heartbeat_seconds": 1e6, "drawn_share": 0.0}
+        )
         net.do(node, lambda n, now: n.join(TOPIC, now))
         contacts: list[Contact] = [rng.choice(nodes).me] if nodes else []
         net.do(node, partial(tell, contacts))

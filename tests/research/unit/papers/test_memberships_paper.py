@@ -216,7 +216,7 @@ def test_the_preset_paper_is_in_the_cells_and_turns_off_what_was_added(backend: 
     assert "preset" not in MembershipsPlan().cells("live")[0]
     options = options_of({"backend": backend, "printed": False, "preset": "paper"})
     assert options == {"c": 0} | (
-        {} if backend == "dht" else {"sponsors": False, "indirection": False}
+        {} if backend == "dht" else {"sponsors": False, "indirection": False, "drawn_share": 0.0}
     )
     assert options_of({"backend": backend, "printed": False}) == {}
     assert parameters_of({"preset": "paper"}).as_printed
