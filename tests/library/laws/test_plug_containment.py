@@ -53,7 +53,10 @@ PLUGS: Final = {
 }
 UNCALLED: Final = {
     "membership": ("all_silent", "peer_back", "peer_gone", MAKING),
-    "protocol": ("all_silent", "patience", "peer_back", "peer_gone", "receive", "repaired", "told"),
+    "protocol": (
+        *("all_silent", "answered", "offered", "patience", "peer_back", "peer_gone", "receive"),
+        *("repaired", "told"),
+    ),
     "discovery": ("finished", "open", "receive_datagram"),
 }
 """Verbs that nothing calls in this life; the discovery is whole until the process has joined."""
@@ -203,6 +206,7 @@ def live_through(door: str, verbs: list[str], monkeypatch: pytest.MonkeyPatch) -
     keys = [(victim, topic.group) for topic in WHOLE]
     assert [key for key in keys if ticks[key] == before[key]] == []
     look_at(victim)
+    world.move(victim)
     for topic in (*TOPICS, DEAD):
         world.leave(victim, topic)
     world.run(1)
