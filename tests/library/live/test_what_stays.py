@@ -227,11 +227,11 @@ async def test_nothing_stays(row: str, tmp_path: Path, monkeypatch: pytest.Monke
 def test_nothing_stays_of_ten_thousand_rounds(
     row: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Half of them fill every bounded cache; of the dear ones, there are 500."""
+    """After as many rounds as fill every bounded cache; of the dear ones, 500."""
     monkeypatch.chdir(tmp_path)
     rounds = 500 if row in DEAR else 10_000
     tracemalloc.start()
     try:
-        asyncio.run(kept_in(row, rounds // 2, rounds // 2))
+        asyncio.run(kept_in(row, rounds, rounds // 2))
     finally:
         tracemalloc.stop()
