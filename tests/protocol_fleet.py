@@ -27,13 +27,19 @@ def fleet(
     *,
     seed: int = 1,
     options: Mapping[str, object] | None = None,
+    membership_options: Mapping[str, object] | None = None,
     parameters: Parameters = CERTAIN,
     settle_seconds: float = 12.0,
 ) -> World:
     """Start a node for each of the topics, and let them settle."""
     chosen = CERTAIN_OPTIONS.get(protocol) if options is None else options
     world = World(
-        seed, protocol=protocol, protocol_options=chosen, parameters=parameters, topics=TOPICS
+        seed,
+        options=membership_options,
+        protocol=protocol,
+        protocol_options=chosen,
+        parameters=parameters,
+        topics=TOPICS,
     )
     for topic in topics:
         world.join(topic)

@@ -416,8 +416,16 @@ def test_percolation_by_chance_is_the_simulators(gamma: float, mean: float) -> N
 def test_percolation_on_scamp_is_the_simulators_on_the_overlay_of_its_tables(
     gamma: float,
 ) -> None:
-    """Neighbours are who is in a table, or has one in his; event by event."""
-    group = fleet("percolation", (A, X, X, X) * 10, options={"gamma": gamma})
+    """Neighbours are who is in a table, or has one in his; event by event.
+
+    The tables are the paper's, which stay as they are meanwhile: who was given up is a neighbour
+    for some seconds longer.
+    """
+    group = fleet(
+        *("percolation", (A, X, X, X) * 10),
+        options={"gamma": gamma},
+        membership_options={"drawn_share": 0.0},
+    )
     numbers = {node.me.peer: number for number, node in enumerate(group.nodes)}
     for publisher in range(0, 40, 4):
         links = set()
