@@ -368,7 +368,8 @@ def test_a_restart_may_be_immediate() -> None:
 def test_rolling_restarts() -> None:
     """Every two seconds a fifth is taken down for a second; who is up goes on receiving."""
     rolling = tuple(Crashes(at_seconds=at, share=0.2, restart_seconds=1) for at in range(1, 12, 2))
-    outcome = run_scenario(scenario(crashes=rolling))
+    # a verdict on the last of the dead takes ten seconds
+    outcome = run_scenario(scenario(crashes=rolling, duration_seconds=22.0))
     assert outcome.summary.crashed == outcome.joined - 30 == 36
     assert [c.processes for c in outcome.summary.communities] == [6, 24]
     assert outcome.summary.dead_entries == 0
