@@ -60,7 +60,12 @@ def table() -> dict[str, list[str]]:
 @cache
 def threads_start_at_exit() -> bool:
     """Say whether this Python starts threads in functions of `atexit`, which 3.12.1 does not."""
-    tried = "import atexit, threading; atexit.register(threading.Thread(target=print).start)"
+    # Nobody waits for such a thread: without the `join` it may print nothing.
+    tried = """
+import atexit, threading
+thread = threading.Thread(target=print)
+atexit.register(lambda: (thread.start(), thread.join()))
+"""
     return output_of("-c", tried) != ""
 
 
