@@ -16,8 +16,8 @@ from typer.core import TyperGroup
 from typing_extensions import override
 
 from camcast.cli.failure import EXIT_USAGE, complain
-from camcast.cli.finite_numbers import Command
 from camcast.cli.logs import LogForm, complaints
+from camcast.cli.strict_command import Command
 from camcast.doors.plugs import CAMCAST, COMMAND_GROUP, Offer, load, offers
 from camcast.vocabulary.errors import CamcastError
 

@@ -22,7 +22,7 @@ from typer.core import TyperGroup
 from typer.models import OptionInfo
 
 from camcast.cli.failure import clear_failures
-from camcast.cli.finite_numbers import NO_PATH, is_path
+from camcast.cli.strict_command import NO_PATH, is_path
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.toml_text import TomlTextError, parse_toml, read_toml
 

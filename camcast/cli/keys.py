@@ -13,9 +13,9 @@ import typer
 
 from camcast.cli import options
 from camcast.cli.failure import clear_failures
-from camcast.cli.finite_numbers import Command
 from camcast.cli.output import print_json, print_line
 from camcast.cli.printed import NewKey, PublicFile, ShownKey
+from camcast.cli.strict_command import Command
 
 keys = typer.Typer(name="keys", no_args_is_help=True, rich_markup_mode=None)
 

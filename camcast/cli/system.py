@@ -15,9 +15,9 @@ import typer
 from camcast.cli import options
 from camcast.cli.ask import duration, print_table
 from camcast.cli.failure import clear_failures
-from camcast.cli.finite_numbers import Command
 from camcast.cli.output import print_json, print_line
 from camcast.cli.printed import MemberRow, SystemFolder
+from camcast.cli.strict_command import Command
 from camcast.cli.validity import (
     BytesASecond,
     EventsASecond,

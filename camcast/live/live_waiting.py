@@ -39,7 +39,7 @@ class LiveWaiting:
         """See `Waiting`; a thread that never returns keeps neither the loop nor the process."""
         outcome: asyncio.Future[ResultT] = self._loop.create_future()
 
-        def settle(result: Any, error: Exception | None) -> None:
+        def settle(result: Any, error: BaseException | None) -> None:
             if outcome.done():  # cancelled meanwhile
                 return
             if error is None:
@@ -51,7 +51,7 @@ class LiveWaiting:
             result, failed = None, None
             try:
                 result = function(*arguments)
-            except Exception as error:  # the coroutine gets it
+            except BaseException as error:  # the coroutine gets it
                 failed = error
             with suppress(RuntimeError):  # the loop is closed
                 self._loop.call_soon_threadsafe(settle, result, failed)
@@ -90,10 +90,18 @@ class LiveWaiting:
 
 
 async def _ended(coroutine: Coroutine[Any, Any, Any]) -> object:
-    """Return what a coroutine returns or raises; its `SystemExit` would end the loop."""
+    """Return what a coroutine returns or raises, unless its task is cancelled.
+
+    What is no `Exception` would end the loop, or nobody would hear of it.
+    """
     try:
         return await coroutine
     except Exception as error:
         return error
-    except SystemExit as error:
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as error:
+        task = asyncio.current_task()
+        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            raise
         return RuntimeError(f"a coroutine of the discovery raised {error!r}")

@@ -96,7 +96,9 @@ def flush_sink(sink: Sink) -> None:
             sink.flush()
         except OSError as error:
             _log.warning("the last records of a trace were lost: %s", error)
-        except Exception:
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
             _log.exception("the last records of a trace were lost: %r raised", sink)
 
 

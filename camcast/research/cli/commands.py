@@ -8,7 +8,7 @@ import typer
 
 from camcast.cli.command_group import add_command
 from camcast.cli.extras import missing_extras
-from camcast.cli.finite_numbers import Command
+from camcast.cli.strict_command import Command
 from camcast.research.cli.compare import CompareCommand, compare
 from camcast.research.cli.compare_protocols import compare_protocols
 from camcast.research.cli.demo import demo

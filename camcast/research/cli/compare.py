@@ -20,8 +20,8 @@ from camcast.cli import options
 from camcast.cli.console import TERMINAL_WIDTH, wide_console
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import EXIT_USAGE, clear_failures, complain, remark
-from camcast.cli.finite_numbers import Command
 from camcast.cli.output import print_json, say
+from camcast.cli.strict_command import Command
 from camcast.doors.options import OptionError
 from camcast.research.cli.spark_options import Conf, Master, conf_of
 from camcast.research.report.measures import Better

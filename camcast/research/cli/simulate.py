@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 from typing_extensions import override
 
-from camcast.cli.finite_numbers import Command
+from camcast.cli.strict_command import Command
 from camcast.research.cli.simulate_hpmcast import hpmcast
 from camcast.research.cli.simulate_percolation import percolation
 from camcast.research.cli.simulate_setting import EXAMPLES, setting_command

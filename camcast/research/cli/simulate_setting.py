@@ -260,7 +260,7 @@ def _not_received(simulator: str) -> str:
     if simulator == "chain":
         instead = "`camcast simulate population` counts those that each receives."
         return f"A chain does not tell processes apart: {instead}"
-    from camcast.research.systems.camcast.population import COUNTED_MAX
+    from camcast.research.population.load_counts import COUNTED_MAX
 
     return f"The copies that each process receives are counted up to {COUNTED_MAX:,} processes."
 

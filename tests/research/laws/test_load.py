@@ -21,6 +21,7 @@ import pytest
 from camcast.observe.trace import ListSink
 from camcast.research.models.binomial import binomial
 from camcast.research.models.distributions import load_of
+from camcast.research.population import load_counts
 from camcast.research.population.outcome import Outcome
 from camcast.research.population.xoshiro import seeded
 from camcast.research.scenarios.virtual import Links, VirtualScenario
@@ -365,7 +366,7 @@ def test_an_addressed_tree_tells_what_each_sends_and_receives() -> None:
 
 def test_what_is_not_counted_is_not_there() -> None:
     """Above `COUNTED_MAX` nobody says what arrives at a process, but what they send."""
-    big = Setting(communities=chain([population.COUNTED_MAX, 2], Parameters(c=1)))
+    big = Setting(communities=chain([load_counts.COUNTED_MAX, 2], Parameters(c=1)))
     names = population.simulate(big, 1, 1).loads.keys()
     assert "load_sent_p99" in names
     assert not [name for name in names if "received" in name]

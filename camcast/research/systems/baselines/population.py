@@ -30,14 +30,13 @@ from numpy.random import PCG64, Generator
 from numpy.typing import NDArray
 
 from camcast.research.population.floyd import choose
-from camcast.research.population.load_counts import LoadColumns, enter_processes
+from camcast.research.population.load_counts import COUNTED_MAX, LoadColumns, enter_processes
 from camcast.research.population.outcome import Outcome
 from camcast.research.population.xoshiro import State, below, inlined, seeded, uniform
 from camcast.research.systems.baselines.setting import Baseline
 from camcast.research.systems.setting_base import too_many
 from camcast.vocabulary.streams import stream
 
-COUNTED_MAX: Final = 100_000  # chosen: as `camcast.research.systems.camcast.population` has it
 PROCESSES_MAX: Final = 10**8  # chosen: 9 bytes each, and a minute a run
 
 _TOUCHED, _ALIVE, _INTERESTED = 1, 2, 4

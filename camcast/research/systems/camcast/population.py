@@ -47,7 +47,12 @@ from numpy.random import PCG64, Generator
 from numpy.typing import NDArray
 
 from camcast.research.population.floyd import unless_there
-from camcast.research.population.load_counts import LoadColumns, enter_copies, enter_senders
+from camcast.research.population.load_counts import (
+    COUNTED_MAX,
+    LoadColumns,
+    enter_copies,
+    enter_senders,
+)
 from camcast.research.population.outcome import Counts, Outcome
 from camcast.research.population.xoshiro import State, bounded, inlined, next_bits, seeded, uniform
 from camcast.research.systems.camcast.setting import Community, Setting
@@ -56,11 +61,6 @@ from camcast.vocabulary.streams import stream
 
 PROCESSES_MAX: Final = 4 * 10**9
 """chosen: a process's number fits in 32 bits, and three bits for each of them in 1.5 GB."""
-
-COUNTED_MAX: Final = 100_000
-"""Up to so many processes in all, the copies that each of them receives are counted; those that it
-sends are for any number. chosen: 32 bits more for each stay in the second-level cache, and runs
-take at most 1.3 times as long; at 10^6 processes twice, at 3 * 10^6 three times (measured)."""
 
 _WORD: Final = 64  # bits
 _SLOTS: Final = (

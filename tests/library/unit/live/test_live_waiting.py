@@ -36,6 +36,33 @@ async def test_outcomes_and_errors_come_under_their_names() -> None:
     assert isinstance(outcomes["wrong", 2], ValueError)
 
 
+class PanicError(BaseException):
+    """What an extension raises that is no `Exception`, such as a panic of one in Rust."""
+
+
+@pytest.mark.parametrize("kind", [PanicError, SystemExit, asyncio.CancelledError])
+@pytest.mark.parametrize("where", ["coroutine", "thread"])
+@live
+async def test_what_is_no_exception_is_an_outcome_too(
+    kind: type[BaseException], where: str
+) -> None:
+    """Else the discovery would wait for it for ever: nobody has cancelled the task."""
+    outcomes: dict[tuple[Hashable, ...], object] = {}
+    waiting = LiveWaiting(Clock(), outcomes.__setitem__)
+
+    def fail() -> None:
+        raise kind("no more")
+
+    async def work() -> None:
+        if where == "thread":
+            await waiting.call(fail)
+        fail()
+
+    waiting.start(work(), "work")
+    await eventually(lambda: bool(outcomes))
+    assert "no more" in str(outcomes["work",])
+
+
 @live
 async def test_what_blocks_stops_neither_the_loop_nor_the_close() -> None:
     blocked, outcomes = threading.Event(), dict[tuple[Hashable, ...], object]()

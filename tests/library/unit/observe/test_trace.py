@@ -187,9 +187,9 @@ def test_records_that_nobody_could_write_are_counted_in_the_log(
     ]
 
 
-@pytest.mark.parametrize("error", [OSError("no disk"), KeyError("a defect")])
+@pytest.mark.parametrize("error", [OSError("no disk"), KeyError("a defect"), SystemExit(3)])
 def test_a_sink_that_holds_records_is_flushed_and_its_failure_is_logged(
-    error: Exception, caplog: pytest.LogCaptureFixture
+    error: BaseException, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Holding(ListSink):
         def flush(self) -> None:

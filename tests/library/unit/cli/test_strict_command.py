@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 from typer.testing import CliRunner
 
 from camcast.cli.app import app
-from camcast.cli.finite_numbers import Command
+from camcast.cli.strict_command import Command
 from tests.camcast_command import all_commands
 
 
