@@ -397,3 +397,20 @@ def test_batches_that_waited_for_a_certificate_are_taken_once_each() -> None:
     assert node.outbox.deliveries == []
     node.receive(FRAME_HEADER + control(Certificates((own,))), 5.0)
     assert [delivery.batch.first for delivery in node.outbox.deliveries] == [1, 2]
+
+
+def test_copies_are_counted_by_the_event() -> None:
+    """Two batches of one frame leave together, to the same processes."""
+    world = World(parameters=CommunitySettings(c=1, spread="infect"))
+    nodes = [world.join(A) for _ in range(6)]
+    world.run(5.0)
+    batches = [
+        make_batch(stream_id(publisher, 1), 1, [b"x"] * count, A, published=1, since=world.now)
+        for publisher, count in zip(PUBLISHERS, (3, 2), strict=True)
+    ]
+    heads = [event_head(len(one.body), 1, 0.0, A.group, nodes[1].me.peer) for one in batches]
+    pieces = [head + one.body for head, one in zip(heads, batches, strict=True)]
+    nodes[0].receive(FRAME_HEADER + b"".join(pieces), world.now)
+    (send,) = [one for one in nodes[0].outbox.sends if not one.control]
+    assert len(send.contacts) > 1
+    assert nodes[0].counters.event_copies_sent == 5 * len(send.contacts)
