@@ -57,6 +57,8 @@ class Simulated(TypedDict):
     simulator: str
     setting: dict[str, Any]
     runs: int
+    not_counted: str | None
+    """What of the load of a process is not counted, and why; null where all of it is."""
 
 
 class SimulatedCommunities(Simulated):

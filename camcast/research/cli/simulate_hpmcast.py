@@ -24,7 +24,8 @@ RUNS: Final = 100  # chosen: of Figure 7's setting, a reception to ±0.0001 in a
 CELL_PROCESSES: Final = 5_000_000  # chosen: processes in a cell of the sweep, seconds of work
 _SHOWN: Final = (
     *("reception", "reach_p5", "reaches_90", "rounds", "messages", "parasites"),
-    *("load_sent_p50", "load_sent_peak", "load_received_p50", "load_received_peak"),
+    *("load_sent_p50", "load_sent_peak", "load_sent_delegates"),
+    *("load_received_p50", "load_received_peak"),
 )
 _DEFAULT: Final = HpmcastSetting()
 

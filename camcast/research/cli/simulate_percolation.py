@@ -28,6 +28,8 @@ CELL_NODES: Final = 4_000_000  # chosen: nodes times events of a cell, a second 
 _SHOWN: Final = (
     *("receivers", "subscribers", "missed", "reach_p5", "reaches_90", "messages"),
     *("duplicates", "parasites", "hops"),
+    *("load_sent_p50", "load_sent_peak", "load_sent_hubs"),
+    *("load_received_p50", "load_received_peak"),
 )
 
 
@@ -83,7 +85,8 @@ def percolation(
         found = compute(simulate_cell, cells, f"{networks:,} networks", workers)
         corpus = join([corpus_of(result) for result in found])
         model = _model(overlay, seed, sigma, gamma)
-        measured = {name: corpus.interval(name) for name in dict.fromkeys((*_SHOWN, *REACH))}
+        names = dict.fromkeys((*_SHOWN, *REACH, *corpus.loads))
+        measured = {name: corpus.interval(name) for name in names}
     if json:
         setting = shared | {"ttl": ttl, "networks": networks, "events": events, "seed": seed}
         figures = {name: interval.as_json() for name, interval in measured.items()}

@@ -59,6 +59,7 @@ _SIMULATED: Final = (*OF_COMMUNITIES, "reach_p5", "reaches_90", *_LOAD)
 SHOWN: Final = (
     *("reception", "reliability", "reach_p5", "reaches_90", "rounds", "messages"),
     *("between", "parasites", "parasite_copies", "entries", *_LOAD),
+    *("load_sent_delegates", "load_sent_hubs"),
 )
 """The measures of one group, in the order of a table."""
 
@@ -180,10 +181,12 @@ def setting_command(simulator: str) -> Callable[..., None]:
                 *(system, simulator, chosen, runs or RUNS[simulator]),
                 *(1 if seed is None else seed, workers, results),
             )
+            not_counted = _not_counted(simulator, outcome)
             figures = {
                 "simulator": simulator,
                 "setting": attrs.asdict(chosen),
                 "runs": outcome.runs,
+                "not_counted": not_counted,
             }
             if not outcome.sizes:
                 model, words = _predicted(system, chosen)
@@ -192,7 +195,8 @@ def setting_command(simulator: str) -> Callable[..., None]:
                     print_json({"protocol": name} | figures | found, "simulate/1")
                     return
                 about = f"{words} {outcome.runs:,} runs; mean [95 % interval]."
-                print_measures(name, SHOWN, model or {}, outcome.measures(), about)
+                below = filter(None, (about, not_counted))
+                print_measures(name, SHOWN, model or {}, outcome.measures(), *below)
             elif json:
                 figures["communities"] = [found.as_json() for found in outcome.communities]
                 rounds = outcome.rounds_to_reach_all.as_json()
@@ -251,18 +255,22 @@ def _print(simulator: str, chosen: Setting, outcome: Outcome) -> None:
         f" All rounds: {shown('rounds', outcome.rounds_to_reach_all)}",
         highlight=False,
     )
-    if "load_received_p50" not in counted:
-        console.print(_not_received(simulator), highlight=False, soft_wrap=True)
+    if not_counted := _not_counted(simulator, outcome):
+        console.print(not_counted, highlight=False, soft_wrap=True)
 
 
-def _not_received(simulator: str) -> str:
-    """Say why there are no copies received by a process."""
+def _not_counted(simulator: str, outcome: Outcome) -> str | None:
+    """Say what of the load of a process is not counted, and why; None where all of it is."""
+    if "load_received_p50" in outcome.loads:
+        return None
     if simulator == "chain":
         instead = "`camcast simulate population` counts those that each receives."
         return f"A chain does not tell processes apart: {instead}"
     from camcast.research.population.load_counts import COUNTED_MAX
 
-    return f"The copies that each process receives are counted up to {COUNTED_MAX:,} processes."
+    sent = "load_sent_p50" in outcome.loads
+    what = "The copies that each process receives are" if sent else "The load of a process is"
+    return f"{what} counted up to {COUNTED_MAX:,} processes."
 
 
 def _success(chosen: Setting) -> str:

@@ -4,8 +4,9 @@ A simulator counts how many living processes send, or receive, 0, 1, 2, ... copi
 a run. The measures are those that summaries and comparisons read off traces
 (`camcast.research.models.distributions.load_of`), of which a run has one value each: quantiles over
 the living processes, the largest load for the mean, and for the mean likewise what the processes of
-a role send: the publisher, and the links. They are NaN where there is no such process, and those
-for the mean where no process sends, or receives, anything.
+a role send: the publisher, the links, hpmcast's delegates, the hubs of an overlay. They are NaN
+where there is no such process, and those for the mean where no process sends, or receives,
+anything.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ Histogram = NDArray[np.int64]
 
 _SHARES: Final = tuple(distributions.LOAD_QUANTILES.values())
 _NAMES: Final = (*distributions.LOAD_QUANTILES, "peak")
+_HUB: Final = distributions.LOAD_QUANTILES["p99"]
 _PEAK: Final = len(_SHARES)
 _OF_ROLES: Final = len(_NAMES)
 _compiled: Final = njit(cache=True, nogil=True)
@@ -100,12 +102,38 @@ def enter_processes(
 ) -> None:
     """Fill in a run from the copies that each process sends, and that arrive at it.
 
-    The dead have none of either; there are `living` processes. The only role is the publisher's.
+    The dead have none of either; there are `living` processes. The first role is the publisher's;
+    `enter_role` fills in the other.
     """
     mean = enter_copies(of_sent, sent, living)
     if mean > 0:
         of_sent[_OF_ROLES] = sent[publisher] / mean
     enter_copies(of_received, arrived, living)
+
+
+@_compiled
+def enter_role(
+    of_sent: NDArray[np.float64], sent: NDArray[Any], having: NDArray[np.bool_], living: int
+) -> None:
+    """Fill in what the living processes that have the second role send, for the mean."""
+    copies, number, all_copies = 0, 0, 0
+    for process in range(len(having)):
+        all_copies += sent[process]
+        copies += sent[process] * having[process]
+        number += having[process]
+    if number and all_copies:
+        of_sent[_OF_ROLES + 1] = copies * living / (number * all_copies)
+
+
+@_compiled
+def hubs(first: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which nodes of an overlay are hubs: no more than 1 % have more neighbours.
+
+    The neighbours of node i are the entries `first[i]` to `first[i + 1]` of a list.
+    """
+    degrees = first[1:] - first[:-1]
+    having: NDArray[np.bool_] = degrees >= np.sort(degrees)[_rank(_HUB, len(degrees))]
+    return having
 
 
 @_compiled

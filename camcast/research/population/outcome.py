@@ -231,11 +231,7 @@ class Outcome:
     def counts(self) -> dict[str, Any]:
         """Return the counts as a JSON object, which `joined` takes."""
         columns = {name: counts.tolist() for name, counts in self._columns().items()}
-        loads = {  # JSON has no NaN
-            name: np.where(np.isnan(values), np.array(None), values).tolist()
-            for name, values in self.loads.items()
-        }
-        return columns | {"sizes": self.sizes, "loads": loads}
+        return columns | {"sizes": self.sizes, "loads": loads_as_json(self.loads)}
 
     def _columns(self) -> dict[str, NDArray[Any]]:
         named = {column.name: getattr(self, column.name) for column in attrs.fields(Outcome)}
@@ -252,8 +248,21 @@ def joined(parts: Sequence[Mapping[str, Any]]) -> Outcome:
         for name in first
         if name not in ("sizes", "loads")
     }
-    loads = {
-        name: np.array([value for part in parts for value in part["loads"][name]], np.float64)
-        for name in first["loads"]
-    }
+    loads = joined_loads([part["loads"] for part in parts])
     return Outcome(tuple(first["sizes"]), **columns, loads=loads)
+
+
+def loads_as_json(loads: Mapping[str, NDArray[np.float64]]) -> dict[str, Any]:
+    """Return the values of measures of a load as JSON, which has no NaN: null."""
+    return {
+        name: np.where(np.isnan(values), np.array(None), values).tolist()
+        for name, values in loads.items()
+    }
+
+
+def joined_loads(parts: Sequence[Mapping[str, Any]]) -> dict[str, NDArray[np.float64]]:
+    """Put together what `loads_as_json` made, in the order given."""
+    return {
+        name: np.array([value for part in parts for value in part[name]], np.float64)
+        for name in parts[0]
+    }

@@ -6,12 +6,14 @@ CAMCAST promises an even load (000, 1.3): all processes of a community send alik
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
 from math import ceil
 from pathlib import Path
+from random import Random
 from statistics import fmean
 
 import attrs
@@ -31,6 +33,8 @@ from camcast.research.simulation.scenario_run import run_scenario
 from camcast.research.simulation.static_network import DealtNetwork
 from camcast.research.systems.camcast import count_chain, population
 from camcast.research.systems.camcast.setting import Setting, chain
+from camcast.research.systems.flat import population as flat
+from camcast.research.systems.flat.setting import FlatSetting
 from camcast.research.systems.hpmcast import population as addressed_population
 from camcast.research.systems.hpmcast import tree_population
 from camcast.research.systems.hpmcast.address import Address, branch
@@ -39,6 +43,12 @@ from camcast.research.systems.hpmcast.rounds import rounds
 from camcast.research.systems.hpmcast.setting import AddressedSetting
 from camcast.research.systems.hpmcast.tree_setting import HpmcastSetting
 from camcast.research.systems.percolation import population as percolation
+from camcast.research.systems.percolation.graph_population import (
+    Gossip,
+    corpus_of,
+    simulate_network,
+)
+from camcast.research.systems.percolation.graphs import Overlay, Poisson, PowerLaw
 from camcast.research.systems.percolation.scamp_overlay import draw_overlay
 from camcast.research.systems.percolation.setting import ScampOverlay
 from camcast.vocabulary.identity import PeerId
@@ -328,7 +338,14 @@ def test_a_delegate_of_a_regular_tree_sends_in_the_views_of_both_levels() -> Non
     for run in range(found.runs):
         one = {name: found.loads[name][run] for name in laws[0]}
         assert any(one == pytest.approx(law) for law in laws), (one, laws)
+    mean = found.messages / setting.processes
+    of_delegates = [
+        ((17 * above + publishes["delegate"]) / 18, above)[role] / mean for role in (0, 1)
+    ]
+    told = found.loads["load_sent_delegates"]
+    assert (np.isclose(told, of_delegates[0]) | np.isclose(told, of_delegates[1])).all()
     assert found.loads["load_sent_peak"].min() > 1.5, "delegates do not stand out"
+    assert told.min() > 1.2, "delegates do not stand out"
 
 
 def test_a_hub_of_an_overlay_sends_over_its_links() -> None:
@@ -348,7 +365,90 @@ def test_a_hub_of_an_overlay_sends_over_its_links() -> None:
         ]
         assert any({name: one[name] for name in law} == pytest.approx(law) for law in laws)
         assert one["load_sent_peak"] > 1.3, "no hubs"
+        hubs = degrees[degrees >= np.sort(degrees)[-3]]  # 1 % of 200 have more at most
+        law = (hubs.mean() - 1) * len(degrees) / (degrees.sum() - len(degrees) + 1)
+        more = len(degrees) / (len(hubs) * (degrees.sum() - len(degrees) + 1))  # it publishes
+        assert min(abs(one["load_sent_hubs"] - law - extra) for extra in (0, more)) < 1e-9
         assert one["load_received_p5"] <= one["load_received_p50"] <= one["load_received_p99"]
+
+
+@pytest.mark.parametrize("overlay", [PowerLaw(4, 1), Poisson(4, 200)], ids=["powerlaw", "poisson"])
+def test_a_node_of_a_given_overlay_sends_and_receives_over_its_links(overlay: Overlay) -> None:
+    """Where all subscribe nothing is left to chance: who is reached over d links sends d - 1."""
+    graph = overlay.graph(1, 0)
+    corpus = simulate_network(graph, Gossip(sigma=1, gamma=0), 40, seed=1, network=0)
+    degrees = np.diff(graph.first)
+    least = np.sort(degrees)[ceil(0.99 * len(degrees)) - 1]
+    for event in range(40):
+        publisher = stream(1, "protocol", "percolation", 0, event).randrange(graph.nodes)
+        sources, order = {publisher: -1}, [publisher]
+        sent, received = Counter[int](), Counter[int]()
+        for node in order:
+            for to in graph.neighbours[graph.first[node] : graph.first[node + 1]].tolist():
+                if to != sources[node]:
+                    sent[node] += 1
+                    received[to] += 1
+                    if to not in sources:
+                        sources[to] = node
+                        order.append(to)
+        nodes = range(graph.nodes)
+        mean = sent.total() / graph.nodes
+        law = load_of("load_sent", [sent[node] for node in nodes])
+        law |= load_of("load_received", [received[node] for node in nodes])
+        law["load_sent_publishers"] = sent[publisher] / mean if mean else None
+        hubs = [sent[node] for node in nodes if degrees[node] >= least]
+        law["load_sent_hubs"] = fmean(hubs) / mean if mean else None
+        found = {name: values[0, event] for name, values in corpus.loads.items()}
+        assert np.nan_to_num([found[name] for name in law], nan=NONE) == pytest.approx(
+            [NONE if value is None else value for value in law.values()]
+        )
+        assert found.keys() == law.keys()
+    hubs_send = corpus.interval("load_sent_hubs")
+    assert (hubs_send.low or 0) > 2, "no hubs"
+    copied = corpus_of(json.loads(json.dumps(corpus.as_json())))
+    assert copied.interval("load_sent_hubs") == hubs_send
+
+
+def played(setting: FlatSetting, rng: Random) -> dict[str, float | None]:
+    """Play Figures 1 and 2 of 002 once, copy by copy; the load of the living processes."""
+    living = [one == 0 or rng.random() >= setting.crash for one in range(setting.processes)]
+    has, sent, received = [0], Counter[int](), Counter[int]()
+    for _ in range(setting.rounds):
+        for sender in list(has):
+            others = [one for one in range(setting.processes) if one != sender]
+            for target in rng.sample(others, setting.fan_out):
+                if target >= setting.audience:
+                    continue
+                sent[sender] += 1
+                if living[target] and rng.random() >= setting.loss:
+                    received[target] += 1
+                    if target not in has:
+                        has.append(target)
+    members = [one for one in range(setting.processes) if living[one]]
+    law = load_of("load_sent", [sent[one] for one in members])
+    law |= load_of("load_received", [received[one] for one in members])
+    mean = sent.total() / len(members)
+    return law | {"load_sent_publishers": sent[0] / mean if mean else None}
+
+
+@pytest.mark.parametrize("sender_filters", [True, False], ids=["pmcast", "rfpbcast"])
+def test_a_process_of_flat_gossip_has_the_load_of_the_papers_figures(sender_filters: bool) -> None:
+    setting = FlatSetting(
+        processes=14,
+        interested=6,
+        fan_out=3,
+        rounds=4,
+        sender_filters=sender_filters,
+        loss=0.2,
+        crash=0.2,
+    )
+    rng = Random(10)
+    twin = [played(setting, rng) for _ in range(800)]
+    found = flat.simulate(setting, 2000, 11).loads
+    assert found.keys() == twin[0].keys()
+    for name, values in found.items():
+        law = np.array([NONE if one[name] is None else one[name] for one in twin]).round(9)
+        assert apart(np.nan_to_num(values, nan=NONE).round(9), law) < DEVIATIONS, name
 
 
 def test_an_addressed_tree_tells_what_each_sends_and_receives() -> None:

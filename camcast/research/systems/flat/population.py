@@ -8,6 +8,10 @@ with pmcast (Figure 2) only the interested ones are. One kernel simulates both: 
 The publisher is interested and alive. Another process is dead from the beginning with probability
 `crash`, where Equation 1 draws again for each copy whether its receiver has crashed; a copy is lost
 with probability `loss`.
+
+*The load of a process* is counted with 4 bytes for what it sends, and 4 for the copies that come
+when it has the event. How many of these are lost changes nothing in the spread, and is drawn at the
+end.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from numpy.random import PCG64, Generator
 from numpy.typing import NDArray
 
 from camcast.research.population.floyd import choose_by
+from camcast.research.population.load_counts import LoadColumns, enter_processes
 from camcast.research.population.outcome import Counts, Outcome
 from camcast.research.systems.flat.setting import FlatSetting
 from camcast.vocabulary.streams import stream
@@ -51,18 +56,26 @@ def simulate(setting: FlatSetting, runs: int, seed: int, first_run: int = 0) -> 
     infected = np.zeros((runs, setting.rounds + 1), np.int64)
     messages = np.zeros(runs, np.int64)
     parasite_copies = np.zeros(runs, np.int64)
+    loads = LoadColumns(runs)
+    beyond = setting.processes - setting.audience  # nobody sends them anything
     for run in range(runs):
         bits = stream(seed, "protocol", "pmcast", first_run + run).getrandbits(128)
         rng = Generator(PCG64(bits))
         alive = rng.random(setting.audience) >= setting.crash
         alive[: setting.infected] = True
         living[run] = np.count_nonzero(alive[: setting.interested])
-        messages[run], again = _spread(
+        sent, again = (np.zeros(setting.audience, np.int32) for _ in range(2))
+        has = _spread(
             rng, setting.processes, setting.interested, setting.fan_out, float(setting.loss), alive,
-            *(setting.infected, delivered[run], infected[run]),
+            *(setting.infected, delivered[run], infected[run], sent, again),
         )  # fmt: skip
-        new = infected[run, -1] - delivered[run, -1]
-        parasite_copies[run] = new + rng.binomial(again, 1 - setting.loss)
+        messages[run] = sent.sum()
+        arrived = rng.binomial(again, 1 - setting.loss) + has
+        arrived[: setting.infected] -= 1  # they had it without a copy
+        parasite_copies[run] = arrived[setting.interested :].sum()
+        living_beyond = int(rng.binomial(beyond, 1 - setting.crash))
+        everybody = int(np.count_nonzero(alive)) + living_beyond
+        enter_processes(loads.sent[run], loads.received[run], sent, arrived, everybody, 0)
     return FlatOutcome(
         sizes=(),
         alive=living,
@@ -71,6 +84,7 @@ def simulate(setting: FlatSetting, runs: int, seed: int, first_run: int = 0) -> 
         messages=messages,
         parasites=infected[:, -1] - delivered[:, -1],
         parasite_copies=parasite_copies,
+        loads=loads.by_name(),
         delivered_by_round=delivered,
         infected_by_round=infected,
     )
@@ -87,18 +101,20 @@ def _spread(
     begin: int,
     delivered: NDArray[np.int64],
     infected: NDArray[np.int64],
-) -> tuple[int, int]:
+    sent: NDArray[np.int32],
+    again: NDArray[np.int32],
+) -> NDArray[np.bool_]:
     """Spread an event; the first processes are the interested ones, then the rest of the audience.
 
-    Fills in `delivered` and `infected`, round by round. Returns how many copies were sent, and how
-    many of them to uninterested processes that had the event already: the caller draws how many of
-    those are lost.
+    Fills in `delivered` and `infected`, round by round, and of each process the copies that it
+    sends, and those sent to it that had the event already: the caller draws how many of the latter
+    are lost. Returns which processes have the event.
     """
     has = np.zeros(len(alive), np.bool_)
     order = np.empty(len(alive), np.int64)
     for first in range(begin):
         has[first], order[first] = True, first
-    reached, reached_interested, messages, again = begin, begin, 0, 0
+    reached, reached_interested = begin, begin
     delivered[0], infected[0] = begin, begin
     count = min(fan_out, processes - 1)
     targets = np.empty(count, np.int64)
@@ -112,8 +128,8 @@ def _spread(
                     target += 1
                 if target >= len(alive):
                     continue
-                messages += 1
-                again += has[target] and target >= interested
+                sent[sender] += 1
+                again[target] += has[target]
                 if has[target] or not alive[target] or (loss > 0 and rng.random() < loss):
                     continue
                 has[target], order[reached] = True, target
@@ -121,4 +137,4 @@ def _spread(
                 if target < interested:
                     reached_interested += 1
         delivered[number], infected[number] = reached_interested, reached
-    return messages, again
+    return has

@@ -80,6 +80,17 @@ def tree_of(groups: NDArray[np.uint64], arity: int, depth: int, redundancy: int)
 
 
 @compiled
+def delegates_of(tree: Tree, processes: int) -> Flags:
+    """Return which processes stand for others, in the view of a level above their own."""
+    above, _, _, views, delegates = tree
+    having = np.zeros(processes, np.bool_)
+    if processes < len(above):  # else there is one level, and nobody to stand for
+        for place in range(views[processes], len(delegates)):
+            having[delegates[place]] = True
+    return having
+
+
+@compiled
 def all_measured(depth: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return `expected` and `table` of `spread` for Figure 6, where views show the audience."""
     return np.full(depth, np.nan), np.zeros((0, 2, 0), np.int64)

@@ -22,13 +22,14 @@ from camcast.research.population.interested_draw import (
     draw_interested,
     outcome_of,
 )
-from camcast.research.population.load_counts import LoadColumns, enter_processes
+from camcast.research.population.load_counts import LoadColumns, enter_processes, enter_role
 from camcast.research.population.outcome import Outcome
 from camcast.research.population.xoshiro import State, below, seeded
 from camcast.research.systems.hpmcast.level_gossip import (
     Tree,
     all_measured,
     compiled,
+    delegates_of,
     spread,
     tree_of,
 )
@@ -47,7 +48,8 @@ def simulate(setting: AddressedSetting, runs: int, seed: int, first_run: int = 0
     tree, n = setting.hierarchy, setting.processes
     if n * tree.depth > PLACES_MAX:
         raise too_many(f"{n:,} processes with {tree.depth} levels", PLACES_MAX // tree.depth)
-    counts, loads = np.zeros((runs, COLUMNS), np.int64), LoadColumns(runs)
+    counts = np.zeros((runs, COLUMNS), np.int64)
+    loads = LoadColumns(runs, roles=("publishers", "delegates"))
     for run in range(runs):
         _publish(
             seeded(stream(seed, "protocol", "hpmcast addressed", first_run + run)),
@@ -112,7 +114,9 @@ def _publish(
         *(state, tree, redundancy, fan_out, 0, expected, table),
         *(loss, wants, alive, publisher, counts, sent, arrived),
     )
-    enter_processes(of_sent, of_received, sent, arrived, int(np.count_nonzero(alive)), publisher)
+    living = int(np.count_nonzero(alive))
+    enter_processes(of_sent, of_received, sent, arrived, living, publisher)
+    enter_role(of_sent, sent, delegates_of(tree, processes) & alive, living)
     counts[ALIVE] = np.count_nonzero(wants & alive)
     counts[DELIVERED] = np.count_nonzero(wants & (received >= 0))
     counts[ENTRIES] = _entries(tree, processes)

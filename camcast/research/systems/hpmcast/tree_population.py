@@ -19,10 +19,10 @@ from camcast.research.population.interested_draw import (
     PARASITE_COPIES,
     ROUNDS,
 )
-from camcast.research.population.load_counts import LoadColumns, enter_processes
+from camcast.research.population.load_counts import LoadColumns, enter_processes, enter_role
 from camcast.research.population.outcome import Interval, Outcome, share_interval
 from camcast.research.population.xoshiro import seeded
-from camcast.research.systems.hpmcast.level_gossip import spread, tree_of
+from camcast.research.systems.hpmcast.level_gossip import delegates_of, spread, tree_of
 from camcast.research.systems.hpmcast.tree_setting import HpmcastSetting
 from camcast.vocabulary.streams import stream
 
@@ -45,9 +45,10 @@ def simulate(setting: HpmcastSetting, runs: int, seed: int, first_run: int = 0) 
     The publisher, who need not be interested, is not counted among the alive and delivered.
     """
     counts, parasites = np.zeros((runs, COLUMNS), np.int64), np.zeros(runs, np.int64)
-    loads = LoadColumns(runs)
+    loads = LoadColumns(runs, roles=("publishers", "delegates"))
     a, R, n = setting.arity, setting.redundancy, setting.processes
     tree = tree_of(np.arange(n, dtype=np.uint64) // np.uint64(a), a, setting.depth, R)
+    delegates = delegates_of(tree, n)
     levels, wanted = range(1, setting.depth + 1), range(setting.view_of(setting.depth) + 1)
     measured = setting.estimate == "measured"
     expected = [nan if measured else setting.view_of(i) * setting.share(i) for i in levels]
@@ -70,6 +71,7 @@ def simulate(setting: HpmcastSetting, runs: int, seed: int, first_run: int = 0) 
         )
         living = int(np.count_nonzero(alive))
         enter_processes(loads.sent[run], loads.received[run], sent, arrived, living, publisher)
+        enter_role(loads.sent[run], sent, delegates & alive, living)
         has = received > 0
         alive[publisher] = False  # who is asked: all living but the publisher
         counts[run, ALIVE] = np.count_nonzero(interested & alive)

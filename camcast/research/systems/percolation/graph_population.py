@@ -26,7 +26,7 @@ smaller one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any, Final
 
@@ -37,7 +37,19 @@ from numpy.random import PCG64, Generator
 from numpy.typing import NDArray
 
 from camcast.research.models.distributions import REACH, REACH_QUANTILES, REACHES
-from camcast.research.population.outcome import Counts, Interval, mean_interval
+from camcast.research.population.load_counts import (
+    LoadColumns,
+    enter_processes,
+    enter_role,
+    hubs,
+)
+from camcast.research.population.outcome import (
+    Counts,
+    Interval,
+    joined_loads,
+    loads_as_json,
+    mean_interval,
+)
 from camcast.research.population.xoshiro import State, next_bits, seeded
 from camcast.research.systems.percolation.graphs import Graph, Overlay
 from camcast.vocabulary.arguments import PROBABILITY
@@ -89,6 +101,8 @@ class Corpus:
     """Nodes that received a copy without a subscription; the publisher received none."""
     hops: Counts
     """The distance from the publisher of the last node to get its first copy."""
+    loads: Mapping[str, NDArray[np.float64]] = field(kw_only=True)
+    """The measures of the load of a node by an event (`population.load_counts`); NaN for none."""
 
     @property
     def duplicates(self) -> Counts:
@@ -107,6 +121,11 @@ class Corpus:
         events of one network are not. With a single network it is computed from the events, and
         holds for that network and its subscribers only.
         """
+        if measure in self.loads:
+            values = self.loads[measure]
+            each = [one[~np.isnan(one)] for one in values]
+            means = [one.mean() for one in each if len(one)]
+            return mean_interval(each[0] if len(each) == 1 else np.array(means), 0.0)
         counts: NDArray[Any] = self._reach(measure) if measure in REACH else getattr(self, measure)
         most = self.nodes if measure in OF_NODES else 1.0 if measure in REACH else np.inf
         return mean_interval(counts[0] if len(counts) == 1 else counts.mean(axis=1), 0.0, most)
@@ -123,18 +142,21 @@ class Corpus:
 
     def as_json(self) -> dict[str, Any]:
         """Return the counts as a JSON object, which `corpus_of` reads."""
-        return {"nodes": self.nodes} | {name: getattr(self, name).tolist() for name in _COUNTED}
+        counts = {name: getattr(self, name).tolist() for name in _COUNTED}
+        return {"nodes": self.nodes, "loads": loads_as_json(self.loads), **counts}
 
 
 def corpus_of(found: Any) -> Corpus:
     """Return the corpus that `Corpus.as_json` wrote."""
-    return Corpus(found["nodes"], *(np.array(found[name], np.int64) for name in _COUNTED))
+    counts = (np.array(found[name], np.int64) for name in _COUNTED)
+    return Corpus(found["nodes"], *counts, loads=joined_loads([found["loads"]]))
 
 
 def join(parts: Sequence[Corpus]) -> Corpus:
     """Put the networks of several corpora together, in the order given."""
     counts = (np.concatenate([getattr(part, name) for part in parts]) for name in _COUNTED)
-    return Corpus(parts[0].nodes, *counts)
+    loads = {name: np.concatenate([part.loads[name] for part in parts]) for name in parts[0].loads}
+    return Corpus(parts[0].nodes, *counts, loads=loads)
 
 
 def simulate(
@@ -153,12 +175,14 @@ def simulate_network(graph: Graph, gossip: Gossip, events: int, seed: int, netwo
     rng = Generator(PCG64(stream(seed, "workload", "subscribers", network).getrandbits(128)))
     subscribes = rng.random(graph.nodes) < gossip.sigma
     counts = np.zeros((events, len(MEASURES)), np.int64)
+    loads = LoadColumns(1, events, roles=("publishers", "hubs"))
     percolation = Percolation(graph, subscribes, gossip)
     for event in range(events):
         chances = stream(seed, "protocol", "percolation", network, event)
         counts[event] = percolation.spread(chances.randrange(graph.nodes), chances)
+        percolation.enter_loads(loads.sent[0, event], loads.received[0, event])
     subscribed = np.array([np.count_nonzero(subscribes)], np.int64)
-    return Corpus(graph.nodes, subscribed, *counts.T[:, None, :])
+    return Corpus(graph.nodes, subscribed, *counts.T[:, None, :], loads=loads.by_name())
 
 
 class Percolation:
@@ -172,7 +196,9 @@ class Percolation:
         self._events = 0
         # one place more than nodes: the kernel writes each neighbour here, and counts new ones
         order, senders = (np.zeros(graph.nodes + 1, np.int32) for _ in range(2))
-        self._scratch = np.zeros(graph.nodes, np.int64), order, senders
+        sent, arrived = (np.zeros(graph.nodes, np.int32) for _ in range(2))
+        self._scratch = np.zeros(graph.nodes, np.int64), order, senders, sent, arrived
+        self._hubs = hubs(graph.first)
 
     def spread(self, publisher: int, chances: Random) -> Counts:
         """Publish an event, and return its counts in the order of `MEASURES`."""
@@ -183,6 +209,12 @@ class Percolation:
             *(self._events, *self._scratch, counts),
         )
         return counts
+
+    def enter_loads(self, of_sent: NDArray[np.float64], of_received: NDArray[np.float64]) -> None:
+        """Fill in the load of a node by the last event (`population.load_counts`)."""
+        _, order, _, sent, arrived = self._scratch
+        enter_processes(of_sent, of_received, sent, arrived, len(sent), int(order[0]))
+        enter_role(of_sent, sent, self._hubs, len(sent))
 
 
 @njit(cache=True, nogil=True)
@@ -199,6 +231,8 @@ def _spread(
     heard: NDArray[np.int64],
     order: NDArray[np.int32],
     senders: NDArray[np.int32],
+    sent_by: NDArray[np.int32],
+    arrived: NDArray[np.int32],
     counts: Counts,
 ) -> None:
     """Publish one event, and count its copies and receivers.
@@ -206,10 +240,12 @@ def _spread(
     A copy goes to a node that does not subscribe if 53 random bits are less than `below`, and than
     `at_first` if the publisher sends it. `heard`
     has the number of the last event that each node got; `order` and `senders` are scratch arrays of
-    the receivers and of the nodes that they got the event from, in the order of first copies. The
-    innermost loop has no branch, as no processor could predict it: that saves a quarter of the
-    time.
+    the receivers and of the nodes that they got the event from, in the order of first copies;
+    `sent_by` and `arrived` get the copies of each node. The innermost loop has no branch, as no
+    processor could predict it: that saves a quarter of the time.
     """
+    sent_by[:] = 0
+    arrived[:] = 0
     order[0], senders[0] = publisher, -1
     heard[publisher] = event
     messages, subscribers, hops = 0, np.int64(subscribes[publisher]), 0
@@ -219,16 +255,19 @@ def _spread(
         for at in range(begin, end):
             node, sender = order[at], senders[at]
             chance = below if at else at_first
+            before = messages
             for place in range(first[node], first[node + 1]):
                 neighbour = neighbours[place]
                 bits, state = next_bits(state)
                 sent = (subscribes[neighbour] | (bits >> _11 < chance)) & (neighbour != sender)
                 new = sent & (heard[neighbour] != event)
                 messages += sent
+                arrived[neighbour] += sent
                 subscribers += new & subscribes[neighbour]
                 order[reached], senders[reached] = neighbour, node
                 heard[neighbour] = event if new else heard[neighbour]
                 reached += new
+            sent_by[node] = messages - before
         begin = end
         hops += reached > end
     counts[_RECEIVERS] = reached

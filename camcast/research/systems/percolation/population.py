@@ -28,7 +28,12 @@ from camcast.research.population.interested_draw import (
     draw_interested,
     outcome_of,
 )
-from camcast.research.population.load_counts import LoadColumns, enter_processes
+from camcast.research.population.load_counts import (
+    LoadColumns,
+    enter_processes,
+    enter_role,
+    hubs,
+)
 from camcast.research.population.outcome import Outcome
 from camcast.research.population.xoshiro import State, seeded, uniform
 from camcast.research.systems.percolation.protocol import Percolation
@@ -50,7 +55,8 @@ def simulate(setting: ScampOverlay, runs: int, seed: int, first_run: int = 0) ->
     view = min(n - 1, view_cap(n, setting.c))
     if n * view > ENTRIES_MAX:
         raise too_many(f"{n:,} processes with views of up to {view:,}", ENTRIES_MAX // view)
-    counts, loads = np.zeros((runs, COLUMNS), np.int64), LoadColumns(runs)
+    counts = np.zeros((runs, COLUMNS), np.int64)
+    loads = LoadColumns(runs, roles=("publishers", "hubs"))
     for run in range(runs):
         chances = (float(setting.gamma), float(setting.loss), float(setting.crash))
         state = seeded(stream(seed, "protocol", "percolation on scamp", first_run + run))
@@ -81,7 +87,9 @@ def _publish(
     counts[ENTRIES] = len(neighbours)
     copies = np.zeros(processes, np.int32), np.zeros(processes, np.int32)
     _spread(state, first, neighbours, wants, alive, publisher, (gamma, loss), counts, copies)
-    enter_processes(of_sent, of_received, *copies, int(np.count_nonzero(alive)), publisher)
+    living = int(np.count_nonzero(alive))
+    enter_processes(of_sent, of_received, *copies, living, publisher)
+    enter_role(of_sent, copies[0], hubs(first) & alive, living)
 
 
 @njit(cache=True, nogil=True)

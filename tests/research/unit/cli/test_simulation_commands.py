@@ -73,6 +73,17 @@ def test_simulate_says_where_the_copies_that_a_process_receives_are_not_counted(
     assert "does not tell processes apart" in capfd.readouterr().out
     camcast("simulate", "population", "--sizes", 100_001, "--runs", 1)
     assert "counted up to 100,000 processes" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("protocol", ["broadcast", "rfpbcast"])
+def test_a_load_that_is_not_counted_says_why(protocol: str, capfd: Capture) -> None:
+    """Of a baseline above its bound neither part; of all others, and below it, all is counted."""
+    counted = ["simulate", "population", "--protocol", protocol, "--runs", 1, "--json", "--sizes"]
+    assert answer(capfd, *counted, 50)["not_counted"] is None
+    if protocol == "broadcast":
+        large = answer(capfd, *counted, 100_001)
+        assert large["not_counted"] == "The load of a process is counted up to 100,000 processes."
+        assert not [name for name in large if name.startswith("load_")]
     camcast("simulate", "population", "--sizes", 9, "--runs", 2)
     printed = capfd.readouterr().out
     assert "copies received by a process" in printed

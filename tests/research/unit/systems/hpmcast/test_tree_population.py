@@ -268,7 +268,7 @@ def test_the_command_prints_what_it_says(capfd: Capture) -> None:
     loads = [
         f"load_{of}_{name}" for of in ("sent", "received") for name in (*LOAD_QUANTILES, "peak")
     ]
-    loads += ["load_sent_publishers"]
+    loads += ["load_sent_publishers", "load_sent_delegates"]
     figures = ["reception", *REACH, "rounds", "messages", "parasites", *loads]
     assert printed.keys() == {"setting", "processes", *figures, "view", "model"}
     assert printed["processes"] == 22**3
