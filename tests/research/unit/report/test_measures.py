@@ -23,7 +23,7 @@ SOURCES = Path(__file__).parents[4] / "camcast"
 SIZES = ("--sizes", "20,5")
 SETTINGS = (
     *("setting", "parameters", "target", "size", "runs", "nodes", "simulator", "protocol"),
-    "holds",
+    *("holds", "not_counted"),
 )
 """What JSON says beside the measures: what was simulated, and how often."""
 NAMES = (
