@@ -58,7 +58,10 @@ class ReadingTime:
 
     def seconds(self) -> float:
         """Return the reading time, in seconds since a time that does not change."""
-        now = self.loop.time()
+        return self._at(self.loop.time())
+
+    def _at(self, now: float) -> float:
+        """Return the reading time at a time of the loop."""
         if now > self._flows_until + LATE_SECONDS:
             late = now - self._flows_until
             self._stood_still += late
@@ -90,9 +93,10 @@ class ReadingTime:
             self._flows_until = inf
 
     def _tick(self) -> None:
-        self.seconds()
+        now = self.loop.time()  # read once: the process may be stopped at any line from here on
+        self._at(now)
         untold, self._untold = self._untold, 0.0
-        self._flows_until = self.loop.time() + TICK_SECONDS
+        self._flows_until = now + TICK_SECONDS
         self._tick_handle = self.loop.call_at(self._flows_until, self._tick)
         if untold:
             for one in list(self._told):

@@ -97,6 +97,25 @@ def test_after_a_standstill_the_rest_of_the_patience_is_left(turned: float) -> N
     assert list(told) == [pytest.approx(3.0, abs=TICK_SECONDS + 1e-9)]
 
 
+@pytest.mark.parametrize("reading_number", range(2, 30))
+def test_a_process_may_be_stopped_at_any_line_and_each_stop_is_told(reading_number: int) -> None:
+    """As where a machine goes on in the middle of a tick, whose timer has woken it."""
+    loop, reading, told = running()
+    readings = count(2)
+    time = loop.time
+
+    def stopped_once() -> float:
+        if next(readings) == reading_number:
+            loop.stand_still_for(60.0)
+        return time()
+
+    loop.time = stopped_once  # type: ignore[method-assign]
+    for _ in range(20):
+        loop.turn_for(TICK_SECONDS)
+        reading.seconds()
+    assert sum(told) == pytest.approx(60.0, abs=TICK_SECONDS + 1e-9)
+
+
 def test_random_standstills_take_no_patience_and_give_little() -> None:
     rng = Random(4)
     loop, reading, told = running()
