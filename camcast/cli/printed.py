@@ -280,6 +280,7 @@ class MemberRow(TypedDict):
     """A member of a system, and its latest certificate."""
 
     name: str
+    """Empty: the key has a certificate of the root, and no folder of a member."""
     state: str
     """``valid``, ``ends`` (a fifth of the time is left), ``expired`` or ``revoked``."""
     may: list[str]
@@ -291,4 +292,4 @@ class MemberRow(TypedDict):
     not_before: int
     not_after: int
     folder: str
-    """The folder that is to be copied to the member's machine."""
+    """The folder that is to be copied to the member's machine; empty for who has none."""

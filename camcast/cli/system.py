@@ -239,19 +239,25 @@ def revoke_members(
 def show(folder: In = HERE, json: options.Json = False) -> None:
     """Show the members: what each may do, where it listens, and for how long it is certified.
 
-    The state is valid, ends (a fifth of the time is left: renew), expired, or revoked.
+    The state is valid, ends (a fifth of the time is left: renew), expired, or revoked. A key with a
+    valid certificate and no folder, as of camcast certify or where a folder was lost, stands below
+    them; camcast revoke --issued-before 0 KEY revokes it.
     """
-    from camcast.live.profiles.system_folder import members
+    from attrs import evolve
+
+    from camcast.live.profiles.system_folder import members, without_folder
 
     with clear_failures():
         now = int(time.time())
-        found = members(folder)
-    rows = [_row(member, now) for member in found]
+        rows = [_row(member, now) for member in members(folder)]
+        lost = without_folder(folder, now)
     if json:
-        print_json(rows, "system-show/1")
+        print_json([*rows, *({**_row(one, now), "folder": ""} for one in lost)], "system-show/1")
         return
     columns = ("name", "state", "may", "topic", "listens at", "until")
     print_table(columns, [_cells(row, now) for row in rows], texts=len(columns))
+    for one in lost:
+        print_line(f"no folder: {_said(evolve(one, name=one.key.text))}")
 
 
 def _row(member: Member, now: int) -> MemberRow:

@@ -7,7 +7,8 @@ place of the old one. A reader sees the old content or the new one; a kill, a fu
 of the disk leaves the old one.
 
 *On the disk.* The temporary file is synced before the rename, and the folder, which has the name,
-after it. Then the file is read back. A call that returns has done all of this.
+after it. Then the file is read back. A call that returns has done all of this. A folder that files
+are written to is itself a name in the folder above, which is synced, too (`make_lasting_folder`).
 
 *A new file*, such as a secret key, must replace no other. Its name is claimed first, by an empty
 file: that works on file systems without hard links (FAT), too, and leaves no second name of a
@@ -76,6 +77,25 @@ def write_lasting(
             with suppress(OSError):
                 target.unlink()
         raise
+
+
+def make_lasting_folder(path: Path, mode: int = 0o777) -> None:
+    """Make a folder, and those above that are not there; nothing happens if it is there.
+
+    Raises `OSError`, as where a file is in its place.
+    """
+    if path.is_dir():
+        return
+    make_lasting_folder(path.parent)
+    path.mkdir(mode, exist_ok=True)
+    _sync_folder(path.parent)
+
+
+def move_lasting(path: Path, target: Path) -> None:
+    """Give a file or a folder another name, which is not lost afterwards; raises `OSError`."""
+    os.rename(path, target)
+    for folder in dict.fromkeys((target.parent, path.parent)):  # two names are better than none
+        _sync_folder(folder)
 
 
 @contextmanager

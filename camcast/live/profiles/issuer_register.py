@@ -151,6 +151,10 @@ class IssuerRegister:
         """Return the certificates that this public key has got, as far as they are noted."""
         return [one for one, _ in self._issued if one.subject == subject]
 
+    def valid_at(self, now: int) -> list[Certificate]:
+        """Return the certificates that have neither ended nor been revoked, in their order."""
+        return [one for one, _ in self._issued if one.not_after > now and not self.is_revoked(one)]
+
     def revoke(
         self,
         certificates: Iterable[Certificate],

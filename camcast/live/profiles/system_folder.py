@@ -64,7 +64,7 @@ from camcast.security.keys import KEY_BYTES, PublicKey, SecretKey
 from camcast.security.revocation import EVERY_KEY, key_mark
 from camcast.vocabulary.addresses import check_address, is_wildcard
 from camcast.vocabulary.errors import CamcastError
-from camcast.vocabulary.lasting_file import write_lasting
+from camcast.vocabulary.lasting_file import make_lasting_folder, move_lasting, write_lasting
 from camcast.vocabulary.toml_text import TomlTextError, parse_toml, read_toml
 from camcast.vocabulary.topics import Topic
 
@@ -114,8 +114,7 @@ def create(folder: Path, now: int) -> PublicKey:
     """
     secret = SecretKey(os.urandom(KEY_BYTES))
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / _MEMBERS).mkdir(exist_ok=True)
+        make_lasting_folder(folder / _MEMBERS)
     except OSError as error:
         raise SystemFolderError(f"{error.filename}: {error.strerror}") from None
     key_file = folder / f"{_ROOT}.key"
@@ -149,6 +148,18 @@ def members(folder: Path) -> list[Member]:
         evolve(one, revoked=True) if revoked and revoked.names(one.certificate) else one
         for one in there
     ]
+
+
+def without_folder(folder: Path, now: int) -> list[Member]:
+    """Return who may still act and has no folder, as members without a name or an address.
+
+    Such a key was certified by ``camcast certify``, or its member's folder was lost, as where an
+    older copy of the folder of the system took its place. Raises as `authority`.
+    """
+    there = {member.certificate.subject for member in members(folder)}
+    with authority(folder, now, clock_is_right=True) as root:
+        latest = {one.subject: one for one in root.valid()}
+    return [Member("", folder, one, "") for key, one in latest.items() if key not in there]
 
 
 class Authority:
@@ -185,6 +196,12 @@ class Authority:
                 "others have to find who may serve: give the address and the port at which this"
                 " gateway is reached (--at tcp://192.0.2.1:7000)"
             )
+        for member in self._members():
+            if member.address == address and (serves or Rights.SERVE in member.certificate.rights):
+                raise SystemFolderError(
+                    f"{member.name} listens at {address}: give another address or port, or revoke"
+                    f" {member.name} before"
+                )
         folder = self._folder / _MEMBERS / name
         if (folder / f"{name}.cert").exists():
             raise SystemFolderError(
@@ -238,6 +255,10 @@ class Authority:
         there = named if names else _members_in(self._folder / _MEMBERS)
         return self._put_aside([one for one in there if self._register.is_revoked(one.certificate)])
 
+    def valid(self) -> list[Certificate]:
+        """Return the certificates that count now, in the order in which they were issued."""
+        return self._register.valid_at(self._now)
+
     def _put_aside(self, gone: Sequence[Member]) -> list[Member]:
         """Move the folders of revoked members, and hand the others what has changed."""
         self._hand_out({})
@@ -245,8 +266,8 @@ class Authority:
         for member in gone:
             target = self._folder / _REVOKED / f"{member.name}-{member.certificate.serial.hex()}"
             try:
-                target.parent.mkdir(exist_ok=True)
-                member.folder.rename(target)
+                make_lasting_folder(target.parent)
+                move_lasting(member.folder, target)
             except OSError as error:
                 raise SystemFolderError(f"{member.folder}: {error.strerror}") from None
             aside.append(evolve(member, folder=target, revoked=True))
@@ -275,7 +296,7 @@ class Authority:
         """Return the key of a new member; make it if its owner gave none."""
         secret_file, public_file = folder / f"{name}.key", folder / f"{name}.pub"
         try:
-            folder.mkdir(mode=0o700, exist_ok=True)
+            make_lasting_folder(folder, 0o700)
         except OSError as error:
             raise SystemFolderError(f"{folder}: {error.strerror}") from None
         if public is not None:

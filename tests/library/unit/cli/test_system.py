@@ -6,7 +6,7 @@ import errno
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from shutil import copytree
+from shutil import copytree, rmtree
 from typing import Any
 
 import pytest
@@ -168,6 +168,30 @@ def test_the_state_is_told(capfd: Capture, monkeypatch: pytest.MonkeyPatch) -> N
     assert "expired" in capfd.readouterr().out
 
 
+def test_who_may_act_and_has_no_folder_is_shown_and_can_be_revoked(
+    capfd: Capture, tmp_path: Path
+) -> None:
+    """As after an older copy of the members' folders: their keys are not forgotten."""
+    admit(capfd, "ada")
+    eve = admit(capfd, "eve")
+    rmtree(MEMBERS / "eve")
+    ada, lost = answer(capfd, "system", "show")
+    assert ada["name"] == "ada"
+    assert lost == {**eve, "name": "", "folder": "", "address": ""}
+    assert camcast("system", "show") == 0
+    assert eve["key"] in capfd.readouterr().out
+    answer(capfd, "revoke", "--with", "root.key", "--issued-before", "0", eve["key"])
+    assert states(capfd) == {"ada": "valid"}
+    answer(capfd, "system", "renew")
+    assert read_revocations(MEMBERS / "ada/root.list")[0].issued_before
+
+
+def test_a_copy_without_empty_folders_is_a_system(capfd: Capture) -> None:
+    MEMBERS.rmdir()
+    admit(capfd, "ada")
+    assert states(capfd) == {"ada": "valid"}
+
+
 def test_the_next_list_is_due_when_the_last_certificate_ends(capfd: Capture) -> None:
     admit(capfd, "ada", "--days", 10)
     admit(capfd, "bob", "--days", 3)
@@ -220,6 +244,8 @@ REFUSALS = [
     (["admit", "eve", "--may", "serve", "--at", "tcp://0.0.0.0:7000"], "others have to find"),
     (["admit", "eve", "--may", "serve", "--at", "tcp://192.0.2.1:0"], "others have to find"),
     (["admit", "eve", "--at", "nowhere"], "nowhere"),
+    (["admit", "eve", "--may", "serve", "--at", GATE], "gate listens at tcp://192.0.2.1:7000"),
+    (["admit", "eve", "--at", GATE], "gate listens at tcp://192.0.2.1:7000"),
     (["admit", "eve", "--may", "rule"], "no right is called 'rule'"),
     (["admit", "eve", "--may", "issue"], "issue nothing"),
     (["admit", "eve", "--days", "0"], "less than a second"),
@@ -243,12 +269,13 @@ REFUSALS = [
 
 def test_what_cannot_be_is_said_in_a_sentence(capfd: Capture) -> None:
     admit(capfd, "ada")
+    admit(capfd, "gate", "--may", "serve", "--at", GATE)
     for arguments, said in REFUSALS:
         code, error = refusal(capfd, "system", *arguments)
         assert code == 2
         assert said in error
         assert not (MEMBERS / "eve").exists()
-    assert states(capfd) == {"ada": "valid"}
+    assert states(capfd) == {"ada": "valid", "gate": "valid"}
 
 
 @pytest.mark.parametrize("arguments", [["init", ""], ["show", "--in", " "]])

@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 from camcast.vocabulary import lasting_file
-from camcast.vocabulary.lasting_file import locked, write_lasting
+from camcast.vocabulary.lasting_file import (
+    locked,
+    make_lasting_folder,
+    move_lasting,
+    write_lasting,
+)
 
 
 def leftover_of(path: Path) -> Path:
@@ -109,6 +114,25 @@ def test_a_disk_that_keeps_something_else_is_noticed(
     monkeypatch.setattr(Path, "read_bytes", lambda _: b"otherwise")
     with pytest.raises(OSError, match="does not read back"):
         write_lasting(tmp_path / "a", b"so", 0o600)
+
+
+def test_the_name_of_a_folder_is_on_the_disk_in_the_folder_above(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And whoever finds the folder there need not sync, so that a file in it is as cheap."""
+    synced = list[int]()
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino))
+    make_lasting_folder(tmp_path / "plant/members", 0o700)
+    assert synced == [tmp_path.stat().st_ino, (tmp_path / "plant").stat().st_ino]
+    assert (tmp_path / "plant/members").stat().st_mode & 0o777 == 0o700
+    synced.clear()
+    make_lasting_folder(tmp_path / "plant/members")
+    assert synced == []
+    move_lasting(tmp_path / "plant/members", tmp_path / "aside")
+    assert synced == [tmp_path.stat().st_ino, (tmp_path / "plant").stat().st_ino]
+    (tmp_path / "plant/members").write_text("a file")
+    with pytest.raises(FileExistsError):
+        make_lasting_folder(tmp_path / "plant/members")
 
 
 def test_folders_that_cannot_be_synced_are_no_error(
