@@ -20,11 +20,11 @@ class OutputError(CamcastError, OSError):
 
 
 @contextmanager
-def output_file(path: Path | None) -> Iterator[None]:
+def output_file(path: Path | None, option: str = "--output") -> Iterator[None]:
     """Enter a block that writes a file, or raise `OutputError` if it could not; None: no file.
 
-    What is in the file stays until the block writes it. A new file that is still empty after the
-    block is removed.
+    `option` named the file. What is in the file stays until the block writes it. A new file that
+    is still empty after the block is removed.
     """
     if path is None:
         yield
@@ -34,7 +34,7 @@ def output_file(path: Path | None) -> Iterator[None]:
         os.close(open_to_write(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666))
     except OSError as error:
         raise OutputError(
-            f"--output {path}: {error.strerror}; give a file in a folder that can be written"
+            f"{option} {path}: {error.strerror}; give a file in a folder that can be written"
         ) from None
     try:
         yield

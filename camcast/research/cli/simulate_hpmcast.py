@@ -13,8 +13,8 @@ from camcast.cli.extras import extras_named
 from camcast.cli.failure import clear_failures
 from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json
-from camcast.research.cli.simulated import compute, print_measures
-from camcast.research.cli.system_options import Workers, probability_option
+from camcast.research.cli.simulated import compute, load_figure, print_measures
+from camcast.research.cli.system_options import Figure, Workers, probability_option
 from camcast.research.models.distributions import REACH
 from camcast.research.sweeps import JSON, Cell
 from camcast.research.systems.hpmcast.tree_setting import Estimate, HpmcastSetting
@@ -74,6 +74,7 @@ def hpmcast(
     runs: Annotated[int, typer.Option(min=1, help="Events.")] = RUNS,
     seed: Annotated[int, typer.Option(help="Seed of all random choices.")] = 1,
     workers: Workers = None,
+    figure: Figure = None,
     json: options.Json = False,
 ) -> None:
     """Simulate hpmcast: an event spreads through a hierarchy, level by level.
@@ -82,7 +83,7 @@ def hpmcast(
     they stand for. Beside the measured means, with 95 % intervals, stands the model of
     docs/research/models.md.
     """
-    with clear_failures(ValueError, OSError), extras_named():
+    with clear_failures(ValueError, OSError), extras_named(), load_figure(figure) as draw:
         from camcast.research.systems.hpmcast.tree_model import predict
         from camcast.research.systems.hpmcast.tree_population import reception
 
@@ -93,6 +94,7 @@ def hpmcast(
         outcome = outcome_of(compute(simulate_cell, cells, f"{runs:,} runs", workers))
         measured = outcome.measures() | {"reception": reception(outcome)}
         printed = (*_SHOWN, *REACH, *outcome.loads)
+        draw({"": outcome.as_json()}, f"hpmcast, {setting.processes:,} processes, {runs:,} runs")
         model = attrs.asdict(predict(setting))
     if json:
         print_json(

@@ -12,8 +12,8 @@ from camcast.cli import options
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import clear_failures
 from camcast.cli.output import print_json
-from camcast.research.cli.simulated import compute, print_measures
-from camcast.research.cli.system_options import Workers, probability_option
+from camcast.research.cli.simulated import compute, load_figure, print_measures
+from camcast.research.cli.system_options import Figure, Workers, probability_option
 from camcast.research.models.distributions import REACH
 from camcast.research.sweeps import JSON, Cell
 from camcast.research.systems.registry import runs_in_cells
@@ -56,6 +56,7 @@ def percolation(
     events: Annotated[int, typer.Option(min=1, help="Events on each network.")] = EVENTS,
     seed: Annotated[int, typer.Option(help="Seed of all random choices.")] = 1,
     workers: Workers = None,
+    figure: Figure = None,
     json: options.Json = False,
 ) -> None:
     """Simulate percolation gossip: to all neighbours that subscribe, to others by chance.
@@ -63,7 +64,7 @@ def percolation(
     Beside the measured means, with 95 % intervals, stands the model of docs/research/models.md. The
     intervals are of the networks' means; with one network of its events, and for it only.
     """
-    with clear_failures(ValueError, OSError), extras_named():
+    with clear_failures(ValueError, OSError), extras_named(), load_figure(figure) as draw:
         from camcast.research.systems.percolation.graph_population import (
             TTL_MAX,
             Gossip,
@@ -87,9 +88,10 @@ def percolation(
         model = _model(overlay, seed, sigma, gamma)
         names = dict.fromkeys((*_SHOWN, *REACH, *corpus.loads))
         measured = {name: corpus.interval(name) for name in names}
+        figures = {name: interval.as_json() for name, interval in measured.items()}
+        draw({"": figures}, f"percolation, {corpus.nodes:,} nodes, {networks:,} networks")
     if json:
         setting = shared | {"ttl": ttl, "networks": networks, "events": events, "seed": seed}
-        figures = {name: interval.as_json() for name, interval in measured.items()}
         print_json(
             {"setting": setting, "nodes": corpus.nodes, **figures, "model": model},
             "simulate-percolation/1",

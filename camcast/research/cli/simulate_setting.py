@@ -5,7 +5,7 @@ The three take the same options, so that changing one word compares them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from enum import StrEnum
 from pathlib import Path
@@ -23,12 +23,13 @@ from camcast.cli.output import print_json
 from camcast.doors.plugs import find_protocol
 from camcast.observe.trace import JsonLinesSink, Sink
 from camcast.research.cli.run_outcome import complain_of_outside, summary_table
-from camcast.research.cli.simulated import print_measures, shown, simulated
+from camcast.research.cli.simulated import load_figure, print_measures, shown, simulated
 from camcast.research.cli.system_options import (
     DISCOVERY,
     PROTOCOL,
     SETTING,
     DiscoveryOptions,
+    Figure,
     ProtocolOptions,
     SettingOptions,
     Workers,
@@ -147,9 +148,14 @@ def setting_command(simulator: str) -> Callable[..., None]:
             TraceFormat | None,
             typer.Option(help="Format of the trace in --output; default: jsonl."),
         ] = None,
+        figure: Figure = None,
         json: options.Json = False,
     ) -> None:
-        with clear_failures(ValueError, LookupError, OSError), extras_named():
+        with (
+            clear_failures(ValueError, LookupError, OSError),
+            extras_named(),
+            load_figure(figure) as draw,
+        ):
             if scenario is not None and simulator == "virtual":
                 if given.sizes is not None:
                     raise CommandError("give one of --sizes and a scenario file")
@@ -162,7 +168,7 @@ def setting_command(simulator: str) -> Callable[..., None]:
                 read = VirtualScenario.read(scenario).with_parameters(given.weather.said())
                 changed = protocol.changes(read) | discovery.changes() | options.given(seed=seed)
                 read = given.parameters.with_preset(attrs.evolve(read, **changed))
-                _run_scenario(read, output, form, json=json)
+                _run_scenario(read, output, form, draw, json=json)
                 return
             for name, value in (
                 ("--output", output),
@@ -188,6 +194,7 @@ def setting_command(simulator: str) -> Callable[..., None]:
                 "runs": outcome.runs,
                 "not_counted": not_counted,
             }
+            draw(_loads(chain, outcome), f"{name}, {simulator}, {outcome.runs:,} runs")
             if not outcome.sizes:
                 model, words = _predicted(system, chosen)
                 if json:
@@ -234,12 +241,7 @@ def _print(simulator: str, chosen: Setting, outcome: Outcome) -> None:
     names = [name for name in _SIMULATED if name in counted]
     columns = [MEASURES[name].column for name in names]
     head = "processes"
-    sizes = [
-        f"{topic} {community.sizes[0]:,}".lstrip()
-        for topic, community in zip(
-            (one.topic for one in chosen.communities), outcome.communities, strict=True
-        )
-    ]
+    sizes = _sizes(chosen, outcome)
     width = max(map(len, (head, *sizes)))
     lines = []
     for size, community in zip(sizes, outcome.communities, strict=True):
@@ -257,6 +259,21 @@ def _print(simulator: str, chosen: Setting, outcome: Outcome) -> None:
     )
     if not_counted := _not_counted(simulator, outcome):
         console.print(not_counted, highlight=False, soft_wrap=True)
+
+
+def _sizes(chosen: Setting, outcome: Outcome) -> list[str]:
+    """Return the names and sizes of communities, for people."""
+    topics = (one.topic for one in chosen.communities)
+    pairs = zip(topics, outcome.communities, strict=True)
+    return [f"{topic} {community.sizes[0]:,}".lstrip() for topic, community in pairs]
+
+
+def _loads(chain: Setting, outcome: Outcome) -> dict[str, Any]:
+    """Return the measures of each community, or of the one group, for a picture."""
+    if not outcome.sizes:
+        return {"": outcome.as_json()}
+    found = (community.as_json() for community in outcome.communities)
+    return dict(zip(_sizes(chain, outcome), found, strict=True))
 
 
 def _not_counted(simulator: str, outcome: Outcome) -> str | None:
@@ -286,7 +303,12 @@ def _success(chosen: Setting) -> str:
 
 
 def _run_scenario(
-    scenario: VirtualScenario, output: Path | None, form: TraceFormat, *, json: bool
+    scenario: VirtualScenario,
+    output: Path | None,
+    form: TraceFormat,
+    draw: Callable[[Mapping[str, Any], str], None],
+    *,
+    json: bool,
 ) -> None:
     from camcast.research.simulation.invariants import InvariantError
     from camcast.research.simulation.scenario_run import run_scenario
@@ -308,6 +330,11 @@ def _run_scenario(
     if folder is not None:
         folder.write_summary(outcome.as_json())
     complain_of_outside(outcome)
+    communities = {
+        community.topic: {name: {"mean": value} for name, value in attrs.asdict(community).items()}
+        for community in outcome.summary.communities
+    }
+    draw(communities, f"{scenario.protocol}, {repair_in_words(outcome.repair)}")
     if json:
         print_json(outcome.as_json() | {"scenario": scenario.as_json()}, "simulate-scenario/1")
     else:

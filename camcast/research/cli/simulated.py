@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
 from camcast.cli.console import wide_console
+from camcast.cli.extras import extras_named
 from camcast.research.report.measures import MEASURES
 from camcast.research.sweeps import JSON, Cell, ProgressBar, sweep
 from camcast.research.systems.registry import System, outcome_of, simulate_cell
@@ -50,6 +52,22 @@ def simulated(
     """Simulate a system on several cores; raises `SettingError` and `SweepError`."""
     cells = system.cells(simulator, setting, runs, seed)
     return outcome_of(compute(simulate_cell, cells, f"{runs:,} runs", workers, results))
+
+
+@contextmanager
+def load_figure(path: Path | None) -> Iterator[Callable[[Mapping[str, Any], str], None]]:
+    """Enter a block that draws ``--figure``: communities' measures as JSON, by name; None: none.
+
+    Raises what `camcast.research.report.load_picture.picture_file` does, and `CommandError` if
+    what draws is not installed.
+    """
+    if path is None:
+        yield lambda _communities, _about: None
+        return
+    with extras_named("report"):
+        from camcast.research.report.load_picture import picture_file
+    with picture_file(path) as draw:
+        yield draw
 
 
 def shown(name: str, interval: Interval) -> str:

@@ -261,6 +261,14 @@ Sizes = Annotated[
 Workers = Annotated[
     int | None, typer.Option("--workers", min=1, help="Processes that compute; default: all cores.")
 ]
+Figure = Annotated[
+    Path | None,
+    typer.Option(
+        "--figure",
+        metavar="FILE",
+        help="Draw the load of a process there: a .svg, .png or .vl.json (Vega-Lite).",
+    ),
+]
 
 
 def sizes_of(given: str | None) -> list[int]:
