@@ -7,14 +7,14 @@ known here. `MissingRanges` has a drawing of a stream.
 
 *Giving up.* A hole that is older than the retention, or that three neighbours have passed and keep
 nothing of ten seconds after it was noticed, is told to the subscribers as `Missed`, and not asked
-for again (`GivingUp`). A neighbour that never had it says nothing of those who are cut off and may
-bring it: only one that had it, and keeps it no more, shows that it is too old. What is given up
-does not count as known, so that an event which comes all the same is delivered: a forged jump makes
-a false `Missed` at worst, and silences nobody. What was published before this process became a
-member is not missed; the age of a stream, which `Have` tells, says so, and each batch that is
-older: all that its publisher said before it is older as well. What seems to be from just after that
-time may be from before, since no age counts the ways of the messages that tell it: that is not told
-either.
+for again (`GivingUp`). Above all that came two neighbours must have passed it, after the retention.
+A neighbour that never had it says nothing of those who are cut off and may bring it: only one that
+had it, and keeps it no more, shows that it is too old. What is given up does not count as known, so
+that an event which comes all the same is delivered: a forged jump makes a false `Missed` at worst,
+and silences nobody. What was published before this process became a member is not missed; the age
+of a stream, which `Have` tells, says so, and each batch that is older: all that its publisher said
+before it is older as well. What seems to be from just after that time may be from before, since no
+age counts the ways of the messages that tell it: that is not told either.
 
 *Liars.* Another process may tell of events that never were. Such streams take places of their
 teller's share (`camcast.vocabulary.share.Places`), and none of those that are kept for holes below
@@ -65,6 +65,8 @@ BROKEN_MAX: Final = 8  # chosen: more than are asked, so that as many liars do n
 FULL_NOTICE_SECONDS: Final = 60.0  # chosen: as `camcast.vocabulary.minute_log`
 HOLDERS_MAX: Final = 3  # chosen: who told first; a round of asking tries them all
 PASSED_BY: Final = 3  # chosen: one may have joined late, two may have been cut off together
+# chosen: after the retention, of what is above all that came: one alone may have invented it
+SPEAKERS_MIN: Final = 2
 RANGES_MAX: Final = 64  # chosen: ranges of one stream in a message, as many as a process keeps
 # chosen: for questions and answers that take two seconds each, as with `REORDER_SECONDS_MAX`
 OLDER_SECONDS_MAX: Final = 4.0
@@ -394,7 +396,8 @@ class GivingUp:
         """Return the number below which nothing can be had; 0 if all may still come."""
         waited, below = now - missing.since, 0
         if waited > self._context.retention and not self.is_coming(missing, now):
-            below = 1 if known is None else known.stop
+            passed = missing.out_of_reach(min(neighbours, SPEAKERS_MIN))
+            below = max(passed, 1 if known is None else known.stop)
         # Where history is asked for, more may be offered.
         is_recent = known is not None and missing.lowest >= known.before
         asks_back = self._history.asked(now) or (self._history.archived_seconds and not is_recent)

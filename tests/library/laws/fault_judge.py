@@ -2,7 +2,8 @@
 
 ``python -m tests.library.laws.fault_judge scamp 17 [18 ...]`` runs and judges seeds of a backend,
 ``python -m tests.library.laws.fault_judge several scamp 17 [18 ...]`` seeds of `make_system`,
-and so do ``harsh`` (`make_harsh`) and ``keyed`` (`make_keyed`). ``tree`` or ``infect`` before all
+and so do ``harsh`` (`make_harsh`), ``keyed`` (`make_keyed`), ``forgetful`` (`make_forgetful`) and
+``orders`` (`make_order`). ``tree`` or ``infect`` before all
 that lets events spread so (`CommunitySettings.spread`); by default few streams are busy.
 
 A process is to get an event in each of its communities that includes the event's topic, by the
@@ -15,7 +16,8 @@ Two excuses are taken, each on evidence that repair itself has no hand in:
 
 *gone*: no member of the community or of one below it had the event and lived for ten seconds with
 it (`Case.spread_by`), so that it died before it was handed on. Events go upward only. So one that
-died in its own community, and that somebody above has, is gone there.
+died in its own community, and that somebody above has, is gone there. So is one that was let go
+before the fault was over, if no two members of the community had it, who can say so.
 
 *cut off*: the two were never connected by a chain of living processes, from the start of the run to
 its end. One that ever knew the address of another, in whatever table and however long ago, counts
@@ -42,8 +44,17 @@ from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.outbox import Deliver
 from camcast.vocabulary.parameters import SpreadKind
 from camcast.vocabulary.topics import GroupId, Topic
-from tests.library.laws.faults import Case, make_case, make_harsh, make_keyed, make_system
+from tests.library.laws.faults import (
+    Case,
+    make_case,
+    make_forgetful,
+    make_harsh,
+    make_keyed,
+    make_order,
+    make_system,
+)
 from tests.library.laws.faulty_run import FaultyRun
+from tests.library.laws.promised_times import PromisedTimes
 
 
 @define
@@ -79,8 +90,21 @@ class Verdict:
     """Made after a later event of the publisher and topic, and not flagged as late."""
     apart: list[str] = field(factory=list)
     """Members of a community that have other last values than those they are connected to."""
+    joined_late: list[str] = field(factory=list)
+    """Members that became so later than promised, though the gateway lives."""
+    named_late: list[str] = field(factory=list)
+    """The dead that were in a table of a community with other members for longer than promised."""
+    split_late: list[str] = field(factory=list)
+    """Communities of which not all were connected by their tables, though all faults were over."""
+    told_late: list[str] = field(factory=list)
+    """`Missed` that came later than promised."""
     forged: int = 0
     """Batches that processes counted as forged in their own names, though nobody forged any."""
+
+    @property
+    def broken_promises(self) -> list[str]:
+        """What came later than docs/reliability.md promises, but for events."""
+        return [*self.joined_late, *self.named_late, *self.split_late, *self.told_late]
 
     def __str__(self) -> str:
         case, scenario = self.case, self.case.scenario
@@ -92,6 +116,8 @@ class Verdict:
             f" {len(self.cut_off)} cut off, {len(self.never_joined)} never joined,"
             f" {len(self.shut_out)} shut out, {len(self.twice)} twice, {len(self.foreign)} foreign,"
             f" {len(self.undue)} undue, {len(self.back)} back, {len(self.apart)} apart,"
+            f" {len(self.joined_late)} joined late, {len(self.named_late)} named late,"
+            f" {len(self.split_late)} split late, {len(self.told_late)} told late,"
             f" {self.forged} forged"
         )
 
@@ -122,12 +148,17 @@ class _Acquaintances:
         """Whether the gateway lives."""
         return self._run._gateway is not None and self._run._gateway.alive
 
+    @property
+    def introduces(self) -> bool:
+        """Whether somebody can introduce all strangers to each other until the end."""
+        return self.gateway_lives or self._overlay
+
     def touched(self, node: str, islands: dict[str, int]) -> Iterator[int]:
         """Yield the islands of all that a process, which is dead by now, ever knew directly.
 
         Where there is a gateway or an overlay, it could have reached whoever is not alone.
         """
-        if self.gateway_lives or self._overlay:
+        if self.introduces:
             yield 0
         life = int(node)
         for one, other in self._known:
@@ -241,7 +272,7 @@ class _Made:
 def judge(case: Case) -> Verdict:
     """Run a case, and say what became of all that somebody was to get (a set-full checker)."""
     run = FaultyRun(case)
-    acquaintances, made = _Acquaintances(run), _Made(run)
+    acquaintances, made, times = _Acquaintances(run), _Made(run), PromisedTimes(case, run)
     verdict = Verdict(case)
     run.compare = lambda: verdict.apart.extend(_apart(run, acquaintances))
     with collector_off():
@@ -277,6 +308,8 @@ def judge(case: Case) -> Verdict:
                     verdict.latest = max(verdict.latest, over)
                 continue
             having = [one for one in holders if _hands_on(case, one, member, published, reading)]
+            if case.is_let_go(when):  # before the fault was over
+                having = []
             told = reading.told_missed(member.node, member.topic, event)
             island = islands[member.node]
             if any(
@@ -287,10 +320,17 @@ def judge(case: Case) -> Verdict:
                 (verdict.told_wrongly if told else verdict.lost).append(words)
             elif told:
                 verdict.told += 1
+            elif case.is_let_go(when) and _spoken_of(holders, member):
+                verdict.lost.append(words)
             else:
                 (verdict.cut_off if having else verdict.gone).append(words)
     verdict.told_wrongly += _not_theirs(case, reading)
     made.judge(verdict, reading, run.upward)
+    verdict.named_late += times.named_late()
+    verdict.told_late += times.told_late(reading)
+    if acquaintances.introduces:
+        verdict.joined_late += times.joined_late(reading)
+        verdict.split_late += times.split_late()
     for process in run._network:
         for topic in run._joining.get(process.life, ()):
             island = with_all[key_of(process)]
@@ -374,6 +414,11 @@ def _hands_on(
     return leads_up(Topic.parse(holder.topic))
 
 
+def _spoken_of(holders: Iterable[Member], member: Member) -> bool:
+    """Whether two others of a member's community had an event, who say so though it is let go."""
+    return sum(one.topic == member.topic for one in holders) > 1
+
+
 def _not_theirs(case: Case, reading: Reading) -> list[str]:
     """Return what members were told to have missed though it was none of their business."""
     wrong, includes = [], case.scenario.super_topics.includes
@@ -397,12 +442,19 @@ def spreading(case: Case, spread: SpreadKind) -> Case:
     return evolve(case, scenario=evolve(case.scenario, parameters=parameters))
 
 
-MAKERS: Final = {"several": make_system, "harsh": make_harsh, "keyed": make_keyed}
+MAKERS: Final = {
+    "several": make_system,
+    "harsh": make_harsh,
+    "keyed": make_keyed,
+    "forgetful": make_forgetful,
+    "orders": make_order,
+}
 """The cases of a mode of the command line; without a mode they are those of `make_case`."""
 
 LISTS: Final = (
     *("lost", "told_wrongly", "late", "gone", "cut_off", "never_joined", "shut_out"),
     *("twice", "foreign", "undue", "back", "apart"),
+    *("joined_late", "named_late", "split_late", "told_late"),
 )
 
 if __name__ == "__main__":

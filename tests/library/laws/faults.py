@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
 from attrs import evolve, frozen
 
@@ -25,6 +25,8 @@ TOPICS: Final = tuple(map(Topic.parse, (".", ".a", ".b", ".a.x", ".a.y", ".b.x")
 SOON: Final = 10.0  # [docs/reliability.md] seconds from the heal, or from the publication
 LATE_AFTER_CRASH: Final = 40.0  # measured: 34.1 s with 80 % and the gateway dead (dht 903)
 LATE_WHERE_SLOW: Final = 10.0  # measured: 6.3 s (harsh scamp 13), where messages take 0.5 to 4.5 s
+# [docs/reliability.md] who found nobody asks again each ten seconds; measured: 0.7 s (scamp 3009)
+JOINING_SECONDS: Final = 2.0
 LOSSY: Final = 0.3  # half of all questions have no answer: what comes at all, comes some time
 RATE: Final = 5.0  # chosen: events a second on all topics; 500 seeds take some 15 minutes
 CALM_SECONDS: Final = 40.0  # chosen: at the end without a new fault: a full `Have` comes in that
@@ -237,6 +239,20 @@ HARSH: Final[dict[str, Callable[[Random], Fault]]] = {
 Their order is part of what a seed means, as that of `FAULTS` is."""
 
 
+DeviationKind = Literal["loss", "duplicate", "delay", "crash", "pause"]
+
+
+@frozen
+class Deviation:
+    """What happens once: to one message, or to the process that it is meant for."""
+
+    from_seconds: float
+    """By the scenario's clock; messages count from then on."""
+    message: int
+    """The number of the message that it happens to, from 0."""
+    kind: DeviationKind
+
+
 @frozen
 class Change:
     """A moment at which one process, drawn at random, joins a community or leaves it."""
@@ -255,6 +271,8 @@ class Case:
     changes: tuple[Change, ...] = ()
     kept_back: int = 0
     """Of so many events one stays in its community; 0: none does."""
+    deviations: tuple[Deviation, ...] = ()
+    """What happens besides at single steps; `faults` has a fault of the same time for each."""
     keys: int = 0
     """Half of the events have one of so many keys of their topic, and some delete it; 0: none."""
 
@@ -269,6 +287,11 @@ class Case:
             return None
         return Keyed(b"%d" % (number * 7919 % self.keys), number % 20 == 0)
 
+    def joined_by(self, asked: float) -> float:
+        """Return by when who asked to join is a member, by the scenario's clock."""
+        soon = self._soon_after(max(0.0, asked), self.faults)
+        return soon + JOINING_SECONDS + self.tables_late_max
+
     def deadline(self, published: float) -> float:
         """Return by when everybody should have an event, by the scenario's clock."""
         return self._soon_after(published, self.faults)
@@ -279,6 +302,27 @@ class Case:
         Whoever has it and lives longer must have handed it on.
         """
         return self._soon_after(published, [one for one in self.faults if one.key != "crashes"])
+
+    def forgotten_by(self, died: float) -> float:
+        """Return by when no table names who died, by the scenario's clock (docs/reliability.md)."""
+        return self._soon_after(died, self.faults) + self.tables_late_max
+
+    def is_let_go(self, published: float) -> bool:
+        """Whether an event may be let go before everybody could have it (docs/reliability.md)."""
+        kept_until = published + self.scenario.parameters.retention_seconds
+        return kept_until < self.deadline(published)
+
+    def told_by(self, published: float) -> float:
+        """Return by when who lacks an event is told that it cannot be had (docs/reliability.md)."""
+        patience = max(SOON, self.scenario.parameters.retention_seconds)
+        return self.deadline(published) + patience + self.late_max
+
+    @property
+    def calm_from(self) -> float:
+        """From when on the members of a community are connected (docs/reliability.md)."""
+        disturbed = [fault.end for fault in self.faults if fault.key != "links"]
+        disturbed += [change.at_seconds for change in self.changes]
+        return max(disturbed, default=0.0) + SOON + self.tables_late_max
 
     @property
     def values_agree_by(self) -> float | None:
@@ -298,6 +342,13 @@ class Case:
             return inf
         if self.scenario.crashes:
             return LATE_AFTER_CRASH
+        return self.tables_late_max
+
+    @property
+    def tables_late_max(self) -> float:
+        """By how many seconds membership may miss a time at most (docs/reliability.md)."""
+        if self.scenario.links.loss >= LOSSY:
+            return inf
         is_slow = any(fault.name in ("slow", "heavy-tailed") for fault in self.faults)
         return LATE_WHERE_SLOW if is_slow else 0.0
 
@@ -373,6 +424,64 @@ def make_system(membership: str, seed: int) -> Case:
         topics={topic: DeclaredTopic(below=above) for topic, above in declared.items()},
     )
     return Case(scenario, faults, tuple(changes), KEPT_BACK)
+
+
+FORGETFUL_SECONDS: Final = 15.0  # chosen: less than a cut lasts, more than repair takes
+
+
+def make_forgetful(membership: str, seed: int) -> Case:
+    """Make a case of events that nobody keeps until the fault is over."""
+    names = Random(f"forgetful {seed}").choice((("cut-60",), ("cut-level",), ("cut-60", "pause-5")))
+    case = make_case(membership, seed, names)
+    parameters = evolve(case.scenario.parameters, retention_seconds=FORGETFUL_SECONDS)
+    return evolve(case, scenario=evolve(case.scenario, parameters=parameters))
+
+
+OPERATIONS: Final = ("join", "leave", "repair", "restart-new", "restart-same")
+STEPS: Final = 80  # chosen: messages of five processes in the two seconds that an operation takes
+DEVIATION_SECONDS: Final = 3.0  # chosen: what is delayed or paused for longer counts as dead
+
+
+def make_order(membership: str, seed: int) -> Case:
+    """Make a case of 3 to 5 processes of which something happens to single steps of an operation.
+
+    One or two messages after its beginning are lost, doubled or delayed, or who gets them crashes
+    or is paused.
+    """
+    rng = Random(f"orders {seed}")
+    operation = OPERATIONS[seed % len(OPERATIONS)]
+    a = TOPICS[1]
+    kinds = [(ROOT, a), *([(a,), (ROOT,)] * 2)[: rng.randint(2, 4)]]
+    begin = rng.uniform(4, 6)
+    faults: tuple[Fault, ...] = ()
+    changes: tuple[Change, ...] = ()
+    if operation in ("join", "leave"):
+        changes = (Change(begin, a, joins=operation == "join"),)
+    elif operation == "repair":
+        faults = (_partition("cut", 5.0, share=0.4)(rng),)
+        begin = faults[0].end
+    else:
+        faults = (_restart(operation.removeprefix("restart-"))(rng),)
+        begin = faults[0].end
+    deviations = tuple(
+        Deviation(begin, rng.randrange(STEPS), rng.choice(get_args(DeviationKind)))
+        for _ in range(rng.choice((1, 1, 2)))
+    )
+    end = begin + 2 * DEVIATION_SECONDS
+    faults += tuple(
+        Fault(one.kind, "crashes" if one.kind == "crash" else "pauses", (), begin, end)
+        for one in deviations
+    )
+    scenario = _scenario(
+        membership,
+        seed,
+        faults,
+        _publishing_seconds(faults),
+        processes=tuple(Processes(topics=kind) for kind in kinds),
+        workload=Workload(topic=ROOT),  # the scenario has publications of its own
+        topics={topic: DeclaredTopic() for topic in (ROOT, a)},
+    )
+    return Case(scenario, faults, changes, deviations=deviations)
 
 
 def _draw_hierarchy(rng: Random) -> tuple[list[Topic], dict[Topic, tuple[Topic, ...]]]:

@@ -35,7 +35,7 @@ def wrong(verdict: Verdict) -> list[str]:
     scenario = verdict.case.scenario
     again = f"python -m tests.library.laws.fault_judge several {scenario.membership}"
     words = [*verdict.lost, *verdict.told_wrongly, *verdict.twice, *verdict.foreign]
-    words += [*verdict.undue, *verdict.back, *verdict.never_joined]
+    words += [*verdict.undue, *verdict.back, *verdict.never_joined, *verdict.broken_promises]
     if verdict.forged:
         words.append(f"{verdict.forged} batches counted as forged")
     return [f"{again} {scenario.seed}  # {verdict}", *words[:5]] if words else []

@@ -73,12 +73,14 @@ IN_EVERY_RUN: Final = {"scamp 13", "scamp 38", "scamp 119", "scamp 722", "hybrid
 def wrong(verdict: Verdict) -> list[str]:
     """Return what went wrong, below how to do it again.
 
-    That is what was neither had nor told, told wrongly, or late, and who never became a member.
+    That is what was neither had nor told, told wrongly, or late, and who never became a member or
+    broke another promise of a time.
     """
     scenario = verdict.case.scenario
     again = f"python -m tests.library.laws.fault_judge {scenario.membership} {scenario.seed}"
     words = verdict.lost[:5] + verdict.told_wrongly[:5] + verdict.never_joined[:5]
     words += verdict.twice[:5] + verdict.foreign[:5] + verdict.back[:5]
+    words += verdict.broken_promises[:5]
     if verdict.latest > verdict.case.late_max:
         words += verdict.late[:5]
     return [f"{again}  # {verdict}", *words] if words else []

@@ -322,6 +322,26 @@ def test_what_is_out_of_retention_is_told_though_nothing_follows(
     assert world.told == [(away, Missed(stream, A, 2, 4))]
 
 
+@pytest.mark.parametrize("begins_before", [True, False])
+def test_what_two_of_three_neighbours_no_longer_keep_is_told_after_the_retention(
+    world: RepairWorld, begins_before: bool
+) -> None:
+    """Nothing follows, and half of the members are cut off: the third neighbour never had it. Above
+    all that had come, and of a stream of which nothing had, nobody was ever told."""
+    one, other, *away = members(world, A, A, A, A)
+    if begins_before:
+        world.publish(one, A, b"before", seconds=3.0)
+    world.sever(*((node, far) for node in (one, other) for far in away))
+    stream = world.publish(one, A, b"missed").stream
+    world.run(RETENTION + 20.0)
+    world.heal()
+    world.run(RETENTION + 60.0)
+    number = 2 if begins_before else 1
+    assert sorted(world.told, key=lambda told: away.index(told[0])) == [
+        (node, Missed(stream, A, number, number)) for node in away
+    ]
+
+
 @pytest.mark.parametrize("latency", [0.01, 0.8])
 def test_a_newcomer_is_told_of_nothing_from_before_its_time(
     world: RepairWorld, latency: float
