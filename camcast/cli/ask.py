@@ -110,6 +110,15 @@ def status(
         )
 
 
+def no_sockets(*folders: Path) -> CommandError:
+    """Return the error of a question to folders in which no process listens."""
+    named = ", ".join(map(str, folders))
+    have = "has" if len(folders) == 1 else "have"
+    return CommandError(
+        f"{named} {have} no control sockets; processes make them with --control {folders[0]}/NAME"
+    )
+
+
 def ask_folder(folder: Path) -> dict[str, dict[str, Any] | str]:
     """Return the snapshots of the processes with sockets in a folder, by the names of these.
 
@@ -119,9 +128,7 @@ def ask_folder(folder: Path) -> dict[str, dict[str, Any] | str]:
 
     answers = status_of_all(sockets_of([folder]))
     if not answers:
-        raise CommandError(
-            f"{folder} has no control sockets; processes make them with --control {folder}/NAME"
-        )
+        raise no_sockets(folder)
     return {socket.name: one for socket, one in answers.items()}
 
 

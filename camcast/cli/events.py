@@ -11,6 +11,7 @@ import typer
 from attrs import define, field
 
 from camcast.cli import options
+from camcast.cli.ask import no_sockets
 from camcast.cli.failure import clear_failures
 from camcast.cli.output import print_json, print_line
 from camcast.cli.printed import HappeningRow
@@ -35,7 +36,8 @@ def events(
 
     A line has the time, the process, and what happened, in the words of the log; conditions are
     those of camcast doctor. Each process remembers its last thousand happenings. With --follow
-    sockets that come later are read, too. With --json a line is an object.
+    sockets that come later are read, too. With --json a line is an object. Exit code 1: a process
+    does not answer, or there is none; with --follow both may change.
     """
     followed: dict[Path, Followed] = {}
     with clear_failures():
@@ -51,7 +53,9 @@ def events(
                     said = f"{row['kind']}{about}: {row['says']}"
                     print_line(f"{utc(row['at'])} {row['process']} {said}")
             if not follow:
-                return
+                if not followed:
+                    raise no_sockets(*places)
+                raise typer.Exit(any(one.silent for one in followed.values()))
             time.sleep(EVERY_SECONDS)
 
 
@@ -68,7 +72,8 @@ class Followed:
     """Since when the conditions last that were told."""
     _over: float = 0.0
     """When the last condition was over that was told."""
-    _silent: bool = False
+    silent: bool = False
+    """Whether it did not answer when it was asked last."""
 
     def look(self) -> Iterator[HappeningRow]:
         """Yield what is new."""
@@ -80,12 +85,12 @@ class Followed:
                     self._lasting.clear()
                 answer = connection.ask("events", after=self._count)
         except ControlError as error:
-            if not self._silent:
+            if not self.silent:
                 yield self._row(time.time(), "no_answer", "", str(error))
-            self._silent = True
+            self.silent = True
             return
-        if self._silent:
-            self._silent = False
+        if self.silent:
+            self.silent = False
             yield self._row(stats["taken"], "answers", "", "it answers again")
         self._count = answer["count"]
         for one in answer["events"]:

@@ -115,6 +115,13 @@ def test_what_happens_to_all_is_one_stream_and_each_thing_comes_once(
     assert camcast("events", folder / "zoo") == 0
     assert " zoo joined: joined .zoo\n" in capfd.readouterr().out
 
+    assert camcast("events", folder / "zoo", folder / "nobody") == 1  # a script would not notice
+    assert "nobody no_answer: " in capfd.readouterr().out
+    (folder / "empty").mkdir()
+    code, error = refusal(capfd, "events", folder / "empty")
+    assert code == 1
+    assert "empty has no control sockets" in error
+
     followed = Followed(folder / "hall")
     assert [*followed.look()]
     assert [*followed.look()] == []
