@@ -9,7 +9,8 @@ configuration names no gateway for the topic, or names the process itself: ``cam
 and so does a founder whose address other processes are configured with. Every process announces
 itself to all the gateways that it knows, so a register lacks only members whose announcements were
 lost. An announcement is a lease, renewed until withdrawn. A process renews the leases of all its
-communities at once, with one message to a gateway (`AnnounceAgain`).
+communities at once, with one message to a gateway (`AnnounceAgain`); its questions about those that
+it is a member of are gathered for `GATHER_SECONDS` and sent together, too (`AskOfMany`).
 
 *Names.* A gateway may be configured by a host name, which is looked up again and again
 (`camcast.doors.named_contacts`) and stands for all its addresses. A process that finds a new
@@ -51,11 +52,10 @@ member that knows no other process, or know members from below.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Hashable, Iterable, Iterator, Sequence
 from math import inf
 from typing import ClassVar, Final
 
-from attrs import define, field
 from typing_extensions import override
 
 from camcast.doors.datagrams import DatagramPort, Endpoint, address_of, endpoint_of
@@ -66,9 +66,28 @@ from camcast.vocabulary.addresses import AddressError, check_address, is_numeric
 from camcast.vocabulary.happenings import NO_GROUP, HappeningKind
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.logger import Logger
-from camcast.vocabulary.messages import TOPICS_MAX, Decoder, Message, Right, read_topic
+from camcast.vocabulary.messages import TOPICS_MAX, Decoder, Message, read_topic
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import MalformedError
+from overlays.gateway_messages import (
+    DECODER,
+    Announce,
+    AnnounceAgain,
+    Ask,
+    AskAgain,
+    AskOfMany,
+    Back,
+    Check,
+    Members,
+    Nobody,
+    NobodyInMany,
+    Told,
+    Unknown,
+    Withdraw,
+    number_of,
+    pages,
+)
+from overlays.gateway_seeks import Questions, Seek
 from overlays.register import CONTACTS_MAX, GROUPS_MAX, TELL_SECONDS, Register
 from overlays.remembered import REMEMBERED_MAX, Remembered
 
@@ -80,133 +99,9 @@ CHECK_SECONDS: Final = 2 * TIMEOUT_SECONDS / 3  # chosen: leaves whoever asked t
 # chosen: a third of the timeout. At 30 % loss one seek in 8 fails, since three questions or answers
 # are lost, and not every other one: all seeks of a newcomer's first minute fail once in a million.
 AGAIN_SECONDS: Final = TIMEOUT_SECONDS / 3
-RENEWED_BYTES: Final = 1 << 14  # chosen: 512 names of 32 bytes; longer ones are fewer
-
-
-class Announce(Message, tag=1, frozen=True):
-    """Announcement: the sender is a member of this group for the time of a lease."""
-
-    right: ClassVar[Right] = Right.JOIN
-    topic: str
-    """The group's topic, in which the sender must have the right to join."""
-
-
-class Withdraw(Message, tag=2, frozen=True):
-    """The sender is no member of this group any more."""
-
-
-class Ask(Message, tag=3, frozen=True):
-    """Question about the members of this group."""
-
-    right: ClassVar[Right] = Right.LINK
-    seek: int
-    wanted: int
-    topic: str
-    """The group's topic: the configuration of registers goes by its name."""
-
-
-class Members(Message, tag=4, frozen=True):
-    """Answer: some members of the group, at least one."""
-
-    seek: int
-    contacts: tuple[Contact, ...]
-
-
-class Nobody(Message, tag=5, frozen=True):
-    """Answer: the gateway keeps the register of the group, which has no members."""
-
-    right: ClassVar[Right] = Right.SERVE
-    seek: int
-    topic: str
-    """The group's topic. A believed answer founds a community, so it takes the right to serve."""
-
-
-class Unknown(Message, tag=6, frozen=True):
-    """Answer: the process knows of no members, and does not keep the register."""
-
-    seek: int
-    gateways: tuple[str, ...] = ()
-    """The gateways by which it goes itself; without any, it says nothing of them."""
-
-
-class AskAgain(Ask, tag=8, frozen=True):
-    """Question of a process that found all members of an answer silent."""
-
-    silent: tuple[PeerId, ...]
-    """These members."""
-
-
-class Check(Message, tag=7, frozen=True):
-    """Question to a member that may be dead, which answers with an announcement."""
-
-    right: ClassVar[Right] = Right.SERVE
-    topic: str
-
-
-class AnnounceAgain(Message, tag=9, frozen=True):
-    """Announcements that were made before, of all these groups: the leases begin anew."""
-
-    right: ClassVar[Right] = Right.JOIN
-    topics: tuple[str, ...]
-    """The topics of the groups."""
-
-
-class Told(Message, tag=10, frozen=True):
-    """Members of the group that announced themselves to the sender, another gateway."""
-
-    right: ClassVar[Right] = Right.SERVE
-    topic: str
-    contacts: tuple[Contact, ...]
-
-
-class Back(Message, tag=11, frozen=True):
-    """The sender is a gateway that has started, and asks for announcements.
-
-    A process announces itself to its own gateways only, so a liar gains nothing by it.
-    """
-
-
-@define(eq=False)
-class _Seek:
-    topic: Topic
-    wanted: int
-    silent: dict[int, str]
-    """The gateways that have not answered, by the number of the question to each."""
-    remembered: dict[int, str]
-    """The remembered contacts that have not answered, by the number of the question to each."""
-    unknown: tuple[str, ...]
-    """The names of gateways that have no address so far."""
-    registers: Container[str]
-    """The gateways that were asked, and this process if it keeps the register itself."""
-    ignorant: list[str] = field(factory=list)
-    """The gateways that answered `Unknown`, and go by gateways that were not asked."""
-    referring: list[str] = field(factory=list)
-    """The gateways that answered `Unknown`, and go by `registers` only."""
-    nobody: list[str] = field(factory=list)
-    """The gateways that answered `Nobody`."""
-
-    @property
-    def empty(self) -> bool:
-        """Whether the community is empty by all answers, of which none is open."""
-        return bool(self.nobody) and not (self.silent or self.ignorant or self.unknown)
-
-    @property
-    def over(self) -> bool:
-        """Whether the finding without members is certain, whatever is answered later."""
-        return not self.silent and (self.empty or not self.remembered)
-
-
-def _pages(names: Iterable[str]) -> Iterator[tuple[str, ...]]:
-    """Yield these names in turn, each time as many as have fit a message."""
-    page, size = list[str](), 0
-    for name in names:
-        page.append(name)
-        size += len(name.encode())
-        if size >= RENEWED_BYTES or len(page) == TOPICS_MAX:
-            yield tuple(page)
-            page, size = [], 0
-    if page:
-        yield tuple(page)
+# chosen: an eighth of the timeout. Who is alone in thousands of communities asks about some hundred
+# of them in that time.
+GATHER_SECONDS: Final = TIMEOUT_SECONDS / 8
 
 
 def _usable(endpoint: Endpoint) -> bool:
@@ -219,19 +114,7 @@ def _usable(endpoint: Endpoint) -> bool:
 class GatewayDiscovery(Discovery):
     """Discovery through the gateways of the configuration; see the module's text."""
 
-    decoder: ClassVar[Decoder[Message] | None] = Decoder(
-        Announce
-        | AnnounceAgain
-        | Withdraw
-        | Ask
-        | Members
-        | Nobody
-        | Unknown
-        | Check
-        | AskAgain
-        | Told
-        | Back
-    )
+    decoder: ClassVar[Decoder[Message] | None] = DECODER
 
     def __init__(self, context: DiscoveryContext) -> None:
         self._context = context
@@ -251,17 +134,18 @@ class GatewayDiscovery(Discovery):
         self._announced_at = -inf  # when any of them was announced last
         self._renewing = False
         """Whether a timer will renew the announcements."""
-        self._seeks: dict[int, _Seek] = {}
+        self._seeks: dict[int, Seek] = {}
         """The seeks under way, by the numbers of their open questions."""
-        self._questions: dict[int, str] = {}
-        """The gateways that still have time to answer, by the numbers of the questions to them."""
-        self._open: dict[str, dict[int, None]] = {}
-        """The numbers of these questions, by gateway."""
+        self._questions = Questions(context.rng)
+        """The questions to gateways that still have time to answer."""
         self._first_contacts: dict[str, FirstContact] = {}
         """The gateways that were asked, by address, and whether each has answered."""
         self._has_answered = False
         """Whether any gateway has."""
         self._names = NamedContacts(context, self._on_looked_up)
+        self._gathered: dict[GroupId, tuple[Topic, int]] = {}
+        """The seeks that will be asked together, at `_gathered_at`."""
+        self._gathered_at = -inf
         self._unasked: list[tuple[Topic, int]] = []
         """The seeks that wait for the first look-up of a gateway's name."""
         named = context.gateways.items()
@@ -366,6 +250,7 @@ class GatewayDiscovery(Discovery):
     def withdraw(self, topic: Topic, now: float) -> None:
         self._unknown.pop(topic.group, None)
         self._silent.pop(topic.group, None)
+        self._gathered.pop(topic.group, None)
         if self._announced.pop(topic.group, None) is not None:
             self._send(self.gateways(topic), topic.group, Withdraw())
 
@@ -386,11 +271,55 @@ class GatewayDiscovery(Discovery):
         if any(one in named for one in self._names.pending):
             self._unasked.append((topic, wanted))
             self._context.outlet.wake(TIMEOUT_SECONDS, "unasked")
+        elif (
+            topic.group not in self._announced
+            or self._announced_at >= now
+            or topic.group in self._silent
+        ):
+            self._seek(topic, wanted, now)
+        elif self._gathered:
+            self._gathered[topic.group] = topic, wanted
+        elif now < self._gathered_at:
+            self._gathered[topic.group] = topic, wanted
+            self._context.outlet.wake(self._gathered_at - now, "gathered")
         else:
+            self._gathered_at = now + GATHER_SECONDS
             self._seek(topic, wanted, now)
 
     def _seek(self, topic: Topic, wanted: int, now: float) -> None:
-        nearest, gateways = self._configured(topic), self.gateways(topic)
+        """Ask about one topic at once."""
+        seek = self._begin(topic, wanted, now, {})
+        if seek is not None:
+            if topic.group in self._announced and self._announced_at < now:
+                self._send(self.gateways(topic), topic.group, Announce(topic.name))
+            self._ask(seek.numbers)
+            self._context.outlet.wake(AGAIN_SECONDS, "late", *seek.numbers)
+
+    def _seek_gathered(self, now: float) -> None:
+        """Ask about all topics that were gathered, with one message to each gateway."""
+        gathered, self._gathered = self._gathered, {}
+        self._gathered_at = now + GATHER_SECONDS
+        numbers, asked = dict[str, int](), list[int]()
+        questions: dict[tuple[str, int], list[str]] = {}
+        for topic, wanted in gathered.values():
+            if (seek := self._begin(topic, wanted, now, numbers)) is not None:
+                for gateway in seek.silent.values():
+                    questions.setdefault((gateway, wanted), []).append(topic.name)
+                self._ask(seek.remembered)
+                asked += seek.numbers
+        for (gateway, wanted), names in questions.items():
+            for page in pages(names):
+                self._send((gateway,), NO_GROUP, AskOfMany(numbers[gateway], wanted, page))
+        if asked:
+            self._context.outlet.wake(AGAIN_SECONDS, "late", *asked)
+
+    def _begin(self, topic: Topic, wanted: int, now: float, numbers: dict[str, int]) -> Seek | None:
+        """Begin a seek, and return it if anybody is to be asked.
+
+        `numbers` has the numbers of this process's questions to gateways, and gets those missing.
+        """
+        nearest = self._configured(topic)
+        gateways = () if nearest is None else self._gateways[nearest]
         named = () if nearest is None else self._context.gateways[nearest]
         unknown = tuple(one for one in named if not self._names.addresses(one))
         silent = self._silent.get(topic.group, {})
@@ -402,36 +331,35 @@ class GatewayDiscovery(Discovery):
         ]
         if doubted and not own:
             self._context.outlet.wake(CHECK_SECONDS, "own", topic.name, wanted)
-            return
+            return None
         asked = (self._context.me.address, *gateways)
         without = [endpoint_of(address) for address in asked]
         others = [] if self._certain else self._recalled(without)
         if own or not (gateways or others or unknown):
             self._silent.pop(topic.group, None)
             self._context.outlet.found(topic, self._sample(own, wanted))
-            return
-        seek = _Seek(
+            return None
+        missing = self._questions.numbered(one for one in gateways if one not in numbers)
+        numbers |= {gateway: number for number, gateway in missing.items()}
+        seek = Seek(
             topic,
             wanted,
-            self._number(gateways),
-            self._number(map(address_of, others)),
+            {number_of(numbers[gateway], topic.group): gateway for gateway in gateways},
+            self._questions.numbered(map(address_of, others)),
             unknown,
-            asked if self._keeps_register(topic) else gateways,
+            asked if nearest is None or nearest in self._registers else gateways,
         )
-        self._note_asked(seek.silent)
+        self._questions.add(seek.silent)
         for address in (*gateways, *unknown):
-            self._first_contacts.setdefault(address, FirstContact(address))
+            if address not in self._first_contacts:
+                self._first_contacts[address] = FirstContact(address)
         for name in unknown:
             self._note(name, answers=False, now=now)
-        if topic.group in self._announced and self._announced_at < now:
-            self._send(gateways, topic.group, Announce(topic.name))
-        numbers = (*seek.silent, *seek.remembered)
-        if not numbers:
+        if not seek.numbers:
             self._end(seek)
-            return
-        self._seeks |= dict.fromkeys(numbers, seek)
-        self._ask(numbers)
-        self._context.outlet.wake(AGAIN_SECONDS, "late", *numbers)
+            return None
+        self._seeks |= dict.fromkeys(seek.numbers, seek)
+        return seek
 
     def _seek_unasked(self, now: float, *, waits: bool) -> None:
         """Begin the seeks that wait for names; with `waits`, those whose names are looked up."""
@@ -493,35 +421,11 @@ class GatewayDiscovery(Discovery):
             for gateway in self.gateways(topic)
             if (known := self._first_contacts.get(gateway)) and known.answers is False
         }
-        for number, gateway in self._number(of_topics).items():
+        for number, gateway in self._questions.numbered(of_topics).items():
             topic = of_topics[gateway]
-            self._note_asked({number: gateway})
+            self._questions.add({number: gateway})
             self._send((gateway,), topic.group, Ask(number, 1, topic.name))
             self._context.outlet.wake(TIMEOUT_SECONDS, "seek", number)
-
-    def _number(self, addresses: Iterable[str]) -> dict[int, str]:
-        """Return a random number for the question to each of these addresses.
-
-        A stranger must not guess it: a gateway may answer from another address than was asked, so
-        the number alone shows that the answer is a gateway's.
-        """
-        return {self._context.rng.getrandbits(63): address for address in addresses}
-
-    def _note_asked(self, gateways: Mapping[int, str]) -> None:
-        """Note the questions of these numbers to gateways, which have time to answer from now."""
-        self._questions |= gateways
-        for number, gateway in gateways.items():
-            self._open.setdefault(gateway, {})[number] = None
-
-    def _take_question(self, number: int) -> str:
-        """Return the gateway that was asked with this number, "" if its question is not open."""
-        gateway = self._questions.pop(number, "")
-        if gateway:
-            numbers = self._open[gateway]
-            del numbers[number]
-            if not numbers:
-                del self._open[gateway]
-        return gateway
 
     @override
     def wake(self, name: tuple[Hashable, ...], now: float) -> None:
@@ -532,6 +436,8 @@ class GatewayDiscovery(Discovery):
                     self._announce(self._announced.values(), now)
                     self._ask_silent()
                     self._context.outlet.wake(RENEW_SECONDS, "renew")
+            case ("gathered",):
+                self._seek_gathered(now)
             case ("unasked",):
                 self._seek_unasked(now, waits=False)
             case ("tell",):
@@ -552,12 +458,12 @@ class GatewayDiscovery(Discovery):
                 self.seek(Topic.parse(topic_name), wanted, now)
             case ("seek", *numbers):
                 for number in numbers:
-                    if isinstance(number, int) and (gateway := self._take_question(number)):
+                    if isinstance(number, int) and (gateway := self._questions.take(number)):
                         self._note(gateway, answers=False, now=now)
                         self._names.look_up(self._names.names(gateway), now)
-                late = [self._seeks[number] for number in numbers if number in self._seeks]
-                if late:
-                    self._end(late[0])
+                for number in numbers:
+                    if isinstance(number, int) and (seek := self._seeks.get(number)) is not None:
+                        self._end(seek)
             case _:
                 self._names.wake(name, now)
 
@@ -605,7 +511,11 @@ class GatewayDiscovery(Discovery):
                 if self._checks.pop((group, source.peer), None) is not None:
                     self._answer_waiting(group, now)
             case Ask():
-                self._on_ask(source, group, message, now)
+                answer = self._answer(source, group, message, now)
+                if answer is not None:
+                    self._context.outlet.send([source], answer, group=group)
+            case AskOfMany():
+                self._on_ask_of_many(source, message, now)
             case Check(topic=name):
                 if group in self._announced:
                     self._context.outlet.send([source], Announce(name), group=group)
@@ -617,11 +527,11 @@ class GatewayDiscovery(Discovery):
             case Back():
                 self._on_back(source, now)
             case Members() | Nobody() | Unknown():
-                if gateway := self._take_question(message.seek):
-                    self._note(gateway, answers=True, now=now)
-                    self._excuse_twins(gateway)
-                if message.seek in self._seeks:
-                    self._on_answer(source, message, now)
+                self._on_answer(source, message, now)
+            case NobodyInMany(topics=names):
+                for topic in map(read_topic, names[:TOPICS_MAX]):
+                    answer = Nobody(number_of(message.seek, topic.group), topic.name)
+                    self._on_answer(source, answer, now)
 
     def _on_announced(self, topic: Topic, source: Contact, now: float) -> None:
         group, member = topic.group, self._register.remember(topic, source, now)
@@ -687,7 +597,7 @@ class GatewayDiscovery(Discovery):
             if len(same) == 1:
                 self._send(gateways, same[0].group, Announce(same[0].name))
                 continue
-            for names in _pages([topic.name for topic in same]):
+            for names in pages([topic.name for topic in same]):
                 self._send(gateways, NO_GROUP, AnnounceAgain(names))
 
     def _send(self, addresses: tuple[str, ...], group: GroupId, message: Message) -> None:
@@ -711,9 +621,26 @@ class GatewayDiscovery(Discovery):
         return self._sample([c for c in usable if c.meets(asker)] or usable, wanted)
 
     def _sample(self, contacts: list[Contact], wanted: int) -> tuple[Contact, ...]:
+        if not contacts:  # most often: of communities in which the asker is alone
+            return ()
         return tuple(self._context.rng.sample(contacts, min(wanted, len(contacts))))
 
-    def _on_ask(self, source: Contact, group: GroupId, ask: Ask, now: float) -> None:
+    def _on_ask_of_many(self, source: Contact, ask: AskOfMany, now: float) -> None:
+        """Take the sender for a member of these groups, and answer about each of them."""
+        nobody: list[str] = []
+        for topic in map(read_topic, ask.topics[:TOPICS_MAX]):
+            self._on_announced(topic, source, now)
+            question = Ask(number_of(ask.seek, topic.group), ask.wanted, topic.name)
+            answer = self._answer(source, topic.group, question, now)
+            if isinstance(answer, Nobody):
+                nobody.append(topic.name)
+            elif answer is not None:
+                self._context.outlet.send([source], answer, group=topic.group)
+        if nobody:
+            self._context.outlet.send([source], NobodyInMany(ask.seek, tuple(nobody)))
+
+    def _answer(self, source: Contact, group: GroupId, ask: Ask, now: float) -> Message | None:
+        """Return the answer to a question; None if there will be a better one soon."""
         topic = read_topic(ask.topic)
         if topic.group != group:
             raise MalformedError(f"a question about {topic} in the group of another topic")
@@ -725,21 +652,21 @@ class GatewayDiscovery(Discovery):
             self._begin_to_serve(now)
         if self._unknown and not self._remembered.full:
             self._remembered.note(endpoint_of(source.address))
-        answer: Message = Unknown(ask.seek, self.gateways(topic)[:ADDRESSES_MAX])
-        if self._keeps_register(topic):
-            answer = Nobody(ask.seek, topic.name)
         wanted = max(0, min(ask.wanted, CONTACTS_MAX))
         silent = ask.silent[:CONTACTS_MAX] if isinstance(ask, AskAgain) else ()
         doubted = self._doubted(topic, silent, now)
         if members := self._members(group, wanted, source, doubted, now):
-            answer = Members(ask.seek, members)
-        elif doubted or self._finds_out(topic, answer, now):
-            waiting = self._waiting.setdefault(group, {})
-            full = len(waiting) >= CONTACTS_MAX or len(self._waiting) > GROUPS_MAX
-            if not full or source.peer in waiting:
-                waiting[source.peer] = (source, ask)
-            return
-        self._context.outlet.send([source], answer, group=group)
+            return Members(ask.seek, members)
+        answer: Message = Nobody(ask.seek, topic.name)
+        if not (configured is None or configured in self._registers):
+            answer = Unknown(ask.seek, self._gateways[configured][:ADDRESSES_MAX])
+        if not doubted and not self._finds_out(topic, answer, now):
+            return answer
+        waiting = self._waiting.setdefault(group, {})
+        full = len(waiting) >= CONTACTS_MAX or len(self._waiting) > GROUPS_MAX
+        if not full or source.peer in waiting:
+            waiting[source.peer] = (source, ask)
+        return None
 
     def _finds_out(self, topic: Topic, answer: Message, now: float) -> bool:
         """Say whether this process may soon have a better answer to a question about a topic.
@@ -792,7 +719,7 @@ class GatewayDiscovery(Discovery):
 
     def _answer_waiting(self, group: GroupId, now: float) -> None:
         for source, ask in self._waiting.pop(group, {}).values():
-            self._on_ask(source, group, ask, now)
+            self.receive(source, group, ask, now)
 
     def _answer_all(self, now: float) -> None:
         for group in list(self._waiting):
@@ -805,24 +732,28 @@ class GatewayDiscovery(Discovery):
     def _excuse_twins(self, gateway: str) -> None:
         """Wait no longer for addresses of the other family that are of the same name."""
         for address in self._names.twins(gateway):
-            for number in list(self._open.get(address, ())):
-                self._take_question(number)
+            for number in self._questions.to(address):
+                self._questions.take(number)
                 self._first_contacts.pop(address, None)
                 if (seek := self._seeks.pop(number, None)) is not None:
                     del seek.silent[number]
 
     def _on_answer(self, source: Contact, answer: Members | Nobody | Unknown, now: float) -> None:
-        seek = self._seeks.pop(answer.seek)
+        if gateway := self._questions.take(answer.seek):
+            self._note(gateway, answers=True, now=now)
+            self._excuse_twins(gateway)
+        if (seek := self._seeks.pop(answer.seek, None)) is None:
+            return
         if isinstance(answer, Nobody) and answer.topic != seek.topic.name:
             answer = Unknown(answer.seek)  # an answer about another topic
-        gateway = seek.silent.pop(answer.seek, None)
+        gateway = seek.silent.pop(answer.seek, "")
         seek.remembered.pop(answer.seek, None)
         contacts = answer.contacts[:CONTACTS_MAX] if isinstance(answer, Members) else ()
         for contact in contacts if gateway else (source, *contacts):
             self._remember(contact, now)
-        if gateway is not None and self._names.names(gateway):  # for when no name is known
+        if gateway and self._names.names(gateway):  # for when no name is known
             self._remember(Contact(source.peer, gateway), now)
-        if gateway is None:
+        if not gateway:
             pass  # a remembered contact keeps no register
         elif isinstance(answer, Nobody):
             seek.nobody.append(gateway)
@@ -834,8 +765,8 @@ class GatewayDiscovery(Discovery):
         if contacts or seek.over:
             self._end(seek, contacts)
 
-    def _end(self, seek: _Seek, contacts: tuple[Contact, ...] = ()) -> None:
-        for number in (*seek.silent, *seek.remembered):
+    def _end(self, seek: Seek, contacts: tuple[Contact, ...] = ()) -> None:
+        for number in seek.numbers:
             del self._seeks[number]
         if not (seek.nobody or self._keeps_register(seek.topic)):
             seek.ignorant += seek.referring  # they go by each other

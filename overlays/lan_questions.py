@@ -26,7 +26,7 @@ from camcast.vocabulary.identity import UNKNOWN_PEER, Contact
 from camcast.vocabulary.messages import Decoder, Message, read_topic
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import MalformedError
-from overlays.gateways import Ask, Members, Unknown
+from overlays.gateway_messages import Ask, Members, Unknown
 from overlays.register import CONTACTS_MAX
 
 DECODER: Final[Decoder[Message]] = Decoder(Ask | Members | Unknown)

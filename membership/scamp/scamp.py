@@ -250,7 +250,7 @@ class Scamp(Membership):
         elif found and self._isolated:
             self._contacts = found
             self._subscribe_next()
-        else:
+        elif named:
             self._outlet.send(found[:1], Probe(self._estimate.encode(now), cold=False))
             places = (self._law, is_dense(self._options, self._counted))
             self._outlet.send(self._drawn_arcs.draw(named, *places), Drawn())

@@ -27,7 +27,7 @@ from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import Topic
 from membership.scamp.messages import Copy, Kept, Renew, Subscribe
-from overlays.gateways import Announce, Ask, Members, Nobody, Unknown
+from overlays.gateway_messages import Announce, Ask, Members, Nobody, Unknown
 from tests.library.conversations.golden import (
     assert_says_what_is_written,
     assert_short_enough_to_read,

@@ -26,7 +26,7 @@ from camcast.vocabulary.topics import ROOT as TOP
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import Kind
 from membership.scamp import messages as scamp
-from overlays import gateways
+from overlays import gateway_messages
 from tests.admitted_world import (
     ELSEWHERE,
     NOBODY,
@@ -100,9 +100,14 @@ ATTACKS: dict[str, Attack] = {
     "is a super-process": said(
         Kind.LINKS, lambda s, m: links.SuperProcesses(".", myself(s, m), pushed=True)
     ),
-    "announces me for .soccer": said(Kind.DISCOVERY, lambda _s, _m: gateways.Announce(SOCCER.name)),
+    "announces me for .soccer": said(
+        Kind.DISCOVERY, lambda _s, _m: gateway_messages.Announce(SOCCER.name)
+    ),
     "renews my membership of .soccer": said(
-        Kind.DISCOVERY, lambda _s, _m: gateways.AnnounceAgain((SOCCER.name,))
+        Kind.DISCOVERY, lambda _s, _m: gateway_messages.AnnounceAgain((SOCCER.name,))
+    ),
+    "renews it, and asks who is there": said(
+        Kind.DISCOVERY, lambda _s, _m: gateway_messages.AskOfMany(1, 9, (SOCCER.name,))
     ),
     "find me": said(
         Kind.LIVENESS, lambda s, m: liveness.Probe(Contact(key(99).public.peer_id, ELSEWHERE), 1.0)
@@ -112,7 +117,7 @@ ATTACKS: dict[str, Attack] = {
     ),
     "asks for members": said(Kind.LINKS, lambda _s, _m: links.NewProcess(SOCCER.name, 9), CHESS),
     "asks who is there": said(
-        Kind.DISCOVERY, lambda _s, _m: gateways.Ask(1, 9, SOCCER.name), SOCCER
+        Kind.DISCOVERY, lambda _s, _m: gateway_messages.Ask(1, 9, SOCCER.name), SOCCER
     ),
     "an event in Ada's name": event_in_adas_name,
 }
@@ -174,7 +179,9 @@ def test_nothing_of_it_changes_a_table_or_is_answered(by: SecretKey) -> None:
 def test_of_several_topics_those_remain_in_which_the_sender_has_a_right() -> None:
     """Eve, who is certified for .chess alone, renews herself in two topics."""
     world, played = scene(signed=True)
-    renewed = said(Kind.DISCOVERY, lambda _s, _m: gateways.AnnounceAgain((SOCCER.name, CHESS.name)))
+    renewed = said(
+        Kind.DISCOVERY, lambda _s, _m: gateway_messages.AnnounceAgain((SOCCER.name, CHESS.name))
+    )
     me = EVE.public.peer_id
     frame = wire.FRAME_HEADER + introduced(EVE) + renewed(played, me)
     played.victim.receive(frame, world.now, me)

@@ -124,6 +124,18 @@ def all_others_crashed(count: int) -> float:
     return steps.count
 
 
+def records_of_a_process_alone(count: int) -> int:
+    """What it and its gateway send in a minute, long after it has joined."""
+    world = World(1)
+    node = world.add((world.add().me.address,))
+    for topic in _topics(count):
+        _join(world, node, topic)
+    world.run(60.0)
+    before = world.virtual.messages
+    world.run(60.0)
+    return world.virtual.messages - before
+
+
 Work = Callable[[int], float]
 WORKS: list[Work] = [
     one_by_one_at_a_gateway,
@@ -150,3 +162,9 @@ def test_joins_at_once_cost_as_much_as_they_are() -> None:
     """What an answer costs beside so many open questions shows from some hundred on."""
     costs = map(at_once_through_a_name_of_both_families, (200, 800))
     assert exponent(costs, 4) <= EXPONENT_MAX
+
+
+def test_a_process_alone_in_many_topics_asks_its_gateway_about_all_of_them_together() -> None:
+    """They sent 12 records a topic and minute; now 163 and 190 in all."""
+    few, many = map(records_of_a_process_alone, (50, 200))
+    assert many <= 1.5 * few

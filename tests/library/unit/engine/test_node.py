@@ -30,7 +30,7 @@ from camcast.vocabulary.topics import ROOT, GroupId, Topic
 from camcast.vocabulary.wire import FRAME_HEADER, Kind
 from membership.dht import Greeting
 from membership.scamp import messages as said
-from overlays import gateways
+from overlays import gateway_messages
 from overlays.gateways import RENEW_SECONDS, TIMEOUT_SECONDS
 from tests.event_frames import batch_of, frame_of
 from tests.library.unit.engine import linked_network
@@ -398,8 +398,8 @@ def some(kind: type[messages.Message], **given: Any) -> messages.Message:
         (Kind.MEMBERSHIP, said.Welcome(b"\xff" * 640)),
         *((Kind.LINKS, links.NewProcess(".a", n)) for n in (HUGE, NEGATIVE, -1, 0)),
         *((Kind.LINKS, links.ReqContact(b"1" * 8, (".q",) * 40, n)) for n in (HUGE, NEGATIVE)),
-        *((Kind.DISCOVERY, gateways.Ask(n, n, A.name)) for n in (HUGE, NEGATIVE, 0)),
-        (Kind.DISCOVERY, gateways.Members(HUGE, ())),
+        *((Kind.DISCOVERY, gateway_messages.Ask(n, n, A.name)) for n in (HUGE, NEGATIVE, 0)),
+        (Kind.DISCOVERY, gateway_messages.Members(HUGE, ())),
     ],
 )  # fmt: skip
 def test_hostile_numbers_from_a_member_are_clamped(kind: Kind, message: messages.Message) -> None:
@@ -429,9 +429,9 @@ def test_no_more_contacts_are_given_than_were_asked_for(wanted: int) -> None:
     network.inject(
         one.me.address, control(Kind.LINKS, A, stranger(1), links.NewProcess(".a", wanted))
     )
-    ask = gateways.Ask(1, wanted, A.name)
+    ask = gateway_messages.Ask(1, wanted, A.name)
     network.inject(one.me.address, control(Kind.DISCOVERY, A, stranger(1), ask))
-    answers = transcript.of(links.SuperProcesses, gateways.Members)
+    answers = transcript.of(links.SuperProcesses, gateway_messages.Members)
     for exchange in answers:
         assert len(exchange.content.contacts) <= max(1, wanted)
 
@@ -471,9 +471,9 @@ FLOODS: dict[str, Flood] = {
         *(("answer", Kind.LIVENESS, liveness.Answer((), ((1, A.group),) * 64)),),
         *(("probe", Kind.MEMBERSHIP, said.Probe(b"", True)),),
         *(("renew", Kind.MEMBERSHIP, some(said.Renew, copies=3)),),
-        *(("announce", Kind.DISCOVERY, gateways.Announce(A.name)),),
-        *(("renewal", Kind.DISCOVERY, gateways.AnnounceAgain((A.name,))),),
-        *(("ask", Kind.DISCOVERY, gateways.Ask(1, 64, A.name)),),
+        *(("announce", Kind.DISCOVERY, gateway_messages.Announce(A.name)),),
+        *(("renewal", Kind.DISCOVERY, gateway_messages.AnnounceAgain((A.name,))),),
+        *(("ask", Kind.DISCOVERY, gateway_messages.Ask(1, 64, A.name)),),
         *(("push", Kind.LINKS, links.SuperProcesses(".", SIXTY_FOUR, pushed=True)),),
         *(("pong", Kind.LINKS, links.Pong(".")),),
     )
@@ -485,7 +485,7 @@ FLOODS["search"] = lambda n: control(
     Kind.LINKS, A, stranger(n), links.ReqContact(n.to_bytes(8, "big"), (".q",), 3)
 )
 FLOODS["new groups"] = lambda n: control(
-    Kind.DISCOVERY, Topic((f"t{n}",)), stranger(n), gateways.Announce(f".t{n}")
+    Kind.DISCOVERY, Topic((f"t{n}",)), stranger(n), gateway_messages.Announce(f".t{n}")
 )
 
 # Each process takes up to 16,384 groups as a gateway; otherwise no table needs more than 1,024.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -19,8 +19,10 @@ from camcast.testing.world import World
 from camcast.virtual.network import address_of
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import TOPICS_MAX, Message
+from camcast.vocabulary.outbox import Finding
 from camcast.vocabulary.topics import ROOT, GroupId, Topic
-from overlays import gateways, register
+from overlays import gateway_messages, gateways, register
+from overlays.gateway_seeks import Questions
 
 A, AX, B, NEW = (Topic.parse(name) for name in (".a", ".a.x", ".b", ".new"))
 LONG = 700.0  # longer than every timer: leases, retries, searches, renewals
@@ -237,7 +239,7 @@ def test_nothing_is_kept_of_topics_that_were_left_answered_or_not() -> None:
         world.leave(node, topic)
     world.run(60.0)
     kept = {name: one for name, one in vars(plug_of(node.discovery)).items() if one}
-    assert [name for name, one in kept.items() if isinstance(one, dict)] == [
+    assert [name for name, one in kept.items() if isinstance(one, dict | Questions)] == [
         "_first_contacts",
         "_with_gateways",
         "_gateways",
@@ -314,7 +316,7 @@ def test_a_process_renews_all_its_communities_with_one_message() -> None:
     take = plug.receive
 
     def receive(source: Contact, group: GroupId, message: Message, now: float) -> None:
-        if isinstance(message, gateways.AnnounceAgain):
+        if isinstance(message, gateway_messages.AnnounceAgain):
             sent.append(len(message.topics))
         take(source, group, message, now)
 
@@ -421,7 +423,7 @@ def test_a_gateway_that_is_back_calls_those_whom_it_remembers(tmp_path: Path) ->
     joining = world.do(newcomer, lambda node, now: node.join(A, now))
     world.run(3.0)
     assert [one.address for one in joining.membership.peers()] == [member.me.address]
-    assert heard[0] is gateways.Members
+    assert heard[0] is gateway_messages.Members
 
 
 def test_gateways_of_one_name_tell_each_other_who_announced_itself() -> None:
@@ -450,7 +452,7 @@ def test_nobody_but_a_gateway_of_the_same_topic_is_believed_what_it_tells() -> N
     gateway = add(world, {})
     liar = Contact(PeerId(bytes(16)), "tcp://10.9.9.9:7000")
     plug = plug_of(gateway.discovery)
-    plug.receive(liar, A.group, gateways.Told(A.name, (liar,)), world.now)
+    plug.receive(liar, A.group, gateway_messages.Told(A.name, (liar,)), world.now)
     assert plug._register.members(A.group, world.now) == []
 
 
@@ -465,3 +467,115 @@ def test_a_gateway_that_goes_by_the_other_one_founds_with_it(seed: int) -> None:
     world.kill(register)  # and the other one alone does not know
     assert not join(world, add(world, both), AX).joined
     assert not join(world, add(world, {ROOT: (member.me.address,)}), A).joined
+
+
+def _questions(gateway: Node, *, earlier: bool = False) -> list[tuple[type[Message], int]]:
+    """Note what the gateway is asked, and about how many topics; an `earlier` one skips the new."""
+    asked: list[tuple[type[Message], int]] = []
+    plug = plug_of(gateway.discovery)
+    take = plug.receive
+
+    def receive(source: Contact, group: GroupId, message: Message, now: float) -> None:
+        if isinstance(message, gateway_messages.Ask | gateway_messages.AskOfMany):
+            asked.append((type(message), len(getattr(message, "topics", (message,)))))
+        if not (earlier and isinstance(message, gateway_messages.AskOfMany)):
+            take(source, group, message, now)
+
+    plug.receive = receive
+    return asked
+
+
+def _seek(topics: Sequence[Topic], node: Node, now: float) -> None:
+    for topic in topics:
+        node.discovery.seek(topic, 5, now)
+
+
+ASKED_TWICE = [(gateway_messages.Ask, 1)] * 2
+ASKED_TWICE = [(gateway_messages.Ask, 1)] * 2
+ASKED_TWICE = [(gateway_messages.Ask, 1)] * 2
+MANY = [Topic.parse(f".t{number}") for number in range(TOPICS_MAX + 2)]
+OF_MANY = gateway_messages.AskOfMany
+
+
+def _in_many(earlier: bool) -> tuple[World, Node, Node, list[tuple[type[Message], int]]]:
+    """Let a process and one other announce themselves in many topics, the other in the last."""
+    world = World(1)
+    gateway = world.add()
+    node, other = (add(world, {ROOT: (gateway.me.address,)}) for _ in range(2))
+    for topic in MANY:
+        world.do(node, partial(_announce, topic))
+    world.do(other, partial(_announce, MANY[-1]))
+    world.run(1.0)
+    return world, node, other, _questions(gateway, earlier=earlier)
+
+
+def _found(world: World, node: Node) -> dict[Topic, tuple[Contact, ...]]:
+    """Note what a node finds."""
+    found: dict[Topic, tuple[Contact, ...]] = {}
+    take = node._joining.found
+
+    def note(finding: Finding, now: float) -> None:
+        assert not finding.unknown
+        found[finding.topic] = finding.contacts
+        take(finding, now)
+
+    node._joining.found = note  # type: ignore[method-assign]
+    return found
+
+
+def test_a_member_asks_about_all_its_communities_with_one_message() -> None:
+    """The first question leaves at once, those of the next quarter of a second together."""
+    world, node, other, asked = _in_many(earlier=False)
+    found = _found(world, node)
+    world.do(node, partial(_seek, MANY))
+    world.run(gateways.GATHER_SECONDS + 0.5)
+    assert asked == [(gateway_messages.Ask, 1), (OF_MANY, TOPICS_MAX), (OF_MANY, 1)]
+    assert found == {**dict.fromkeys(MANY, ()), MANY[-1]: (other.me,)}
+
+
+def test_an_earlier_gateway_is_asked_about_each_community() -> None:
+    world, node, other, asked = _in_many(earlier=True)
+    found = _found(world, node)
+    world.do(node, partial(_seek, MANY))
+    world.run(gateways.GATHER_SECONDS + gateways.AGAIN_SECONDS + 0.5)
+    assert asked[3:] == [(gateway_messages.Ask, 1)] * (len(MANY) - 1)
+    assert found == {**dict.fromkeys(MANY, ()), MANY[-1]: (other.me,)}
+
+
+def test_a_silent_gateway_is_named_in_the_finding_about_each_of_many_communities() -> None:
+    world, node, _other, _asked = _in_many(earlier=False)
+    (gateway,) = plug_of(node.discovery).gateways(MANY[0])
+    world.kill(world.virtual.processes[gateway].node)
+    silent: dict[Topic, tuple[str, ...]] = {}
+
+    def note(finding: Finding, now: float) -> None:
+        silent[finding.topic] = finding.unreachable
+
+    node._joining.found = note  # type: ignore[method-assign]
+    world.do(node, partial(_seek, MANY))
+    world.run(gateways.GATHER_SECONDS + gateways.TIMEOUT_SECONDS + 0.5)
+    assert silent == dict.fromkeys(MANY, (gateway,))
+
+
+def test_a_question_is_gathered_only_where_it_can_wait() -> None:
+    """Not that of a process that joins, or has found members of an answer silent."""
+    world, node, other, asked = _in_many(earlier=False)
+    world.do(node, partial(_seek, MANY[:1]))
+    world.do(node, lambda one, now: one.discovery.contacts_silent(MANY[1], [other.me], now))
+    world.do(node, partial(_seek, [MANY[1], NEW]))
+
+    def enter(one: Node, now: float) -> None:
+        one.discovery.announce(A, now)
+        one.discovery.seek(A, 5, now)
+
+    world.do(node, enter)
+    world.run(0.1)
+    assert asked == [(gateway_messages.Ask, 1), (gateway_messages.AskAgain, 1), *ASKED_TWICE]
+
+
+def test_a_community_that_was_left_meanwhile_is_not_asked_about() -> None:
+    world, node, _other, asked = _in_many(earlier=False)
+    world.do(node, partial(_seek, MANY[:3]))
+    world.do(node, lambda one, now: one.discovery.withdraw(MANY[1], now))
+    world.run(gateways.GATHER_SECONDS + 0.5)
+    assert asked == [(gateway_messages.Ask, 1), (OF_MANY, 1)]

@@ -12,7 +12,7 @@ from camcast.testing.lone_process import LoneProcess
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind, MalformedError
-from overlays.gateways import Ask, Members, Unknown
+from overlays.gateway_messages import Ask, Members, Unknown
 from overlays.lan_questions import ANSWER_SECONDS, ASKED_MAX, AT_ONCE, DECODER, Hint, LanQuestions
 
 SOCCER = Topic.parse(".soccer")
