@@ -387,9 +387,9 @@ class LivenessService:
         After more than a period, the next begins at once: others wait for heartbeats.
         """
         for entry in self.entries.values():
-            entry.began, entry.heard, entry.vouched = (
-                min(now, time + seconds) for time in (entry.began, entry.heard, entry.vouched)
-            )
+            entry.began = min(now, entry.began + seconds)
+            entry.heard = min(now, entry.heard + seconds)
+            entry.vouched = min(now, entry.vouched + seconds)
         if seconds <= self._interval:
             return False
         self.pauses += 1

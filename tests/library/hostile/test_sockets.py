@@ -178,6 +178,7 @@ async def test_under_zmtp_an_attack_neither_ends_nor_swells_the_process_nor_cost
             await survives(attacked, honest, before)
 
 
+@pytest.mark.slow  # up to 30 s: it takes luck
 @live
 async def test_under_zmq_libzmq_can_be_made_to_abort() -> None:
     """libzmq 4.3.5, `stream_engine_base_t::out_event`; see docs/transports.md."""

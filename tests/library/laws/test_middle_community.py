@@ -16,7 +16,7 @@ from camcast.vocabulary.topics import ROOT, Topic
 
 MIDDLE, LOW = Topic.parse(".a"), Topic.parse(".a.b")
 MEMBERSHIPS = ("scamp", "hybrid", "dht", "cyclon", "hyparview")
-EVERY = (*((name, seed) for name in MEMBERSHIPS for seed in range(2, 12)),)
+EVERY = (*((name, seed) for name in MEMBERSHIPS for seed in (2, 3, 4)),)
 EVENTS = 30
 
 

@@ -22,8 +22,8 @@ from tests.library.laws.fault_judge import Verdict, judge
 from tests.library.laws.faults import make_system
 
 # chosen: the overlays differ in how they find strangers alone, and a seed takes them twice as long.
-# With no fault in 50 seeds, one comes in at most 6 % of such systems, at 95 %.
-SEEDS: Final = {"scamp": range(50), "hybrid": range(100, 110), "dht": range(125, 135)}
+# With no fault in 40 seeds, one comes in at most 7.5 % of such systems, at 95 %.
+SEEDS: Final = {"scamp": range(20), "hybrid": range(100, 110), "dht": range(125, 135)}
 SEEDS_A_TEST: Final = 10  # chosen: half a minute of CPU
 PIECES: Final = [
     (membership, first) for membership, seeds in SEEDS.items() for first in seeds[::SEEDS_A_TEST]

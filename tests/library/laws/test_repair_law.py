@@ -41,7 +41,7 @@ from tests.library.laws.faults import FAULTS, make_case, make_harsh
 
 SEEDS_A_TEST: Final = 10  # chosen: a minute of CPU
 # chosen: a seed of the overlays takes three times as long
-SEEDS: Final = {"scamp": range(50), "hybrid": range(800, 810), "dht": range(900, 910)}
+SEEDS: Final = {"scamp": range(20), "hybrid": range(800, 810), "dht": range(900, 910)}
 PIECES: Final = [
     (membership, first) for membership, seeds in SEEDS.items() for first in seeds[::SEEDS_A_TEST]
 ]
@@ -67,7 +67,7 @@ WENT_WRONG: Final = {
     "dht 5223": "the time for look-ups was up before any member they found was asked",
 }
 # chosen: of newcomers, of lost levels, of crowded tables, of founders and of look-ups one each
-IN_EVERY_RUN: Final = {"scamp 13", "scamp 38", "scamp 119", "scamp 722", "hybrid 5103", "dht 931"}
+IN_EVERY_RUN: Final = {"scamp 13", "scamp 38", "scamp 119", "scamp 722", "dht 931"}
 
 
 def wrong(verdict: Verdict) -> list[str]:
@@ -127,7 +127,7 @@ def test_a_cut_of_a_minute_with_cyclon() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("membership", ["cyclon", "hyparview"])
 def test_cyclon_and_hyparview_with_faults_at_random(membership: str) -> None:
-    for seed in range(1000, 1010):
+    for seed in range(1000, 1005):
         verdict = judge(make_case(membership, seed))
         assert not wrong(verdict), f"seed {seed}: {verdict}"
 
@@ -303,7 +303,7 @@ def test_events_of_a_stream_each_cost_bounded_bytes_and_memory() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("membership", "first"), PIECES)
 def test_faults_at_random(membership: str, first: int) -> None:
-    """Prints (``-s``) what came of each seed: 50 of scamp, 10 of hybrid, 10 of dht."""
+    """Prints (``-s``) what came of each seed: 20 of scamp, 10 of hybrid, 10 of dht."""
     failed = []
     for seed in range(first, first + SEEDS_A_TEST):
         verdict = judge(make_case(membership, seed))

@@ -218,7 +218,7 @@ def test_twelve_leases_add_no_arcs() -> None:
     ("size", "c", "contacts"),
     [
         *((size, c, contacts) for size in (50, 200) for c in (1, 2) for contacts in (1, 3)),
-        (800, 2, 1),
+        (400, 2, 1),
     ],
 )
 def test_table_of_the_law(size: int, c: int, contacts: int) -> None:
@@ -226,7 +226,7 @@ def test_table_of_the_law(size: int, c: int, contacts: int) -> None:
     for seed in (1, 2, 3)[: 3 if size == 50 else 1]:
         net = World(seed)
         nodes = grow(
-            net, size, gap=0.1 if size == 800 else 0.3, contacts=contacts, options={"c": c}
+            net, size, gap=0.1 if size == 400 else 0.3, contacts=contacts, options={"c": c}
         )
         net.run(1.0)
         graph = view_graph(nodes)

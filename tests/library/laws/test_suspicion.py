@@ -71,9 +71,7 @@ def test_thirty_percent_of_loss_gives_no_live_peer_up(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("membership", "late"), [("scamp", False), ("scamp", True), ("hybrid", False), ("dht", True)]
-)
+@pytest.mark.parametrize(("membership", "late"), [("scamp", False), ("scamp", True), ("dht", True)])
 def test_thirty_percent_of_loss_gives_up_fewer_than_one_live_arc_in_a_thousand(
     membership: str, late: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

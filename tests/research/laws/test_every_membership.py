@@ -19,7 +19,6 @@ from camcast.testing.world import World
 from tests.research.laws.every_membership import (
     CHAIN,
     EFFORTS,
-    FULL_VIEW,
     MEMBERSHIPS,
     Effort,
     cells,
@@ -35,8 +34,7 @@ CELLS = [
     *((protocol, of) for protocol in EFFORTS if protocol not in OWN for of in MEMBERSHIPS),
     *((protocol, "scamp") for protocol in OWN),  # which is not used
 ]
-SEEDS = (1, 2)
-ONE_SEED = (1,)  # of full-view, whose heartbeats grow with the square of the processes
+SEEDS = (1,)  # chosen: 38 cells take four minutes; the intervals are those of one seed
 
 
 def test_there_are_38_cells() -> None:
@@ -46,7 +44,7 @@ def test_there_are_38_cells() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("protocol", "membership"), CELLS)
 def test_a_protocol_is_its_model_on_every_membership(protocol: str, membership: str) -> None:
-    found = cells(protocol, membership, ONE_SEED if membership == FULL_VIEW else SEEDS)
+    found = cells(protocol, membership, SEEDS)
     assert len(found) >= 3
     for cell in found:
         print(cell)

@@ -165,7 +165,6 @@ def addressed(n: int, n_1: int, loss: float, crash: float, fan_out: int) -> Addr
     [
         (40, 40, 0.3, 0.0, 2, 8, 3),
         (60, 20, 0.15, 0.0, 3, 5, 3),
-        (118, 118, 0.15, 0.0, 3, 6, 10),
         (118, 34, 0.3, 0.0, 2, 6, 10),
     ],
 )
@@ -249,10 +248,10 @@ def test_the_gossip_of_figure_6_among_addresses_by_chance_is_the_model(
 
 @pytest.mark.slow
 def test_hpmcast_with_dead_delegates_is_its_model() -> None:
-    """A fifth of 40 is dead for an event, the only one of its fleet: 80 of them, at 99 %."""
+    """A fifth of 40 is dead for an event, the only one of its fleet: 40 of them, at 99 %."""
     setting = addressed(40, 40, 0.0, 0.2, 2)
     model = predict_addressed(setting)
-    found = fleet_means("hpmcast", setting, range(1, 81), 1, in_step=True)
+    found = fleet_means("hpmcast", setting, range(1, 41), 1, in_step=True)
     for name, allowed in (("reception", 0.005), ("reliability", 0.03), ("messages", 6.0)):
         assert near(found[name], getattr(model, name), allowed), name
 
