@@ -33,13 +33,17 @@ def test_tables_of_a_small_overlay_are_draws() -> None:
     Small().test_super_topic_tables_are_draws()
 
 
+class OfThePaper(SuperTableContract):
+    """The sizes of the paper's measurements (000, 6.2), joined in one way: `TestLaws` has all."""
+
+    ways = ("level by level",)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("membership", MEMBERSHIPS)
 def test_tables_of_the_papers_sizes_are_draws(membership: str) -> None:
-    """At the sizes of the paper's measurements (000, 6.2)."""
-    contract = SuperTableContract()
+    contract = OfThePaper()
     contract.membership, contract.uniform = membership, membership == "dht"
-    contract.ways = ("level by level",)
     contract.test_super_topic_tables_are_draws()
 
 
