@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from camcast.research.pipeline.ingest.bench_files import read_bench_files
 from camcast.research.pipeline.ingest.run_to_read import RunFolderError, read_run_folder
 from camcast.research.pipeline.ingest.whole_runs import whole_runs
 from camcast.research.pipeline.measured import Measured
+from camcast.research.report.measures import MEASURES
 from camcast.research.runs.run_folder import SCENARIO_FILE, read_json
 from camcast.vocabulary.errors import CamcastError
 
@@ -65,7 +66,7 @@ def read_inputs(engine: Engine, paths: Sequence[Path], *, baseline: bool = False
             # Its lines are numbered when it is read, through all traces.
             if any(run.quarantined for run in runs.runs):
                 wrong.append(runs.quarantine)
-            problems += runs.problems
+            problems += [*runs.problems, *_times_below_zero(runs.measures)]
             sources += _run_sources(runs, baseline)
     if files:
         benches = read_bench_files(files)
@@ -90,6 +91,21 @@ def read_inputs(engine: Engine, paths: Sequence[Path], *, baseline: bool = False
         sources=tuple(sources),
         seen=seen,
     )
+
+
+def _times_below_zero(measures: Iterable[Measured]) -> Iterator[str]:
+    """Name runs of which a time is below zero, as if events came before their publication."""
+    named: dict[str, None] = {}
+    for one in measures:
+        measure = MEASURES.get(one.metric)
+        if measure is None or measure.unit not in ("ms", "s") or one.run in named:
+            continue
+        if one.value is not None and one.value < 0:
+            named[one.run] = None
+            yield (
+                f"{one.run}: {measure.title} is {measure.text(one.value)} {measure.unit}, below"
+                " zero: the clocks of its processes differ, or its trace was changed"
+            )
 
 
 def check_inputs(paths: Sequence[Path]) -> None:

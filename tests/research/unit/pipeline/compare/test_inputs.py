@@ -25,6 +25,7 @@ from typing import Any
 import pytest
 
 from tests.camcast_command import Capture, camcast
+from tests.research.unit.pipeline.run_folders import Tale, finished, write_run
 from tests.research.unit.pipeline.twin import Twin
 
 SIDES = ("scamp", "dht")
@@ -545,3 +546,22 @@ def test_what_matters_to_nobody_goes_without_a_word(
     means, said = _compared(draw.choice(([folder], given)), capfd)
     assert said == "", change.__name__
     assert _alike(means, original.means(original.folder)), change.__name__
+
+
+@pytest.mark.parametrize("ahead", [0.0, 2.0], ids=["one clock", "two clocks"])
+def test_clocks_that_differ_are_named(ahead: float, tmp_path: Path) -> None:
+    """An event of a publisher whose clock is ahead comes before its publication, it seems."""
+    pytest.importorskip("pyarrow", reason="the extra spark is not installed")
+    from camcast.research.pipeline.compare.inputs import read_inputs
+    from camcast.research.pipeline.compare.local_engine import LocalEngine
+
+    tale = Tale()
+    for node in range(4):
+        tale.add(1.0, "join", node, ".a")
+    tale.add(5.0 + ahead, "publish", 0, topic=".a", event="e-1-1")
+    for node in range(4):
+        tale.add(5.1, "deliver", node, ".a", topic=".a", event="e-1-1", hops=1)
+    run = finished(write_run(tmp_path / "run", tale.records))
+    found = read_inputs(LocalEngine(), [run]).problems
+    sentence = "latency, median is -1900.0 ms, below zero: the clocks of its processes differ"
+    assert [sentence in problem for problem in found] == [True] * bool(ahead), found
