@@ -1,7 +1,8 @@
-"""Faults of running processes, as log, `doctor`, `status` and metrics tell them; and nothing else.
+"""Faults of running processes, as log, `doctor`, `status`, dashboard and metrics tell them.
 
 A gateway and three subscribers of a topic with one passphrase, as commands in processes of their
-own. After each fault is undone, `doctor` finds the whole system well again.
+own. Nothing else is told. After each fault is undone, `doctor` finds the whole system well again.
+`test_fault_matrix` has the other faults, and the table of all.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from camcast.ops.dashboard.gathering import gather
 from tests.camcast_command import Capture, camcast
 from tests.library.chaos.network import Wires, obstacles
 from tests.library.live.communities import free_address
@@ -92,6 +94,8 @@ class Site:
         assert camcast("status", self.sockets / name) == 0
         said = " ".join(self.capfd.readouterr().out.split())
         assert f"! {condition}" in said
+        [node] = gather([self.sockets / name])["nodes"]
+        assert [one["name"] for one in node["conditions"] if not one["because"]] == [condition]
         (url,) = {word for word in self.log(name).split() if word.endswith("/metrics")}
         with urlopen(url) as answer:
             metrics = answer.read().decode()
