@@ -1,7 +1,7 @@
 """The matrix: each fault of a running system, as each instrument tells it, and nothing else.
 
 Twelve processes in network namespaces: a gateway, two in `.plant`, five in `.plant.roof` and four
-in `.plant.hall`, of which one each publishes. Ten minutes long nothing is told of them. Then come
+in `.plant.hall`, of which one each publishes. For minutes, nothing is told of them. Then come
 the faults of `FAULTS`, one after the other. Of each, log or doctor of some process say who, what
 and what to do; status, dashboard and metrics have it under the same name; nobody names another
 cause. After each, all is well again.
@@ -36,7 +36,8 @@ from tests.library.live.running_command import COMMAND
 from tests.patience import PATIENCE_SECONDS
 
 PASSPHRASE: Final = "one two three four five six"
-HEALTHY_SECONDS: Final = 600.0  # chosen: a night of false alarms would show
+# chosen: for 15 CPU s. 600 passed on 28 November 2026; ten virtual minutes are in `laws`.
+HEALTHY_SECONDS: Final = 120.0
 HEALTHY_LOOK_SECONDS: Final = 15.0  # chosen: shorter than what is told of for the shortest time
 LOOK_SECONDS: Final = 2.0  # chosen: 12 snapshots cost some 20 ms
 STEADY_LOOKS: Final = 8  # chosen: for as many seconds as the slowest consequence takes
@@ -375,9 +376,9 @@ def system(tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
 live = pytest.mark.skipif(bool(obstacles()), reason="; ".join(obstacles()))
 
 
-@pytest.mark.slow  # 35 CPU s with the start of the twelve, and ten minutes of waiting
+@pytest.mark.slow  # 20 CPU s with the start of the twelve, and two minutes of waiting
 @live
-def test_nothing_is_told_of_ten_healthy_minutes(system: System) -> None:
+def test_nothing_is_told_of_healthy_minutes(system: System) -> None:
     for _ in range(round(HEALTHY_SECONDS / HEALTHY_LOOK_SECONDS)):
         time.sleep(HEALTHY_LOOK_SECONDS)
         system.publish()
