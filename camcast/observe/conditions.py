@@ -11,8 +11,8 @@ metrics, the dashboard and the readiness of the process all come from the watch.
 
 *Cause before consequence.* A row names the conditions that it explains. While both last, the
 explained one has the name of its cause, and is no warning of its own; nor is what the cause leaves
-behind for `SETTLED_SECONDS` after its end. The rows of causes stand above those of their
-consequences.
+behind for `FADES_SECONDS` after its end, since a gateway that did not answer is asked again only
+after some 10 s. The rows of causes stand above those of their consequences.
 
 *Who is told.* The application gets a `Change` when a condition begins to last that nothing
 explains, and one when it is over.
@@ -30,7 +30,7 @@ from typing import Final
 
 from attrs import define
 
-from camcast.observe.condition_table import SETTLED_SECONDS, TABLE, Past, Row, Sight, utc
+from camcast.observe.condition_table import FADES_SECONDS, TABLE, Past, Row, Sight, utc
 from camcast.observe.stats import ConditionStats, Stage, Stats
 from camcast.vocabulary.happenings import ConditionKind
 from camcast.vocabulary.logger import Logger
@@ -61,7 +61,7 @@ class _Condition:
 
     def counts(self, now: float) -> bool:
         """Say whether it lasts, and is more than what a cause that has just ended leaves behind."""
-        left_behind = self.because is None and now - self.explained < SETTLED_SECONDS
+        left_behind = self.because is None and now - self.explained < FADES_SECONDS
         return self.lasts and not left_behind
 
 

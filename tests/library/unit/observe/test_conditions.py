@@ -288,7 +288,7 @@ def test_what_a_cause_leaves_behind_for_a_moment_is_no_warning(
     cut_off = changed(well, "discovery.first_contacts", gateways(False))
     for _ in range(9):
         life.look(changed(cut_off, "liveness.deaf", True))
-    assert life.lasting(cut_off, SETTLED_SECONDS - 1.0) == []
+    assert life.lasting(cut_off, FADES_SECONDS - 1.0) == []
     assert "no_gateway" not in caplog.text
     assert life.lasting(cut_off, 1.0) == ["no_gateway"]
     assert "no_gateway: no gateway answers any longer" in caplog.text
@@ -305,7 +305,7 @@ def test_the_application_is_told_once_of_each_cause_and_of_its_end(well: Stats) 
     for _ in range(9):
         life.look(deaf)
     assert told == [("wrong", "deaf", "")]  # which explains the other
-    for _ in range(2):
+    for _ in range(4):
         life.look(joining)
     assert told[1:] == [("right", "deaf", ""), ("wrong", "unjoined", ".a")]
     life.look(well)
