@@ -37,6 +37,7 @@ COLUMNS: Final = (
 UPKEEP: Final = (
     *("copies_each", "bootstrap_seconds", "chi_square", "control_kilobytes", "newcomer_seconds"),
     *("listed_seconds", "dropped_seconds", "reception_alone", "joined_alone", "reception_storm"),
+    *("overtaken", "past_seconds"),
 )
 """Measures of cost and of delay (`camcast.research.report.measures`), which 6.2 leaves out."""
 _QUESTIONS: Final = {

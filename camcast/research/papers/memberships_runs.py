@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from math import fsum, inf, nextafter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,7 +31,8 @@ from camcast.doors.plugs import (
     installed,
 )
 from camcast.engine.node import Node
-from camcast.engine.settings import Settings
+from camcast.engine.settings import Parts, Settings
+from camcast.engine.store import Store
 from camcast.observe.trace_reading import Reading
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.research.experiment.by_p_sel import read_apart
@@ -330,6 +332,8 @@ REPAIR_SECONDS: Final = 30.0  # chosen: tables that have lost half their entries
 RECEPTION_EVENTS: Final = 20  # chosen: 1,600 expected receptions in g
 EVENT_SECONDS: Final = 0.1  # chosen: between two events; nothing queues here
 SPREAD_SECONDS: Final = 5.0  # chosen: five times what an event takes
+ORDER_EVENTS: Final = 50  # chosen: a second of one publisher, 3,900 receptions in g
+ORDER_SECONDS: Final = 0.02  # chosen: 50 events/s, whose order latencies of a WAN disturb
 LOSS: Final = 0.15  # [CAMCAST 6.1.1: a copy arrives with probability 0.85]
 UPKEEP_NOTES: Final = (
     "In the virtual network, with latencies between hosts of the Internet (median 68 ms one"
@@ -348,6 +352,10 @@ UPKEEP_NOTES: Final = (
     f" are published in g, and {NEWCOMERS} newcomers join through an arbitrary member. In"
     f" the end {VICTIMS} more crash, a copy is lost with probability {LOSS:g} from"
     f" then on, and {RECEPTION_EVENTS} events are published at once.",
+    f"Order and late joiners: in a network of its own, with repair, g joins alone. One process"
+    f" publishes {ORDER_EVENTS} events, {1 / ORDER_SECONDS:g} a second, which are delivered as they"
+    " arrive; with order=fifo those that overtook another would have waited. Then"
+    f" {NEWCOMERS} newcomers join one after the other, and ask for all of them.",
 )
 """The course of a run in the virtual network, in words."""
 
@@ -355,7 +363,10 @@ UPKEEP_NOTES: Final = (
 def run_virtual(given: Given) -> JSON:
     """Carry out one run."""
     with collector_off(), warnings_unheard():
-        return _Run(given).carry_out()
+        found = _Run(given).carry_out()
+        if parameters_of(given).retention_seconds:
+            found |= _RepairedRun(given).carry_out()
+        return found
 
 
 def _counted(seconds: float | None) -> float:
@@ -364,7 +375,7 @@ def _counted(seconds: float | None) -> float:
 
 
 class _Run:
-    def __init__(self, given: Given) -> None:
+    def __init__(self, given: Given, store: Store | None = None) -> None:
         self._given = given
         self._communities = chain(given["sizes"], ["d", "g"])
         self._bottom = max(self._communities, key=lambda topic: topic.level)
@@ -377,6 +388,7 @@ class _Run:
             parameters=parameters_of(given),
             protocol=CamcastProtocol(),
         )
+        self._parts = Parts(store=store)
         self._first = self._start(())
         self._topics: dict[int, Topic] = {}
         """By number of a process: which topic it joined."""
@@ -421,7 +433,8 @@ class _Run:
         }
 
     def _start(self, gateways: tuple[str, ...]) -> Process:
-        return self._network.start(attrs.evolve(self._settings, gateways={ROOT: gateways}))
+        settings = attrs.evolve(self._settings, gateways={ROOT: gateways})
+        return self._network.start(settings, parts=self._parts)
 
     def _join(self, topic: Topic, gateway: str) -> Process:
         process = self._start((gateway,))
@@ -590,3 +603,53 @@ class _Run:
                 "predicted": None,
                 "by_event": received,
             }
+
+
+class _RepairedRun(_Run):
+    """A run of g alone, in which events that were missed are asked for."""
+
+    def __init__(self, given: Given) -> None:
+        super().__init__(given, Store())
+        self._communities = {self._bottom: self._communities[self._bottom]}
+        self._got: dict[int, list[int]] = {}
+        """By number of a process: the numbers of the publisher's events, as they came."""
+
+    @override
+    def carry_out(self) -> JSON:
+        self._all_join()
+        self._network.run(SPREAD_SECONDS)
+        publisher = self._members()[0]
+        for _ in range(ORDER_EVENTS):
+            self._network.do(publisher, lambda node, now: node.publish(self._bottom, b"", now))
+            self._network.run(ORDER_SECONDS)
+        self._network.run(SPREAD_SECONDS)
+        receivers = [self._got.get(process.number, []) for process in self._members()[1:]]
+        came = sum(map(len, receivers))
+        past = [self._past_seconds() for _ in range(NEWCOMERS)]
+        return {
+            "overtaken": sum(map(_steps_back, receivers)) / came if came else None,
+            "past_seconds": fsum(past) / NEWCOMERS,
+        }
+
+    @override
+    def _on_delivery(self, process: Process, delivery: Deliver) -> None:
+        numbers = self._got.setdefault(process.number, [])
+        numbers += [event.id.sequence for event in delivery.batch.events()]
+
+    def _past_seconds(self) -> float:
+        """Let one join g; return when, from its joining on, it has all that was published."""
+        process = self._join(self._bottom, self._first.me.address)
+        part = process.node.local_group(self._bottom)
+        assert part is not None
+        if self._until(lambda: part.joined, NOTICE_SECONDS_MAX) is None:
+            return NOTICE_SECONDS_MAX
+        seconds = parameters_of(self._given).retention_seconds
+        self._network.do(process, lambda node, now: node.history(part, seconds, now))
+        got = self._got.setdefault(process.number, [])
+        return _counted(self._until(lambda: len({*got}) == ORDER_EVENTS, NOTICE_SECONDS_MAX))
+
+
+def _steps_back(numbers: Sequence[int]) -> int:
+    """Return how many of the numbers come after a higher one."""
+    highest = accumulate(numbers, max)
+    return sum(number < before for number, before in zip(numbers, highest, strict=True))

@@ -384,6 +384,11 @@ _ALL: Final = (
     Measure("joined_alone", "newcomers through any member then, share", "more", ".1%",
             "newcomers that then join through an arbitrary member",
             per="newcomers"),
+    Measure("overtaken", "order: overtaken events", "less", ".1%",
+            "deliveries after a later event of their publisher, which sends 50 a second",
+            per="deliveries at others than the publisher"),
+    Measure("past_seconds", "late joiners: all of the past", "less", ".2f",
+            "from a newcomer's joining until it has all that was published before", unit="s"),
 )
 # fmt: on
 MEASURES: Final[Mapping[str, Measure]] = {

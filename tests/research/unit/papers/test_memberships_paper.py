@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from camcast.doors.plugs import UnknownPlugError
+from camcast.engine.node import Node
 from camcast.research.cli.reproduce import PRINTERS
 from camcast.research.papers import memberships_paper, memberships_runs
 from camcast.research.papers.all_papers import MEMBERSHIPS
@@ -154,6 +155,27 @@ def test_what_they_cost_is_measured_of_every_backend(made: tuple[Path, Membershi
         assert 2 < (means["dropped_seconds"] or 0) < 15  # checks of 2 s, heartbeats of 1 s
         assert (means["newcomer_seconds"] or 0) <= (means["listed_seconds"] or 0) < 10
         assert (means["control_kilobytes"] or 0) > 100
+        assert 0 < (means["overtaken"] or 0) < 0.9  # latencies of a WAN, an event each 20 ms
+        assert 0 < (means["past_seconds"] or 0) < 10  # docs/reliability.md: what waits for history
+
+
+@pytest.mark.parametrize("asks", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_late_joiners_have_the_past_if_they_ask_for_it(
+    monkeypatch: pytest.MonkeyPatch, asks: bool
+) -> None:
+    monkeypatch.setattr(memberships_runs, "NEWCOMERS", 1)
+    if not asks:
+        monkeypatch.setattr(Node, "history", lambda *_: [])
+    given = next(iter(attrs.evolve(PLAN, sizes=(6, 2, 1)).cells("virtual")))
+    found = memberships_runs._RepairedRun(given).carry_out()
+    assert 0 < found["overtaken"] < 0.9
+    most = memberships_runs.NOTICE_SECONDS_MAX
+    assert (found["past_seconds"] < 10) if asks else (found["past_seconds"] == most)
+
+
+def test_a_number_after_a_higher_one_steps_back() -> None:
+    assert memberships_runs._steps_back([1, 3, 2, 2, 4, 5, 1]) == 3
+    assert memberships_runs._steps_back([1, 2, 3]) == 0
 
 
 @pytest.mark.slow
