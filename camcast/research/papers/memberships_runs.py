@@ -363,10 +363,9 @@ UPKEEP_NOTES: Final = (
 def run_virtual(given: Given) -> JSON:
     """Carry out one run."""
     with collector_off(), warnings_unheard():
-        found = _Run(given).carry_out()
-        if parameters_of(given).retention_seconds:
-            found |= _RepairedRun(given).carry_out()
-        return found
+        repairs = parameters_of(given).retention_seconds > 0
+        more = _RepairedRun(given).order_and_past() if repairs else {}
+        return {**_Run(given).carry_out(), **more}
 
 
 def _counted(seconds: float | None) -> float:
@@ -398,7 +397,7 @@ class _Run:
         self._delivered = 0
         self._network.on_delivery = self._on_delivery
 
-    def carry_out(self) -> JSON:
+    def carry_out(self) -> dict[str, JSON]:
         bootstrap = self._all_join()
         self._network.run(VIRTUAL_REST_SECONDS)
         tables = self._of_tables()
@@ -614,8 +613,8 @@ class _RepairedRun(_Run):
         self._got: dict[int, list[int]] = {}
         """By number of a process: the numbers of the publisher's events, as they came."""
 
-    @override
-    def carry_out(self) -> JSON:
+    def order_and_past(self) -> dict[str, float]:
+        """Return which share of the events was overtaken, and after how long newcomers had all."""
         self._all_join()
         self._network.run(SPREAD_SECONDS)
         publisher = self._members()[0]
@@ -627,7 +626,7 @@ class _RepairedRun(_Run):
         came = sum(map(len, receivers))
         past = [self._past_seconds() for _ in range(NEWCOMERS)]
         return {
-            "overtaken": sum(map(_steps_back, receivers)) / came if came else None,
+            "overtaken": sum(map(_steps_back, receivers)) / max(1, came),
             "past_seconds": fsum(past) / NEWCOMERS,
         }
 

@@ -55,7 +55,12 @@ PLAN = MembershipsPlan(
     rest_seconds=0.5,
     virtual_p_sel=(0.1, 1.0),
 )
-CONTENDERS = ["V1 scamp", "V1 scamp without sponsors and indirection", "V2 hybrid", "V3 dht"]
+CONTENDERS = [
+    "V1 scamp",
+    "V1 scamp without sponsors and indirection and drawn_share",
+    "V2 hybrid",
+    "V3 dht",
+]
 OF_THE_PAPER = ["V1 scamp", "V2 hybrid", "V3 dht"]
 LIVE = [f"figure{number}" for number in range(19, 29)]
 VIRTUAL = [f"virtual_{m}_{c}" for m in MEASURES for c in ("d", "a")]
@@ -167,7 +172,7 @@ def test_late_joiners_have_the_past_if_they_ask_for_it(
     if not asks:
         monkeypatch.setattr(Node, "history", lambda *_: [])
     given = next(iter(attrs.evolve(PLAN, sizes=(6, 2, 1)).cells("virtual")))
-    found = memberships_runs._RepairedRun(given).carry_out()
+    found = memberships_runs._RepairedRun(given).order_and_past()
     assert 0 < found["overtaken"] < 0.9
     most = memberships_runs.NOTICE_SECONDS_MAX
     assert (found["past_seconds"] < 10) if asks else (found["past_seconds"] == most)
