@@ -25,6 +25,8 @@ TOPICS: Final = tuple(map(Topic.parse, (".", ".a", ".b", ".a.x", ".a.y", ".b.x")
 SOON: Final = 10.0  # [docs/reliability.md] seconds from the heal, or from the publication
 LATE_AFTER_CRASH: Final = 40.0  # measured: 34.1 s with 80 % and the gateway dead (dht 903)
 LATE_WHERE_SLOW: Final = 10.0  # measured: 6.3 s (harsh scamp 13), where messages take 0.5 to 4.5 s
+TABLES_LATE_WHERE_SLOW: Final = 15.0  # measured: 11.2 s until a process had joined (harsh scamp 13)
+TABLES_LATE_AFTER_HALF: Final = 10.0  # measured: 8.5 s with half and the gateway dead (hybrid 802)
 # [docs/reliability.md] who found nobody asks again each ten seconds; measured: 0.7 s (scamp 3009)
 JOINING_SECONDS: Final = 2.0
 LOSSY: Final = 0.3  # half of all questions have no answer: what comes at all, comes some time
@@ -342,15 +344,22 @@ class Case:
             return inf
         if self.scenario.crashes:
             return LATE_AFTER_CRASH
-        return self.tables_late_max
+        return LATE_WHERE_SLOW if self._is_slow else 0.0
 
     @property
     def tables_late_max(self) -> float:
         """By how many seconds membership may miss a time at most (docs/reliability.md)."""
         if self.scenario.links.loss >= LOSSY:
             return inf
-        is_slow = any(fault.name in ("slow", "heavy-tailed") for fault in self.faults)
-        return LATE_WHERE_SLOW if is_slow else 0.0
+        if self._is_slow:
+            return TABLES_LATE_WHERE_SLOW
+        half = any(crashes.share >= 0.5 for crashes in self.scenario.crashes)
+        return TABLES_LATE_AFTER_HALF if half else 0.0
+
+    @property
+    def _is_slow(self) -> bool:
+        """Whether messages take seconds."""
+        return any(fault.name in ("slow", "heavy-tailed") for fault in self.faults)
 
     def _soon_after(self, published: float, faults: Sequence[Fault]) -> float:
         """Return `SOON` after the publication, or after the end of faults until then."""

@@ -5,6 +5,7 @@ The rules, the reasons and their order are those of `camcast.research.pipeline.i
 
 from __future__ import annotations
 
+import codecs
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain, starmap
@@ -111,6 +112,8 @@ def read_local(folders: Sequence[Path]) -> LocalRuns:
 def _json_lines(path: Path) -> Iterator[TraceRecord | _Wrong]:
     decode = msgspec.json.Decoder(TraceRecord).decode
     with path.open("rb") as file:
+        if file.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:  # as an editor may put first
+            file.seek(0)
         for number, line in enumerate(file, 1):
             try:
                 record = decode(line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -99,7 +100,8 @@ class Read:
         self.good = sum(map(_length, self.wrong.glob("*.jsonl"))) - len(self.expected)
         odd = "odd [1] {a,b} 50%+é ?*"
         self.odd_name = write_run(path / odd, odd_records(6))
-        (self.odd_name / "trace-0.jsonl").write_bytes(b"\r\n".join(_lines(odd_records(6))))
+        from_windows = codecs.BOM_UTF8 + b"\r\n".join(_lines(odd_records(6)))
+        (self.odd_name / "trace-0.jsonl").write_bytes(from_windows)
         (self.odd_name / "trace-1.jsonl").write_bytes(b"")
         self.twice = write_run(path / "twice", odd_records(3))
         (self.twice / "trace-2.jsonl").write_bytes((self.twice / "trace-0.jsonl").read_bytes())
