@@ -10,29 +10,35 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
-CALLS: Final = ("open", "write", "fchmod", "fchown", "fsync", "replace", "unlink")
+CALLS: Final = (
+    *("open", "write", "fchmod", "fchown", "fsync", "replace", "unlink"),
+    *("mkdir", "rename"),  # of folders
+)
 FAULTS: Final = ("kill", "ENOSPC", "EIO", "names lost", "contents lost")
 DONE, FAILED, NOT_REACHED = 0, 3, 7
 _KILLED: Final = 9
 
 
 class FailingDisk:
-    """The calls of one child, which writes to `folder` alone; number `at` meets the fault."""
+    """The calls of one child, which writes below `folder` alone; number `at` meets the fault."""
 
     def __init__(self, folder: Path, fault: str, at: int) -> None:
         self._folder, self._fault, self._at = folder, fault, at
         self.calls = 0
         self._real: dict[str, Callable[..., Any]] = {name: getattr(os, name) for name in CALLS}
-        self._before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+        self._before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
         self._unsynced: dict[int, None] = {}
         """The numbers of files whose content was not synced."""
         self._named: dict[Path, None] = {}
-        """The names that were made or replaced since the folder was synced."""
+        """The names that were made or replaced since the folder that they are in was synced."""
+        self._moved: dict[Path, Path] = {}
+        """The same of folders that were moved, and where they were before."""
 
     def begin(self) -> None:
         """Count the calls of this process from now on."""
@@ -65,32 +71,44 @@ class FailingDisk:
     def cut(self) -> None:
         """Cut the power, if that is the fault: lose what was not synced."""
         if self._fault == "names lost":
+            for path, before in self._moved.items():
+                os.rename(path, before)
             for path in self._named:
                 if path in self._before:
                     path.write_bytes(self._before[path])
+                elif path.is_dir():
+                    shutil.rmtree(path)
                 else:
                     path.unlink(missing_ok=True)
         elif self._fault == "contents lost":
-            for path in self._folder.iterdir():
+            for path in self._folder.rglob("*"):
                 if path.stat().st_ino in self._unsynced:
                     os.truncate(path, 0)
 
     def _note(self, name: str, given: tuple[Any, ...], result: Any) -> None:
         match name:
-            case "open":
+            case "open" | "mkdir":
                 self._named[Path(given[0]).absolute()] = None
             case "write":
                 self._unsynced[os.fstat(given[0]).st_ino] = None
             case "replace":
                 self._named[Path(given[1]).absolute()] = None
+            case "rename":
+                self._moved[Path(given[1]).absolute()] = Path(given[0]).absolute()
             case "fsync":
                 found = os.fstat(given[0])
                 if stat.S_ISDIR(found.st_mode):
-                    self._before |= {
-                        path: path.read_bytes() for path in self._named if path.exists()
-                    }
-                    self._named.clear()
+                    self._note_synced(found.st_ino)
                 self._unsynced.pop(found.st_ino, None)
+
+    def _note_synced(self, folder: int) -> None:
+        """Note that the names in the folder of this number are on the disk."""
+        for path in [*self._named, *self._moved]:
+            if path.parent.exists() and path.parent.stat().st_ino == folder:
+                if path.is_file():
+                    self._before[path] = path.read_bytes()
+                self._named.pop(path, None)
+                self._moved.pop(path, None)
 
 
 def outcomes(

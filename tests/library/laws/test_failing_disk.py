@@ -8,11 +8,17 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from camcast.cli.position_file import PositionFile
+from camcast.inbox.position import Position
 from camcast.live.profiles.certificate_file import read_revocations
+from camcast.live.profiles.heard_lists import HeardLists
 from camcast.live.profiles.issuer_register import opened
 from camcast.live.profiles.key_file import (
     KeyFileError,
@@ -22,13 +28,30 @@ from camcast.live.profiles.key_file import (
     write_public_key,
 )
 from camcast.live.profiles.stream_numbers import StreamNumbers
+from camcast.live.profiles.system_folder import (
+    SystemFolderError,
+    create,
+    members,
+    without_folder,
+)
+from camcast.live.profiles.system_folder import (
+    authority as at_work,
+)
+from camcast.security.known_chains import KnownChains
 from camcast.vocabulary.lasting_file import write_lasting
-from tests.authority import ADA, DAY, EVE, NOW, ROOT, grant
+from camcast.vocabulary.topics import Topic
+from overlays.remembered import recall, remember
+from tests.authority import ADA, DAY, EVE, MEMBER, NOW, ROOT, grant, revocations
 from tests.library.laws.failing_disk import FAULTS, outcomes
 
 pytestmark = pytest.mark.parametrize("fault", FAULTS)
 
 YEAR = 365 * DAY
+
+
+@pytest.fixture(autouse=True)
+def _nothing_waits_for_the_real_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 def certificate(serial: int) -> bytes:
@@ -155,3 +178,122 @@ def test_no_number_of_a_stream_is_used_twice(
         if said:
             assert later >= int(said) + 10
         assert not leftovers(key.parent)
+
+
+def test_a_list_that_was_heard_of_is_heard_of_after_a_restart(tmp_path: Path, fault: str) -> None:
+    def kept(*lists: bytes) -> KnownChains:
+        known = KnownChains([ROOT.public])
+        for data in lists:
+            known.keep_revocations(data, NOW, heard=True)
+        return known
+
+    first, second = revocations(5), revocations(5, 6, number=2)
+
+    def make(folder: Path) -> Path:
+        HeardLists(folder / "ada.key").keep(kept(first), NOW)
+        return folder / "ada.key"
+
+    def keep(key: Path) -> bytes:
+        HeardLists(key).keep(kept(second), NOW)
+        return b"kept"
+
+    for key, done, _ in outcomes(make, keep, fault, tmp_path):
+        known = kept()
+        HeardLists(key).take_into(known, NOW)
+        failing = fault.startswith("E")  # it is logged then, and the process goes on
+        assert known.lists() in ([[second]] if done and not failing else [[first], [second]])
+        HeardLists(key).keep(kept(second), NOW)
+        assert not leftovers(key.parent)
+
+
+def test_remembered_contacts_are_the_old_ones_or_the_new_ones(
+    tmp_path: Path, fault: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    old, new = {("192.0.2.1", 7000): ""}, {("192.0.2.2", 7001): ADA.public.text}
+
+    def make(folder: Path) -> Path:
+        assert remember(folder / "contacts", old)
+        return folder / "contacts"
+
+    def write(path: Path) -> bytes:
+        return b"done" if remember(path, new) else b""
+
+    for path, _, said in outcomes(make, write, fault, tmp_path):
+        assert recall(path) in ((new,) if said else (old, new))
+    assert not caplog.records
+
+
+def test_a_position_is_the_old_one_or_the_new_one(tmp_path: Path, fault: str) -> None:
+    topic = Topic.parse(".a")
+    old, new = (Position(topic.group, float(time)).encode() for time in (NOW, NOW + 9))
+
+    def make(folder: Path) -> Path:
+        PositionFile(folder / "read", topic).move(old)
+        return folder / "read"
+
+    def move(path: Path) -> bytes:
+        PositionFile(path, topic).move(new)
+        return b"moved"
+
+    for path, done, _ in outcomes(make, move, fault, tmp_path):
+        assert PositionFile(path, topic).begins_at in ((new,) if done else (old, new))
+
+
+def admit(folder: Path, name: str) -> bytes:
+    with at_work(folder, NOW) as root:
+        root.admit(name, Topic.parse(".soccer"), MEMBER, NOW + YEAR)
+    return b"admitted"
+
+
+def names_in(folder: Path, *, revoked: bool = False) -> set[str]:
+    return {member.name for member in members(folder) if member.revoked is revoked}
+
+
+def systems(folder: Path) -> Callable[[Path], Path]:
+    """Return what puts a copy of one system into a folder."""
+    create(folder / "system", NOW)
+    admit(folder / "system", "ada")
+    admit(folder / "system", "bob")
+    return lambda place: Path(shutil.copytree(folder / "system", place / "system"))
+
+
+@pytest.mark.slow
+def test_who_is_admitted_is_a_member_or_can_be_admitted_again(tmp_path: Path, fault: str) -> None:
+    """And revoked; of a key that was lost with its folder the certificate is shown."""
+    for folder, done, _ in outcomes(
+        systems(tmp_path), lambda folder: admit(folder, "eve"), fault, tmp_path
+    ):
+        there = names_in(folder)
+        assert there >= ({"ada", "bob", "eve"} if done else {"ada", "bob"})
+        while "eve" not in names_in(folder):
+            try:
+                admit(folder, "eve")
+            except KeyFileError as error:  # as the sentence asks for
+                Path(str(error).partition(": not a key file: it is empty")[0]).unlink()
+        with at_work(folder, NOW) as root:
+            root.revoke(["eve"])
+        assert names_in(folder) == {"ada", "bob"}
+        assert names_in(folder, revoked=True) == {"eve"}
+        if fault != "names lost":
+            assert not without_folder(folder, NOW)
+
+
+@pytest.mark.slow
+def test_a_member_that_is_revoked_stays_revoked(tmp_path: Path, fault: str) -> None:
+    def revoke_member(folder: Path) -> bytes:
+        with at_work(folder, NOW) as root:
+            root.revoke(["bob"])
+        return b"revoked"
+
+    for folder, done, _ in outcomes(systems(tmp_path), revoke_member, fault, tmp_path):
+        listed, number = revoked(folder / "root.key")
+        assert "ada" in names_in(folder)
+        if done:
+            assert names_in(folder, revoked=True) == {"bob"}
+        with suppress(SystemFolderError):  # of one whose folder is put aside already
+            revoke_member(folder)
+        after, next_number = revoked(folder / "root.key")
+        assert after >= listed
+        assert next_number >= number
+        assert names_in(folder) == {"ada"}
+        assert not without_folder(folder, NOW)
