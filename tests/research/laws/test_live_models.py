@@ -220,8 +220,8 @@ def gossip_once(setting: AddressedSetting, rng: Random) -> tuple[float, ...]:
         pytest.param(40, 20, Hierarchy(), 0.0, 0.2, 2, 200, marks=pytest.mark.slow),
         pytest.param(70, 70, Hierarchy(arity=4, depth=3), 0.2, 0.1, 2, 150, marks=pytest.mark.slow),
         (30, 12, Hierarchy(depth=1), 0.2, 0.1, 3, 500),
-        pytest.param(118, 34, Hierarchy(), 0.15, 0.0, 3, 5000, marks=pytest.mark.slow),
-        pytest.param(118, 118, Hierarchy(), 0.15, 0.1, 3, 3000, marks=pytest.mark.slow),
+        pytest.param(118, 34, Hierarchy(), 0.15, 0.0, 3, 2500, marks=pytest.mark.slow),
+        pytest.param(118, 118, Hierarchy(), 0.15, 0.1, 3, 1500, marks=pytest.mark.slow),
         pytest.param(400, 400, Hierarchy(), 0.3, 0.0, 2, 500, marks=pytest.mark.slow),
     ],
 )

@@ -406,7 +406,7 @@ def test_in_degrees_of_84_processes_are_as_in_uniform_tables() -> None:
 def test_in_degrees_of_300_processes_over_many_rounds() -> None:
     """Identifiers of some populations are spread more evenly than those of others: so several."""
     rounds, degrees = 3, []
-    for seed in (9, 19, 29):
+    for seed in (9, 19):
         world = Overlays(seed=seed)
         world.populate([A] * 300)
         founds = [f for _ in range(rounds) for f in world.find_all(range(1, 301), A, wanted=8)]
