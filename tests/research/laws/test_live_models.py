@@ -41,10 +41,14 @@ from tests.research.unit.systems.hpmcast.hpmcast_twin import level_gossip
 
 
 def shuffled_fleet(protocol: str, n: int, n_1: int, seed: int, options: dict[str, object]) -> World:
-    """Return processes of which so many, chosen by chance, are interested in `.a`."""
+    """Return processes of which so many, chosen by chance, are interested in `.a`.
+
+    Where they are on SCAMP, it is the paper's, which the models know.
+    """
     topics = [A] * n_1 + [X] * (n - n_1)
     Random(seed).shuffle(topics)
-    return fleet(protocol, topics, options=options, seed=seed)
+    of_scamp: dict[str, object] = {"drawn_share": 0.0} if protocol == "percolation" else {}
+    return fleet(protocol, topics, options=options, membership_options=of_scamp, seed=seed)
 
 
 def publish_all(
