@@ -208,7 +208,9 @@ class SuperTopicTable(Watcher):
         self._next_draw = -inf
         self.failures = 0
         """How many super-processes have failed, or left their topic, so far."""
-        self._failed: dict[PeerId, float] = {}  # peer -> until when it counts as failed
+        self._failed: dict[tuple[PeerId, str], float] = {}
+        """Until when a process counts as failed: in a topic that it has left, until it answers for
+        that one; in all ("") if it was silent."""
         self._scope: list[Topic] = []
         self._pause = tuning.settings.search_seconds
         self._search_number = 0
@@ -432,7 +434,8 @@ class SuperTopicTable(Watcher):
     def _answered(self, source: Contact, pong: Pong, now: float) -> None:
         """Take an answer: a cold super-process comes in, and is asked for others."""
         name = pong.topic
-        self._failed.pop(source.peer, None)
+        self._failed.pop((source.peer, ""), None)
+        self._failed.pop((source.peer, name), None)
         for entry in list(self._table.values()):
             if entry.contact.address == source.address:
                 if entry.contact.peer == source.peer:
@@ -497,7 +500,7 @@ class SuperTopicTable(Watcher):
         """See `Watcher`: forget a super-process that has left its topic."""
         entry = self._table.get(contact.peer)
         if entry is not None and entry.contact == contact:
-            self._fail(entry, now)
+            self._fail(entry, now, left=entry.topic.name)
             cold = self._cold.pop(contact.address)
             if contact.address in self._inherited and cold is not None:
                 self._cold.put(contact, entry.topic, now)
@@ -682,16 +685,23 @@ class SuperTopicTable(Watcher):
         for cold in asked:
             self._outlet.send([cold.contact], Ping(cold.topic.name))
 
-    def _fail(self, entry: _Entry, now: float) -> None:
-        """Move an entry to the cold list; for a while, only its own answer brings it back."""
+    def _fail(self, entry: _Entry, now: float, *, left: str = "") -> None:
+        """Move an entry to the cold list; for a while, only its own answer brings it back.
+
+        One that has left its topic may be in another, above, and others may name it there.
+        """
         peer = entry.contact.peer
         self.failures += 1
         self._shelve(entry, now, self._liveness.heard(peer))
         self._draw_soon()
-        self._failed.pop(peer, None)
+        self._failed.pop((peer, left), None)
         if len(self._failed) >= FAILED_MAX:
             del self._failed[next(iter(self._failed))]
-        self._failed[peer] = now + FAILED_CHECKS * self._parameters.check_seconds
+        pause = FAILED_CHECKS * self._parameters.check_seconds
+        self._failed[peer, left] = inf if left else now + pause
+
+    def _has_failed(self, peer: PeerId, topic: Topic, now: float) -> bool:
+        return self._failed.get((peer, ""), now) > now or (peer, topic.name) in self._failed
 
     def _serves(self, entry: _Entry, until: float) -> bool:
         """Return whether this entry cannot be why an earlier event is missing above.
@@ -730,7 +740,7 @@ class SuperTopicTable(Watcher):
         changed = False
         doubted: dict[str, Cold] = {}
         for contact in self._shuffled(contacts):
-            if self._failed.get(contact.peer, now) > now:
+            if self._has_failed(contact.peer, topic, now):
                 cold = self._cold.get(contact.address)
                 doubted[contact.address] = cold or Cold(contact, topic, now)
                 continue
@@ -746,7 +756,7 @@ class SuperTopicTable(Watcher):
 
     def _draw_from(self, topic: Topic, contacts: Iterable[Contact], now: float) -> None:
         """Let members of the nearest community that are named take the places of entries."""
-        usable = [c for c in self._shuffled(contacts) if self._failed.get(c.peer, now) <= now]
+        usable = [c for c in self._shuffled(contacts) if not self._has_failed(c.peer, topic, now)]
         drawn = {contact.peer: contact for contact in usable[: self._parameters.z]}
         older = [entry for peer, entry in self._table.items() if peer not in drawn]
         older.sort(key=lambda entry: entry.topic == topic)  # those farther up make room first
@@ -785,7 +795,7 @@ class SuperTopicTable(Watcher):
         self._process.remembers(self, topic)
         remembered = len(self._cold)
         for contact in self._shuffled(contacts):
-            if contact.peer in self._table or self._failed.get(contact.peer, now) > now:
+            if contact.peer in self._table or self._has_failed(contact.peer, topic, now):
                 continue
             cold = self._cold.get(contact.address)
             if cold is None or (living and cold.topic.level <= topic.level):

@@ -64,6 +64,9 @@ def test_everybody_gets_everything_once_and_nothing_else(membership: str, first:
         ),
         pytest.param("hybrid", 2381, id="a newcomer took what came late for what was in order"),
         pytest.param("scamp", 81, id="a newcomer took for in order what a late event follows"),
+        pytest.param(
+            "scamp", 20051, id="who left a topic and stayed above was named below for ever"
+        ),
     ],
 )
 def test_what_went_wrong_once(membership: str, seed: int) -> None:

@@ -522,6 +522,23 @@ def test_who_was_linked_while_it_was_still_joining_comes_back_when_it_is_named_a
     assert bench.nearest == (".a.b.c", [1])
 
 
+def test_who_has_left_a_topic_is_linked_in_the_one_above_whoever_still_names_it_below() -> None:
+    """Its answer for the one above made it believable below again, and it was linked there once a
+    second: nothing climbed to it any more (several scamp 20051)."""
+    bench = linked(1)
+    bench.tell(Gone(".a.b.c"), contact(1))
+    bench.fire("search")  # of the search before, which is over
+    bench.fire("search")
+    bench.know(AB, 1)
+    assert bench.nearest == (".a.b", [1])
+    bench.tell(Pong(".a.b"), contact(1))
+    bench.tell(AnsContact(".a.b.c", contacts(1)), NEIGHBOUR)
+    assert bench.nearest == (".a.b", [1])
+    bench.tell(Pong(".a.b.c"), contact(1))  # it has come again
+    bench.tell(AnsContact(".a.b.c", contacts(1)), NEIGHBOUR)
+    assert bench.nearest == (".a.b.c", [1])
+
+
 def test_farther_ones_take_no_room_from_the_nearest() -> None:
     """One of `.a.b.c` and two of the root left it at that, and whoever it did not know unserved."""
     bench = linked(1, 2)
