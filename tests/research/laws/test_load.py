@@ -70,6 +70,7 @@ ALONE = VirtualScenario(
     seed=1,
     communities={ROOT: 60},
     membership="scamp",
+    options={"drawn_share": 0.0},  # the paper's tables, which stay as they are meanwhile
     parameters=Parameters(c=1),
     repair=False,
     settle_seconds=10,

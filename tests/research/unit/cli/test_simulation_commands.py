@@ -142,7 +142,7 @@ def test_a_scenario_with_the_preset_paper_has_nothing_that_was_added(
     detailed.write_text(
         "repair = false\n"
         + SCENARIO
-        + "[options]\nindirection = true\nsponsors = false\n"
+        + "[options]\nindirection = true\nsponsors = false\ndrawn_share = 0.0\n"
         + "[parameters]\nas_printed = true\nbatch_events_max = 1\nretention_seconds = 0.0\n"
     )
     runs = [
