@@ -63,7 +63,7 @@ SIMULATORS = [
     Simulator("camcast.research.systems.camcast.population", population.simulate, runs=4000),
     Simulator("camcast.research.systems.camcast.count_chain", count_chain.simulate, runs=1000),
     Simulator(
-        "camcast.research.simulation.static_network", static_network.simulate, runs=60, slow=True
+        "camcast.research.simulation.static_network", static_network.simulate, runs=80, slow=True
     ),
 ]
 
