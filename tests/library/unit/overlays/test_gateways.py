@@ -519,7 +519,7 @@ def _found(world: World, node: Node) -> dict[Topic, tuple[Contact, ...]]:
         found[finding.topic] = finding.contacts
         take(finding, now)
 
-    node._joining.found = note  # type: ignore[method-assign]
+    node._joining.found = note  # type: ignore[method-assign]  # to see what was found
     return found
 
 
@@ -551,7 +551,7 @@ def test_a_silent_gateway_is_named_in_the_finding_about_each_of_many_communities
     def note(finding: Finding, now: float) -> None:
         silent[finding.topic] = finding.unreachable
 
-    node._joining.found = note  # type: ignore[method-assign]
+    node._joining.found = note  # type: ignore[method-assign]  # to see what was found
     world.do(node, partial(_seek, MANY))
     world.run(gateways.GATHER_SECONDS + gateways.TIMEOUT_SECONDS + 0.5)
     assert silent == dict.fromkeys(MANY, (gateway,))

@@ -221,7 +221,7 @@ class Unknown:
 class NoAttribute:
     seats: ClassVar[int]
     name: str
-    place: "datetime.nowhere"  # type: ignore[name-defined]
+    place: "datetime.nowhere"  # type: ignore[name-defined]  # no such name is the case
 
 
 @attrs.frozen

@@ -109,7 +109,7 @@ def test_a_process_may_be_stopped_at_any_line_and_each_stop_is_told(reading_numb
             loop.stand_still_for(60.0)
         return time()
 
-    loop.time = stopped_once  # type: ignore[method-assign]
+    loop.time = stopped_once  # type: ignore[method-assign]  # stops at a reading
     for _ in range(20):
         loop.turn_for(TICK_SECONDS)
         reading.seconds()
