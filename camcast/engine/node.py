@@ -427,7 +427,7 @@ class Node:
         receipt = self._publisher.publish(
             local_group, topic, payload, now, p_sel, typed=typed, keyed=keyed
         )
-        self._joining.settle(now)
+        self._joining.settle_if_due(now)
         return receipt
 
     def flush(self, now: float) -> None:

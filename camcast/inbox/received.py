@@ -186,9 +186,9 @@ class ReceivedBatch(msgspec.Struct, Generic[E_co], eq=False):  # a Struct: one i
         return self._events(repeat(_Undecoded(self._decode)))
 
     def _events(self, values: Iterable[Any]) -> Iterator[Received[E_co]]:
-        same: list[repeat[Any]] = [repeat(self.hops), repeat(self.published), repeat(self.late)]
-        if self.key is not None:
-            same += [repeat(self.key), repeat(self.deleted)]
+        same: list[repeat[Any]] = [repeat(self.hops), repeat(self.published)]
+        if self.late or self.key is not None:  # seldom, and each column takes a tenth of the time
+            same += [repeat(self.late), repeat(self.key), repeat(self.deleted)]
         return map(
             Received,
             repeat(self.stream),
