@@ -26,8 +26,9 @@ _NICENESS: Final = 5  # chosen: a nice process still gets a quarter of a core th
 _WAITS: Final = frozenset({"live", "hostile", "chaos"})
 """Folders whose tests mostly wait."""
 
-_TOGETHER: Final = frozenset({"pipeline", "population"})
-"""Folders whose tests one worker runs: they share a JVM, or functions that numba compiles."""
+_TOGETHER: Final = ("pipeline", "research")
+"""Folders whose tests one worker runs, but for those that wait: they share a JVM, or the functions
+that numba compiles, some 20 s of CPU in a fresh checkout."""
 
 
 def workers() -> int:
@@ -50,8 +51,8 @@ class Distribution(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no t
 
     def _split_scope(self, nodeid: str) -> str:
         file = PurePosixPath(nodeid.partition("::")[0])
-        together = [folder for folder in file.parents if folder.name in _TOGETHER]
-        return str(together[-1] if together else file)
+        together = (folder for folder in file.parents if folder.name in _TOGETHER)
+        return str(file if _waits(str(file)) else next(together, file))
 
     def _assign_work_unit(self, node: Any) -> None:
         """Give a worker the next file of its kind.

@@ -12,8 +12,11 @@ FILES = {
     "tests/library/live/test_b.py": 7,
     "tests/library/live/test_c.py": 2,
     "tests/library/unit/engine/test_d.py": 9,
-    "tests/research/unit/population/test_e.py": 1,
-    "tests/research/unit/population/test_f.py": 4,
+    "tests/research/unit/sweeps/test_e.py": 1,
+    "tests/research/papers/test_f.py": 4,
+    "tests/research/unit/pipeline/spark/test_h.py": 3,
+    "tests/research/unit/pipeline/compare/test_i.py": 2,
+    "tests/research/live/test_j.py": 2,
     "tests/library/hostile/test_g.py": 5,
 }
 
@@ -73,7 +76,7 @@ def test_few_workers_are_of_one_kind() -> None:
 
 def test_a_folder_that_stays_together_is_one_workers() -> None:
     for workers in (2, 3, 5):
-        together = [
-            tests for tests in dealt(workers) if any("population" in test for test in tests)
-        ]
-        assert len(together) == 1
+        for shared in ({"unit/sweeps", "papers"}, {"unit/pipeline/spark", "unit/pipeline/compare"}):
+            paths = {f"tests/research/{folder}" for folder in shared}
+            has = [{test.rpartition("/")[0] for test in tests} & paths for tests in dealt(workers)]
+            assert [some for some in has if some] == [paths]
