@@ -74,8 +74,8 @@ def main(
         print(f"the chaos suite cannot run here: {'; '.join(reasons)}", file=sys.stderr)
         raise typer.Exit(SKIPPED)
     if reasons := filter_obstacles():
-        skipped = [one.name for one in scenarios if one.closed]
-        scenarios = [one for one in scenarios if not one.closed]
+        skipped = [one.name for one in scenarios if one.shut]
+        scenarios = [one for one in scenarios if not one.shut]
         if skipped:
             print(f"skipped: {', '.join(skipped)}: {'; '.join(reasons)}", file=sys.stderr)
         if not scenarios:

@@ -23,7 +23,7 @@ class NodeSpec(msgspec.Struct, frozen=True, kw_only=True):
     """By which name the authority knows it, in the profile `signed`."""
     key: str = ""
     """The public key of that identity."""
-    reachable: Literal["yes", "no"] = "yes"
+    reachable: Literal["yes", "no", "auto"] = "yes"
     """Whether others can connect to the node; if not, it is told so."""
     paces: list[Pace] = []
     """Further subscriptions, which do not keep up."""

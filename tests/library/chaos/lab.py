@@ -13,7 +13,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from random import Random
@@ -142,8 +142,10 @@ class Lab:
         """Those that run nodes, in the order of their start; gateways are in `gateways`."""
         self.gateways: list[Worker] = []
         self.fault = Fault()
-        self.closed: frozenset[int] = frozenset()
-        """The hosts that nobody can connect to; their nodes know it."""
+        self._closed: frozenset[int] = frozenset()
+        """The hosts behind firewalls; their nodes know it."""
+        self._hidden_ports: dict[int, Iterator[int]] = {}
+        """The ports that come next at hosts behind NATs; their nodes find out that they are."""
         self._choice = choice
         self._rate = 0.0
         self._folder = folder
@@ -232,14 +234,14 @@ class Lab:
         trace_bytes: int | None = None,
     ) -> NodeSpec:
         """Return a node to start in a worker, with an address of its own."""
-        port = next(self._ports)
+        port = next(self._hidden_ports.get(worker.host, self._ports))
         name = f"{worker.name}n{port}"
         return NodeSpec(
             name=name,
             topic=topic,
             bind=f"tcp://{self.network.address(worker.host)}:{port}",
             gateways=list(gateways),
-            reachable="no" if worker.host in self.closed else "yes",
+            reachable=self._reachable(worker.host),
             **self._new_identity(name),
             paces=list(paces),
             trace_bytes=trace_bytes,
@@ -251,10 +253,20 @@ class Lab:
         key = read_secret_key(self._authority.identity(name)["identity"]).public
         return {"identity": name, "key": str(key)}
 
+    def _reachable(self, host: int) -> Literal["no", "auto", "yes"]:
+        if host in self._hidden_ports:
+            return "auto"  # what it finds at its own address may be another's as well
+        return "no" if host in self._closed else "yes"
+
     def close_in(self, *hosts: int) -> None:
         """Put hosts behind firewalls that let nobody in, before anything runs there."""
         self.network.close_in(hosts)
-        self.closed = frozenset(hosts)
+        self._closed = frozenset(hosts)
+
+    def hide(self, *hosts: int) -> None:
+        """Put each of these hosts behind a NAT, all with the same addresses, ports included."""
+        self.network.hide(hosts)
+        self._hidden_ports = {host: itertools.count(_FIRST_PORT) for host in hosts}
 
     async def start(self, worker: Worker, nodes: Sequence[NodeSpec]) -> None:
         """Start nodes in a worker, and wait until they are ready members, or have failed."""

@@ -9,7 +9,8 @@ between hosts pass a further namespace, the *router*.
 - `Weather` has a TUN device for each host instead, whose other end `tests.library.chaos.switch`
   holds. The switch loses, delays, reorders and duplicates packets, since few kernels have netem.
 - `Wires` also closes a host (`close_in`): the filter of nftables in its namespace lets packets in
-  only of connections that the host has made, as a firewall or a NAT does. Only this needs `nft`.
+  only of connections that the host has made, as a firewall does. Only this needs `nft`. A host that
+  it hides (`hide`) has a NAT in front of it, and the private address of all others that it hides.
 - `Loopback` makes neither: hosts are addresses 127.0.0.x of this machine. It needs no root.
 
 Namespaces are removed by a *janitor*, a shell that waits for the end of its standard input and then
@@ -37,6 +38,7 @@ ROOT: Final = Path(__file__).parents[3]
 # chosen: TCP over Ethernet has no larger packets; a larger one would soften what loss does
 _MTU: Final = 1400
 _GATE: Final = "10.66.1.1"
+_PRIVATE: Final = "192.168.1.10"  # of every hidden host; no other has a route to it
 _ESTABLISHED_ONLY: Final = """
 table inet firewall {
     chain input {
@@ -90,6 +92,9 @@ class Network(Protocol):
     def close_in(self, hosts: Iterable[int]) -> None:
         """Let nothing into these hosts but packets of connections that they have made."""
 
+    def hide(self, hosts: Iterable[int]) -> None:
+        """Put a NAT in front of each of these hosts; all of them then have the same address."""
+
     def set_weather(self, **weather: float) -> None:
         """Set what befalls each packet; see `tests.library.chaos.switch`."""
 
@@ -126,6 +131,10 @@ class Loopback:
     def close_in(self, hosts: Iterable[int]) -> None:
         """Cannot be done."""
         raise NotImplementedError("the loopback has no filter of its own")
+
+    def hide(self, hosts: Iterable[int]) -> None:
+        """Cannot be done."""
+        raise NotImplementedError("the loopback has no NAT")
 
     def set_weather(self, **weather: float) -> None:
         """Cannot be done."""
@@ -181,6 +190,7 @@ class Wires(_Namespaces):
     def __init__(self, hosts: int) -> None:
         super().__init__(hosts)
         self._cuts: list[tuple[str, ...]] = []
+        self._hidden: set[int] = set()
         router = self._router
         try:
             _ip("netns", "exec", router, "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward")
@@ -200,10 +210,16 @@ class Wires(_Namespaces):
             self.close()
             raise
 
+    @override
+    def address(self, host: int) -> str:
+        """Return the address at which a host listens, which for a hidden one is private."""
+        return _PRIVATE if host in self._hidden else super().address(host)
+
     def cut(self, ways: Iterable[tuple[int, int]]) -> None:
         """Drop what goes from the first to the second host of each pair, in silence."""
+        outer = super().address
         for source, target in ways:
-            rule = ("from", self.address(source), "to", self.address(target), "blackhole")
+            rule = ("from", outer(source), "to", outer(target), "blackhole")
             _ip("-n", self._router, "rule", "add", *rule)
             self._cuts.append(rule)
 
@@ -211,6 +227,13 @@ class Wires(_Namespaces):
         """Put a stateful filter between these hosts and their wires, for good."""
         for host in hosts:
             _run(self.command(host, ["nft", "-f", "-"]), _ESTABLISHED_ONLY)
+
+    def hide(self, hosts: Iterable[int]) -> None:
+        """Let these hosts listen at one private address, and leave by one that nobody can dial."""
+        self.close_in(hosts := list(hosts))
+        for host in hosts:
+            _ip("-n", self._hosts[host], "addr", "add", f"{_PRIVATE}/32", "dev", "lo")
+        self._hidden |= {*hosts}
 
     def slow(self, host: int, kilobits: int) -> None:
         """Let so many kilobits a second through to a host; `OSError` without `tc` and tbf."""
@@ -269,6 +292,10 @@ class Weather(_Namespaces):
     def close_in(self, hosts: Iterable[int]) -> None:
         """Cannot be done."""
         raise NotImplementedError("closed hosts are for wires")
+
+    def hide(self, hosts: Iterable[int]) -> None:
+        """Cannot be done."""
+        raise NotImplementedError("hidden hosts are for wires")
 
     def set_weather(self, **weather: float) -> None:
         """Set the weather; what is not named is as on a clear day."""

@@ -52,6 +52,8 @@ class Scenario:
     hosts: int = 4
     closed: tuple[int, ...] = ()
     """The hosts behind firewalls, which the packet filter of nftables makes."""
+    hidden: tuple[int, ...] = ()
+    """The hosts behind a NAT each, which nftables makes as well; they have the same addresses."""
     weather: bool = False
     """Whether hosts are joined by the lossy switch instead of wires."""
     share_pipes: bool = True
@@ -73,6 +75,11 @@ class Scenario:
     """How often topic tables may drop a peer in the ten seconds after the fault began."""
     growth_max: float = inf
     """By what factor the memory of a process may grow in the second half of the run."""
+
+    @property
+    def shut(self) -> tuple[int, ...]:
+        """The hosts that nobody can connect to."""
+        return *self.closed, *self.hidden
 
     def network(self, seed: int) -> Network:
         """Make the network that the scenario is for."""

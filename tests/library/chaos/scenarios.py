@@ -88,21 +88,21 @@ async def a_hub_of_few_descriptors(lab: Lab, scenario: Scenario) -> None:
 
 
 async def both_topics_everywhere(lab: Lab, scenario: Scenario) -> None:
-    """A process on each host, with a node in `.` and one in `.a`; some hosts are closed."""
+    """A process on each host, with a node in `.` and one in `.a`; some hosts let nobody in."""
     lab.close_in(*scenario.closed)
+    lab.hide(*scenario.hidden)
     gateway = await lab.start_gateway()
     topics = [topic for topic in (".", ".a") for _ in range(scenario.processes)]
     await lab.populate(topics, scenario.processes, [gateway])
 
 
 async def open_above_alone(lab: Lab, scenario: Scenario) -> None:
-    """Members of `.` on the first two hosts, and all those of `.a` on closed ones."""
+    """Members of `.` on the first two hosts, and all those of `.a` on those that let nobody in."""
     lab.close_in(*scenario.closed)
+    lab.hide(*scenario.hidden)
     gateway = await lab.start_gateway()
     await lab.populate([".", "."], 2, [gateway], (0, 1))
-    await lab.populate(
-        [".a"] * len(scenario.closed), len(scenario.closed), [gateway], scenario.closed
-    )
+    await lab.populate([".a"] * len(scenario.shut), len(scenario.shut), [gateway], scenario.shut)
 
 
 # -- what happens ----------------------------------------------------------------------------
@@ -353,6 +353,21 @@ def _closed(
     )
 
 
+def _hidden(name: str, title: str, hosts: int, **more: Any) -> Scenario:
+    """Return a scenario in which each of the last two hosts is behind a NAT."""
+    usual: dict[str, Any] = {"prepare": both_topics_everywhere, "share_pipes": False}
+    return Scenario(
+        name=name,
+        title=title,
+        happen=nothing(15),
+        hidden=(hosts - 2, hosts - 1),
+        nodes=2 * hosts,
+        processes=hosts,
+        hosts=hosts,
+        **(usual | more),
+    )
+
+
 _HALVES: Final = cut_between((0, 1), (2, 3))
 
 SCENARIOS: Final = [
@@ -481,6 +496,13 @@ SCENARIOS: Final = [
         cut(30, *cut_between((1,), (0, *range(2, 8)))),
         range(2, 8),
         arrival_seconds=_WHEN_HEALED,
+    ),
+    _hidden("nats", "two hosts behind NATs have the same address", hosts=3),
+    _hidden(
+        "nats-carry",
+        "the same, and only members of the topic above can be reached",
+        hosts=4,
+        prepare=open_above_alone,
     ),
     Scenario(
         name="few-descriptors",

@@ -119,6 +119,15 @@ def test_a_closed_host_is_answered_on_the_connections_that_it_makes(wires: Wires
 
 
 @needs_root
+@needs_filter
+def test_hidden_hosts_have_the_same_address_and_reach_only_themselves_at_it(wires: Wires) -> None:
+    wires.hide([1, 2])
+    assert wires.address(1) == wires.address(2) != wires.address(0)
+    assert sent(wires, 0, 1) == sent(wires, 1, 2) == sent(wires, 2, 1) == []
+    assert sent(wires, 1, 1) == [0, 1, 2]
+
+
+@needs_root
 def test_on_a_clear_day_all_packets_come_in_order(weather: Weather) -> None:
     assert sent(weather, 0, 1, 200) == list(range(200))
 
