@@ -62,9 +62,9 @@ _log = Logger(__name__)
 # chosen: as long as a frame waits for others at most; a twentieth of what a heartbeat may be late
 TURN_SECONDS: Final = 0.005
 
-# chosen: to look at the clock for each item takes a tenth of all that a short callback's item costs.
-# Where so little time has passed since the last look, the next items go without one: at a steady
-# pace a turn is half as long again at most.
+# chosen: to look at the clock for each item takes a tenth of what a short callback takes with all
+# that is around it. Where so little time has passed since the last look, the next items go without
+# one: at a steady pace a turn is half as long again at most.
 UNTIMED_ITEMS: Final = 15
 BRIEF_SECONDS: Final = 0.00015
 

@@ -193,10 +193,9 @@ class Gossip(Dissemination):
         if size != self._size or settings is not self._settings:
             self._size, self._settings = size, settings
             self._fan_out = settings.fan_out(size)
-        if not (attached := self._table.attached):
+        if not self._table.attached:
             return self._fan_out
-        others = max(1.0, size - attached)  # which alone send to those that nobody can dial
-        return ceil(self._fan_out * max(1.0, attached / others))
+        return ceil(self._fan_out * self._table.burden(size))
 
 
 def make_spread(context: DisseminationContext) -> Dissemination:

@@ -13,9 +13,10 @@ enters at one process each (`camcast.protocols.handing_up`).
 *Eager.* A process keeps, for each such stream, a *parent*, which sends it the stream, and
 *children*, to whom it sends each new batch at once. When the first batch comes, its sender becomes
 the parent, and `CHILDREN_FIRST` random neighbours become the children: few, since a whole burst may
-be under way before the first answer. A process that gets a second copy tells the sender so
-(`Prune`), and is that sender's child no more. What remains is a tree. If the second copy comes from
-the parent, there is a shorter way, and the first sender is the parent from then on.
+be under way before the first answer, and more where few processes can be dialled
+(`PeerTable.burden`). A process that gets a second copy tells the sender so (`Prune`), and is that
+sender's child no more. What remains is a tree. If the second copy comes from the parent, there is a
+shorter way, and the first sender is the parent from then on.
 
 *Lazy.* A process announces new events to all other neighbours by the `Have` of repair:
 `SECONDS_PACED` later, and `SECONDS_BURST` later in a burst. A neighbour that lacks some of them
@@ -32,7 +33,8 @@ whose parent may still push it does not ask.
 
 *Graft.* Where repair brings an event that should have come along the tree, and the parent is gone
 or silent, the process takes the neighbour that had the event for its parent, and says so (`Graft`).
-Batches that repair sends are flagged as repaired, and prune nothing.
+Batches that repair sends are flagged as repaired, and prune nothing. The parent tells it what it
+holds: what was sent between the answer and the `Graft` came to other children alone.
 
 *Leaving.* A process that leaves tells its children who its parent is, and its parent who the
 children are (`Handover`). The children graft to that parent at once, and the parent tells them what
@@ -47,7 +49,7 @@ until the liveness service says that the peer is gone.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from math import inf
+from math import ceil, inf
 from typing import Final
 
 from attrs import define, field
@@ -371,7 +373,7 @@ class Tree(Dissemination, RepairWatcher, Watcher):
                     if tree.parent == source.peer:  # it does not get the stream itself
                         self._follow(tree, StreamId(stream), None, now)
                     self._add_child(tree, source, now)
-                if heir:  # what went to the one that left may have gone no farther
+                    # If nothing follows, no hole shows what it has missed meanwhile.
                     self._repair.tell([source], [StreamId(stream)], now)
             case Handover():
                 self._take_handover(source.peer, message, now)
@@ -554,9 +556,12 @@ class Tree(Dissemination, RepairWatcher, Watcher):
         A large batch has some at its publisher alone, so that it outlives one that dies before
         anybody could ask; those who ask for it become the others.
         """
-        children = CHILDREN_FIRST if source is None or not self._repair.offers(batch) else 0
+        membership, children = self._context.membership, 0
+        if source is None or not self._repair.offers(batch):
+            burden = membership.peers().burden(membership.size())
+            children = min(CHILDREN_MAX, ceil(CHILDREN_FIRST * burden))
         knowing = source, batch.stream[:PEER_ID_BYTES]
-        lacking = [c for c in self._context.membership.neighbours() if c.peer not in knowing]
+        lacking = [c for c in membership.neighbours() if c.peer not in knowing]
         for contact in self._context.rng.sample(lacking, min(children, len(lacking))):
             self._add_child(tree, contact, now)
 

@@ -40,6 +40,13 @@ class PeerTable:
         index = self._index.get(peer)
         return None if index is None else self._contacts[index]
 
+    def burden(self, size: float) -> float:
+        """Return to how many times as many peers this process sends in a group of a size.
+
+        For only those that can be dialled send to the peers that nobody can dial.
+        """
+        return max(1.0, self.attached / max(1.0, size - self.attached))
+
     @property
     def pinned(self) -> int:
         """How many peers are pinned."""

@@ -117,6 +117,17 @@ def test_the_only_one_that_can_be_dialled_sends_to_all_others(backend: str) -> N
     world.assert_all_hear_all_once()
 
 
+@pytest.mark.parametrize("backend", ["scamp", "dht"])
+def test_the_only_one_that_can_be_dialled_sends_a_busy_stream_to_all_others(backend: str) -> None:
+    """It sent the first second of it to three, and the others asked for it."""
+    world = Firewalled(backend, [True, *[False] * 7])
+    for number in range(30):
+        world.do(world.members[1], lambda one, now: one.publish(TOPIC, b"!", now))
+        world.run(0.05)
+        got = [sum(world.delivered_to(node).values()) for node in world.members]
+        assert got == [number + 1] * 8
+
+
 def test_who_crashes_among_those_that_carry_is_replaced() -> None:
     world = Firewalled("scamp", [True, True, False, False, False])
     dead = world.members.pop(0)

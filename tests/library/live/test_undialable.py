@@ -84,6 +84,38 @@ async def test_undialable_processes_hear_and_are_heard(
             assert counters.events == counters.parasites == 0, "a stranger carries nothing"
 
 
+async def _bytes_of_an_event(
+    reachable: Literal["yes", "no"], patch: pytest.MonkeyPatch
+) -> tuple[int, int]:
+    """Return the messages at sockets that bring an event to the other member, and the bytes."""
+    payload, sent = b"!" * 1000, list[int]()
+    write = ZmtpPipes._begin
+
+    def count(pipes: Any, pipe: Any, message: bytes | None, whole: bytes) -> None:
+        if payload in whole:
+            sent.append(len(whole))
+        write(pipes, pipe, message, whole)
+
+    async with CommunityManager(transport="tcp") as first:
+        settings: Any = {"transport": "tcp", "reachable": reachable}
+        async with CommunityManager(gateways=[first.address], **settings) as other:
+            community, inbox = await first.join(TOPIC), Inbox()
+            (await other.join(TOPIC)).subscribe(inbox)
+            await eventually(lambda: len(community.peers) == 1)
+            with patch.context() as counting:
+                counting.setattr(ZmtpPipes, "_begin", count)
+                for number in range(1, 6):
+                    await community.publish(payload)
+                    await eventually(lambda count=number: len(inbox.payloads) == count)
+    return len(sent), min(sent)  # some may have a heartbeat beside them
+
+
+@live
+async def test_an_event_costs_no_byte_more_at_the_sockets(monkeypatch: pytest.MonkeyPatch) -> None:
+    hidden = await _bytes_of_an_event("no", monkeypatch)
+    assert hidden == await _bytes_of_an_event("yes", monkeypatch)
+
+
 @live
 async def test_a_connection_that_breaks_is_made_again_by_the_process_that_nobody_can_dial() -> None:
     async with CommunityManager(options=OPTIONS, transport="tcp") as carrier:

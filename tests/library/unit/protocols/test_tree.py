@@ -36,7 +36,7 @@ from camcast.testing.lone_process import LoneProcess, contact
 from camcast.testing.world import World
 from camcast.vocabulary.batches import Batch, make_batch
 from camcast.vocabulary.events import EventId, StreamId, stream_id
-from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.identity import Contact, PeerId, placeholder
 from camcast.vocabulary.parameters import CommunitySettings, Parameters, Tuning
 from camcast.vocabulary.peers import PeerTable
 from camcast.vocabulary.topics import ROOT, Topic
@@ -167,6 +167,7 @@ class Stand(LoneProcess):
         for child in children:
             self.tree.receive(contact(child), Graft(STREAM), self.now)
         self.pushed.clear()
+        self.told.clear()
         self.said()
 
     def children(self) -> list[int]:
@@ -445,10 +446,24 @@ def test_patience_follows_how_long_things_take(stand: Stand) -> None:
     assert 0.5 < after < before
 
 
+def test_a_new_child_is_told_what_it_may_have_missed_on_the_way_to_its_place(stand: Stand) -> None:
+    """What was sent between the answer to its question and its graft went to the others alone."""
+    stand.settle(1, 3)
+    stand.push(batch(2), source=1)
+    stand.tree.receive(contact(2), Graft(STREAM), stand.now)
+    assert stand.told == [(2, (STREAM,))]
+
+
+def test_few_that_can_be_dialled_have_all_others_as_first_children(stand: Stand) -> None:
+    for number in range(1, NEIGHBOURS + 1):
+        stand.membership.table.add(placeholder(peer(number)))
+    stand.push(batch(), source=1)
+    assert sorted(stand.children()) == [*range(2, NEIGHBOURS + 1)]
+
+
 def test_what_repair_has_brought_is_told_to_the_children_too(stand: Stand) -> None:
     """After a cut each waited eight seconds for a parent that had it by repair, and told others."""
-    stand.settle(1)
-    stand.tree.receive(contact(2), Graft(STREAM), stand.now)
+    stand.settle(1, 2)
     stand.push(batch(2), source=1)
     stand.wake()
     assert 2 not in dict(stand.told)
