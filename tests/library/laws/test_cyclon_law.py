@@ -143,9 +143,9 @@ def test_after_90_percent_have_crashed_the_discovery_helps(seed: int) -> None:
 def test_in_degrees_are_narrower_than_a_random_graphs() -> None:
     """Where views are small beside the community, as in the paper.
 
-    The twin has 0.61 of the standard deviation of a random graph's at this size.
+    The twin has 0.61 of the standard deviation of a random graph's among 1,000.
     """
-    size, view = 1000, 20
+    size, view = 500, 20
     world = grown("cyclon", size, seed=4, view=view)
     world.run(60.0)
     degrees = in_degrees(graph_of(world))

@@ -22,8 +22,7 @@ C = ScampOptions().c
     [
         (20, 0.1),
         (40, 0.3),
-        (200, 0.1),
-        (200, 0.3),
+        (100, 0.3),
     ],
 )
 def test_duplicates_change_neither_views_nor_traffic(size: int, duplication: float) -> None:
