@@ -92,8 +92,8 @@ class Message(msgspec.Struct, frozen=True, array_like=True):
 
 
 UNDECODABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What msgspec raises for bytes that are no such value; `RecursionError`, where they are nested too
-deeply."""
+"""The exceptions of msgspec for bytes that are no such value; `RecursionError` is that for bytes
+which are nested too deeply."""
 
 encode: Final[Callable[[Message], bytes]] = _ENCODER.encode
 """Encodes a message as MessagePack: its tag, then its fields."""
