@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from math import inf
 from typing import Any, Final, Generic, Literal, Unpack
 
 import attrs
@@ -29,6 +30,7 @@ from camcast.inbox.deliveries import Deliveries
 from camcast.inbox.latest import Latest
 from camcast.inbox.position import Position
 from camcast.inbox.received import Overflow
+from camcast.inbox.step import here
 from camcast.inbox.subscription import (
     QUEUE_BYTES,
     QUEUE_LENGTH,
@@ -53,6 +55,7 @@ from camcast.vocabulary.arguments import (
     check_timeout,
     check_type,
     check_whole,
+    is_finite,
     refuse_copy,
 )
 from camcast.vocabulary.batches import KEY_BYTES_MAX, Batch, Keyed, rank_of
@@ -403,7 +406,7 @@ class Community(Generic[E]):
             since = seconds_since(since.timestamp(), self._lifetime.open())
         elif since is not None:
             check_number("since", since)
-            if not since >= 0:
+            if not (is_finite(since) or since == inf) or since < 0:
                 raise ValueError(f"since is a number of seconds, 0 or more, not {since}")
             since = float(since)  # messages carry no other type of numbers, such as numpy's
         interest = Interest.parse(where) if isinstance(where, str) else where
@@ -637,6 +640,9 @@ class Community(Generic[E]):
         """Stop publishing; a process without a subscription then leaves the community (5.1)."""
         if self._local_group is not None:
             self._lifetime.check_loop()
+        if here.in_step:
+            asyncio.get_running_loop().call_soon_threadsafe(self.stop_publishing)
+            return
         self._publishing = False
         if not self._deliveries.subscriptions:
             self._leave()

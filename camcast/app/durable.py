@@ -40,6 +40,7 @@ from camcast.interests.interest import Interest
 from camcast.live.archive.archive import FileArchive
 from camcast.live.archive.cursor import Cursor
 from camcast.live.runner import Runner
+from camcast.vocabulary.arguments import check_type
 from camcast.vocabulary.batches import EVENTS_MAX, decode_body
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.typed import E
@@ -312,6 +313,7 @@ def seconds_since(when: float, runner: Runner) -> float:
 
 def check_name(name: str) -> None:
     """Raise `ValueError` for what cannot be the name of a durable subscription."""
+    check_type("durable", name, str, "the name of a subscriber")
     if not NAME.fullmatch(name):
         raise ValueError(
             f"a durable subscription has a name of letters, digits, - and _, 64 at most: {name!r}"

@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from camcast.inbox.feed import Feed, running_loop
+from camcast.inbox.step import here
 from camcast.live.runner import Runner
 from camcast.vocabulary.errors import CommunityError
 
@@ -71,7 +72,17 @@ class Lifetime:
             )
         runner = self.running()
         self.check_loop()
+        self.check_no_step()
         return runner
+
+    def check_no_step(self) -> None:
+        """Raise `CommunityError` in the midst of a step (`camcast.inbox.step`)."""
+        if here.in_step:
+            raise CommunityError(
+                "the process is in the midst of a step, in which a signal handler, a `__del__`, a"
+                " handler of the log or a sink was called: have the call made there by"
+                " `loop.call_soon_threadsafe`, or use `loop.add_signal_handler`"
+            )
 
     def in_process(self) -> bool:
         """Say whether this is the process in which the manager lives, and no fork of it."""

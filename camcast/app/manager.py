@@ -35,6 +35,7 @@ from camcast.doors.transport import OutputPipes
 from camcast.engine.settings import Order, Parts, Settings
 from camcast.engine.store import Store
 from camcast.inbox.deliveries import Deliveries, Inbox
+from camcast.inbox.step import step
 from camcast.live import transports
 from camcast.live.archive.archive import FileArchive
 from camcast.live.audit import open_audit
@@ -486,6 +487,7 @@ class CommunityManager:
             raise CommunityError("this process has no identity, and no certificate to renew")
         runner, wall = self._lifetime.runner, time.time()
         if runner is not None:
+            self._lifetime.check_no_step()
             runner.flush()  # and sign by the certificates of then
             wall = runner.clock.wall(asyncio.get_running_loop().time())
         self._identity.read_again(wall)
@@ -673,6 +675,7 @@ class CommunityManager:
             outputs=attrs.evolve(self.pipes.counters),
         )
 
+    @step
     def stats(self) -> Stats:
         """Return a snapshot of this process: its pipes, peers, communities, queues and repair.
 
@@ -711,6 +714,7 @@ class CommunityManager:
         await runner.conditions.wait_for(answered, timeout)
         return self.stats().discovery.first_contacts
 
+    @step
     def peers(self) -> list[PeerStats]:
         """Return the processes in this one's tables, and those that have it in theirs."""
         runner = self._lifetime.running()

@@ -30,6 +30,7 @@ from camcast.vocabulary.arguments import check_finite, check_plain, check_type
 from camcast.vocabulary.errors import CamcastError, CommunityError
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.logger import Logger
+from camcast.vocabulary.messages import UNDECODABLE
 from camcast.vocabulary.topics import Topic
 
 BEAT_SECONDS: Final = 5.0  # chosen: soon enough for a person; 100 processes make 20 events/s
@@ -154,7 +155,7 @@ class Presence:
     async def _listen(self, events: Subscription) -> None:
         async for event in events:
             if isinstance(event, Received):
-                with suppress(msgspec.DecodeError, UnicodeDecodeError):
+                with suppress(*UNDECODABLE):
                     self._hear(event, msgspec.msgpack.decode(event.payload, type=_Beat))
 
     def _hear(self, event: Received, beat: _Beat) -> None:

@@ -28,6 +28,7 @@ from attrs import frozen
 
 from camcast.app.community import Community
 from camcast.app.manager import CommunityManager
+from camcast.inbox.own_exceptions import is_for_task
 from camcast.inbox.received import Received
 from camcast.inbox.subscription import Subscription
 from camcast.live.wire.reading_time import patience
@@ -42,6 +43,7 @@ from camcast.vocabulary.arguments import (
 from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.logger import Logger
+from camcast.vocabulary.messages import UNDECODABLE
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.topics import Topic
 
@@ -160,7 +162,7 @@ class Requests:
                 continue
             try:
                 heard = msgspec.msgpack.decode(event.payload, type=_Question | _Reply)
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except UNDECODABLE:
                 continue
             if isinstance(heard, _Question):
                 if self._handler is None:
@@ -189,11 +191,8 @@ class Requests:
                 await self._community.publish(
                     msgspec.msgpack.encode(_Reply(question.token, payload))
                 )
-        except (KeyboardInterrupt, GeneratorExit):
-            raise
         except BaseException as error:
-            task = asyncio.current_task()
-            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+            if is_for_task(error):
                 raise
             said = f"a question in {self._community.topic} could not be answered"
             self._failures.take(said, error, asyncio.get_running_loop().time())

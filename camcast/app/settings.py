@@ -105,6 +105,10 @@ def _text(name: str, given: object) -> None:
     check_type(name, given, str, "a text")
 
 
+def _text_or_none(name: str, given: object) -> None:
+    check_optional(name, given, str, "a text")
+
+
 def _path(name: str, given: object) -> None:
     check_optional(name, given, Path, "a pathlib.Path")
 
@@ -155,12 +159,13 @@ class Listening:
     """The addresses that a process listens at and announces, and the transport of its frames."""
 
     bind: str = _setting(
-        "tcp://127.0.0.1:0", "Where to listen; port 0 is any free port.", metavar="ADDRESS"
+        "tcp://127.0.0.1:0", "Where to listen; port 0 is any free port.", _text, metavar="ADDRESS"
     )
     advertise: str | None = _setting(
         None,
         "What to tell others instead of --bind: an address, auto (that by which this machine"
         " reaches its gateways), an interface, or a host name: looked up again every 15 s.",
+        _text_or_none,
         metavar="ADDRESS",
     )
     reachable: Reachable = _setting(
@@ -179,7 +184,7 @@ class Listening:
         check_flag,
     )
     transport: str | None = _setting(
-        None, "zmtp, tcp or zmq: how frames travel; all understand each other."
+        None, "zmtp, tcp or zmq: how frames travel; all understand each other.", _text_or_none
     )
 
     def addresses(self, *, closed: bool, aborts: bool = False) -> tuple[str, str | None]:
@@ -507,6 +512,7 @@ class ProcessSettings:
     control: Path | None = _setting(
         None,
         "Answer camcast status, peers, topics, doctor and trace at a unix socket there.",
+        _path,
         metavar="PATH",
     )
     relay: bool = _setting(

@@ -28,6 +28,7 @@ from camcast.live.runner import GATHERING_TURNS_MAX
 from camcast.vocabulary.batches import KEY_BYTES_MAX
 from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.events import Receipt
+from camcast.vocabulary.messages import UNDECODABLE
 from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.typed import Sent
@@ -216,7 +217,7 @@ def _sent(event: bytes, topic: Topic) -> Sent | None:
     """Return a JSON object as an event of the class that has a topic; None if it is none."""
     try:
         fields = msgspec.json.decode(event, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNDECODABLE:
         return None
     return Sent(tuple(above.name for above in (topic, *topic.ancestors()) if above.level), fields)
 

@@ -13,6 +13,7 @@ from camcast.cli import options
 from camcast.cli.failure import clear_failures
 from camcast.cli.output import print_json, say
 from camcast.live.control_socket import ask
+from camcast.vocabulary.messages import UNDECODABLE
 from camcast.vocabulary.topics import Topic
 
 _NONE: Final = "none"
@@ -55,7 +56,7 @@ def _value(text: str) -> object:
         return None
     try:
         return msgspec.json.decode(text)
-    except msgspec.DecodeError:
+    except UNDECODABLE:
         return text
 
 

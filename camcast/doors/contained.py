@@ -34,6 +34,7 @@ from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import Decoder, Message, encode
 from camcast.vocabulary.peers import PeerTable
+from camcast.vocabulary.printable import shown
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import MalformedError
 
@@ -107,7 +108,7 @@ class Containment:
         topics = (one for one in (self.topic, *arguments) if isinstance(one, Topic))
         topic = next((topic.name for topic in topics), "")
         wrong = isinstance(error, _WrongAnswer)
-        why = str(error) if wrong else f"{type(error).__name__}: {error}"
+        why = str(error) if wrong else f"{type(error).__name__}: {shown(error, str)}"
         return PlugError(self.plug, verb, topic, why)
 
 

@@ -31,6 +31,7 @@ from camcast.doors.membership import Backend
 from camcast.doors.options import OptionError, build_options
 from camcast.doors.protocol import Protocol
 from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.printable import shown
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -242,7 +243,7 @@ def load(offer: Offer, kind: str) -> Any:
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        why = f"{type(error).__name__}: {error}"
+        why = f"{type(error).__name__}: {shown(error, str)}"
         raise PlugError(f"{kind} {offer.name!r} of {offer.package}", "import", "", why) from error
 
 

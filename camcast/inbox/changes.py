@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable
+from sys import maxsize
 from typing import ClassVar, Final
 
 from typing_extensions import override
@@ -29,7 +30,7 @@ class ChangeQueue:
         check_whole("queue_length", length)
         if length < 1:
             raise ValueError(f"a queue of changes holds at least 1, not {length}")
-        self.changes: deque[Change] = deque(maxlen=length)
+        self.changes: deque[Change] = deque(maxlen=min(length, maxsize))
         self.dropped = 0
         """How many were dropped, and not told of yet."""
 

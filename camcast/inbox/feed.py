@@ -44,7 +44,9 @@ from queue import SimpleQueue
 from time import monotonic
 from typing import Any, ClassVar, Final, Generic, Protocol, Self, TypeVar
 
+from camcast.inbox.own_exceptions import is_for_task
 from camcast.inbox.received import Gap, Lagged, Received
+from camcast.inbox.step import here
 from camcast.observe.failure_log import INTERVAL_SECONDS, FailureLog
 from camcast.vocabulary.arguments import (
     is_coroutine_function,
@@ -55,6 +57,7 @@ from camcast.vocabulary.arguments import (
 from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.events import Missed
 from camcast.vocabulary.logger import Logger
+from camcast.vocabulary.printable import shown
 from camcast.vocabulary.topics import Topic
 
 _log = Logger(__name__)
@@ -272,8 +275,6 @@ class Feed(Generic[_Queue]):
     async def _run_task(self) -> None:
         assert self._callback is not None
         callback, take, queue = self._callback, self.take, self.queue
-        task = asyncio.current_task()
-        assert task is not None
         untimed, before = 0, 0.0
         while True:
             if untimed:
@@ -299,17 +300,13 @@ class Feed(Generic[_Queue]):
                     result = callback(self.made(item) if queue.undecoded else item)
                     if result is not None:
                         await result
-            except asyncio.CancelledError as error:
-                if task.cancelling():
-                    raise
-                self._failed(error)  # something that the callback awaited was cancelled
-            except (SystemExit, KeyboardInterrupt) as error:
+            except SystemExit as error:
                 if threading.current_thread() is threading.main_thread():
                     raise
                 self._failed(error)  # it would end nothing but the event loop
-            except GeneratorExit:  # the loop was closed, and this coroutine with it
-                raise
             except BaseException as error:  # such as a panic of an extension in Rust
+                if is_for_task(error):
+                    raise
                 self._failed(error)
 
     def _run_thread(self) -> None:
@@ -428,7 +425,7 @@ class Feed(Generic[_Queue]):
         self._failures.take(said, error, monotonic())
 
     def _name(self) -> str:
-        return getattr(self._callback, "__qualname__", None) or repr(self._callback)
+        return getattr(self._callback, "__qualname__", None) or shown(self._callback)
 
 
 class Reader(Generic[_Feed, _Item]):
@@ -458,10 +455,11 @@ class Reader(Generic[_Feed, _Item]):
     def close(self) -> None:
         """End it: what is queued is still handed out, then iteration ends.
 
-        Called in another thread, such as a callback's, it ends a turn of the event loop later.
+        Called in another thread, such as a callback's, or in the midst of a step of the process, as
+        in a `__del__` or a signal handler, it ends a turn of the event loop later.
         """
         loop = self._feed.loop
-        if loop.is_running() and running_loop() is not loop:
+        if loop.is_running() and (here.in_step or running_loop() is not loop):
             loop.call_soon_threadsafe(self.close)
         else:
             self._feed.close()

@@ -30,6 +30,7 @@ from camcast.interests.covering import Covering
 from camcast.interests.grammar import InterestError, parse_terms
 from camcast.interests.term import Term
 from camcast.vocabulary.arguments import check_type
+from camcast.vocabulary.messages import UNDECODABLE
 from camcast.vocabulary.topics import Topic
 
 __all__ = ["Interest", "InterestError", "attributes_of"]
@@ -119,6 +120,6 @@ def attributes_of(payload: bytes) -> Mapping[str, object]:
     """
     try:
         decoded = msgspec.json.decode(payload)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNDECODABLE:
         return {}
     return decoded if isinstance(decoded, dict) else {}

@@ -10,7 +10,9 @@ from functools import partial
 from threading import Thread
 from typing import Any, TypeVar
 
+from camcast.inbox.own_exceptions import is_for_task
 from camcast.vocabulary.clock import Clock
+from camcast.vocabulary.printable import shown
 
 ResultT = TypeVar("ResultT")
 
@@ -48,9 +50,12 @@ class LiveWaiting:
                 outcome.set_exception(error)
 
         def run() -> None:
-            result, failed = None, None
+            result: Any = None
+            failed: BaseException | None = None
             try:
                 result = function(*arguments)
+            except StopIteration as error:  # which no coroutine may raise
+                failed = RuntimeError(f"{shown(function)} raised {shown(error)}")
             except BaseException as error:  # the coroutine gets it
                 failed = error
             with suppress(RuntimeError):  # the loop is closed
@@ -98,10 +103,7 @@ async def _ended(coroutine: Coroutine[Any, Any, Any]) -> object:
         return await coroutine
     except Exception as error:
         return error
-    except (KeyboardInterrupt, GeneratorExit):
-        raise
     except BaseException as error:
-        task = asyncio.current_task()
-        if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+        if is_for_task(error):
             raise
-        return RuntimeError(f"a coroutine of the discovery raised {error!r}")
+        return RuntimeError(f"a coroutine of the discovery raised {shown(error)}")

@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from math import ceil
 from random import Random, random
-from typing import Final
+from typing import Final, TypeVar
 
 from attrs import evolve
 
@@ -30,6 +30,7 @@ from camcast.engine.node import Node
 from camcast.engine.questions import PROOF_PAUSES
 from camcast.engine.settings import Parts, Settings
 from camcast.inbox.deliveries import Inbox
+from camcast.inbox.step import here, step
 from camcast.interests.interest import Interest
 from camcast.live.archive.archive import FileArchive
 from camcast.live.audit import AuditFile
@@ -65,6 +66,8 @@ from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import GroupId, Topic
 
 _log = Logger(__name__)
+
+ResultT = TypeVar("ResultT")
 
 # chosen: 800 joins in one turn at a process whose view has 20 peers; as many records as a queue has
 # room for. Control records beyond it, which strangers may cause, are dropped.
@@ -184,6 +187,7 @@ class Runner:
         self._datagrams = _datagram_port(self._receive_datagram, pipes.profile, clock)
         self.reading.tell(self)
 
+    @step
     def join(
         self,
         topic: Topic,
@@ -198,23 +202,27 @@ class Runner:
         self._drain()
         return local_group
 
+    @step
     def tune(self, topic: Topic, settings: CommunitySettings) -> None:
         """See `Node.tune`; what was published before leaves by the settings of before."""
         self.flush()
         self.node.tune(topic, settings, self._loop.time())
         self._drain()
 
+    @step
     def link(self, topic: Topic, super_topic: Topic) -> None:
         """See `Node.link`."""
         self.node.link(topic, super_topic, self._loop.time())
         self._drain()
 
+    @step
     def unlink(self, topic: Topic, super_topic: Topic) -> None:
         """See `Node.unlink`; what was published before leaves first."""
         self.flush()
         self.node.unlink(topic, super_topic, self._loop.time())
         self._drain()
 
+    @step
     def leave(self, topic: Topic) -> None:
         """See `Node.leave`; what was published before leaves first."""
         self.flush()
@@ -249,14 +257,18 @@ class Runner:
         ):
             self._drop(topic)
             return Receipt(NO_EVENT, 0, 0, accepted=False)
-        receipt = self.node.publish(
-            topic,
-            payload,
-            self._loop.time(),
-            upward_probability=upward_probability,
-            typed=typed,
-            keyed=keyed,
-        )
+        here.in_step = True  # and no step is around this one: a task publishes
+        try:
+            receipt = self.node.publish(
+                topic,
+                payload,
+                self._loop.time(),
+                upward_probability=upward_probability,
+                typed=typed,
+                keyed=keyed,
+            )
+        finally:
+            here.in_step = False
         self.published += 1
         self._gathered += size
         if self._flush_handle is None:
@@ -282,6 +294,7 @@ class Runner:
         """Return the time of the loop."""
         return self._loop.time()
 
+    @step
     def flush(self) -> None:
         """Let what was published leave now, if anything was."""
         if self._flush_handle is not None:
@@ -299,8 +312,7 @@ class Runner:
         Waits until so many have, for `timeout` seconds at most.
         """
         self.flush()  # the questions follow the event
-        confirmation = self.node.confirm(local_group, event, members, self._loop.time())
-        self._drain()
+        confirmation = self._act(self.node.confirm, local_group, event, members)
         try:
             await self.conditions.wait_for(lambda: confirmation.complete, timeout)
         finally:
@@ -308,6 +320,7 @@ class Runner:
                 local_group.repair.confirming.end(confirmation)
         return len(confirmation.members)
 
+    @step
     def history(self, local_group: LocalGroup, seconds: float) -> list[Batch]:
         """Return what is kept of a group's last `seconds`, and ask others for the rest."""
         batches = self.node.history(local_group, seconds, self._loop.time())
@@ -324,6 +337,7 @@ class Runner:
         now, repair = self._loop.time(), local_group.repair
         return self.clock.wall(now if repair is None else repair.reach(now))
 
+    @step
     def seek(self, topic: Topic) -> None:
         """Look for members of a community without joining it, to see who answers."""
         self.node.seek(topic, self._loop.time())
@@ -355,8 +369,7 @@ class Runner:
         asked = [one for one in await self._addresses_of(gateways) if one not in own]
         asked, questions = asked[:GATEWAYS_ASKED], self.node.liveness.questions
         for pause in PROOF_PAUSES if asked else ():
-            self.node.ask_back(asked, self._loop.time())
-            self._drain()
+            self._act(self.node.ask_back, asked)
             if await self.conditions.wait_for(lambda: questions.called_back, pause):
                 return True
         speaks, me = self._pipes.speaks, self.node.me.peer
@@ -377,6 +390,7 @@ class Runner:
                 found += await self.waiting.look_up(one)
         return list(dict.fromkeys(found))
 
+    @step
     def open(self) -> None:
         """Let the discovery listen; raises `AddressInUse` or another `BindError`."""
         try:
@@ -387,6 +401,7 @@ class Runner:
             raise kind(error.errno, f"the overlay cannot listen: {reason}") from error
         self._drain()
 
+    @step
     def move(self, address: str) -> None:
         """Announce another address from now on; port 0 stands for the one that is listened at.
 
@@ -404,6 +419,7 @@ class Runner:
         due = self._timers.shared(LOOK_SECONDS)
         self._looking = self.reading.call_at(due, self.look_regularly, look)
 
+    @step
     def close(self) -> None:
         """Stop listening; timers still to come do nothing. Closing again changes nothing."""
         if self._closed:
@@ -427,6 +443,7 @@ class Runner:
         """Let an undialable process be called, once what is being sent now has left."""
         self._loop.call_soon(self._call_undialable, contact)
 
+    @step
     def _call_undialable(self, contact: Contact) -> None:
         if not self._closed:
             self.node.unattached(contact, self._loop.time())
@@ -436,6 +453,7 @@ class Runner:
         assert self._recent is not None
         self._recent.note_unsent(self._loop.time(), self.node.me.peer, address, pieces)
 
+    @step
     def _receive_datagram(
         self, port: int, source: Endpoint, data: bytes, sender: bytes = b""
     ) -> None:
@@ -445,6 +463,7 @@ class Runner:
             self._failed("a datagram", error)
         self._drain()
 
+    @step
     def _receive(self, frame: bytes, link: PeerId | None = None) -> None:
         now = self._loop.time()
         try:
@@ -454,6 +473,7 @@ class Runner:
         if link is not None and self.node.guard.is_barred(link, now):
             raise BarredError
 
+    @step
     def _wake(self, tokens: Sequence[Token]) -> None:
         if not self._closed:
             for token in tokens:
@@ -463,6 +483,7 @@ class Runner:
                     self._failed("a timer", error)
             self._drain()
 
+    @step
     def _finish(self, name: tuple[Hashable, ...], outcome: object) -> None:
         if not self._closed:
             try:
@@ -482,6 +503,7 @@ class Runner:
         log = self._failures.setdefault(what, FailureLog())
         log.take(f"{what} of {self.node.me.address} failed: {error!r}", error, self._loop.time())
 
+    @step
     def on_standstill(self, seconds: float) -> None:
         """See `Node.on_standstill`; the reading time tells of it."""
         self.node.on_standstill(seconds, self._loop.time())
@@ -490,6 +512,7 @@ class Runner:
     def _compare_later(self) -> Patience:
         return self.reading.call_at(self._timers.shared(COMPARE_SECONDS), self._compare_clocks)
 
+    @step
     def _compare_clocks(self) -> None:
         """Look once a second whether the wall clock was set, and go by it if it was."""
         self._comparing = self._compare_later()
@@ -507,6 +530,13 @@ class Runner:
                 topic,
                 self.unpublished,
             )
+
+    @step
+    def _act(self, act: Callable[..., ResultT], *arguments: object) -> ResultT:
+        """Have the node do something, and carry out what it wishes."""
+        result = act(*arguments, self._loop.time())
+        self._drain()
+        return result
 
     def _drain(self) -> None:
         outbox = self.node.outbox

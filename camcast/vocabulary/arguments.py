@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from math import isfinite
+from math import inf, isfinite
 from numbers import Integral, Real
 from types import NoneType
 from typing import Any, Final, NoReturn
@@ -81,8 +81,8 @@ def check_timeout(given: float | None) -> None:
     """Raise `TypeError` or `ValueError` unless a timeout is a number of seconds, or None: never."""
     if given is not None:
         check_number("timeout", given)
-        if given != given:
-            raise ValueError("timeout is a number of seconds, and not nan")
+        if not is_finite(given) and given not in (inf, -inf):
+            raise ValueError(f"timeout is a number of seconds, and not {given!r:.50}")
 
 
 def check_list(name: str, given: object, of: str) -> None:

@@ -91,6 +91,10 @@ class Message(msgspec.Struct, frozen=True, array_like=True):
     """The right that the sender needs; for messages of links and repair their parts check more."""
 
 
+UNDECODABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""The exceptions of msgspec for bytes that are no such value; `RecursionError` is that for bytes
+which are nested too deeply."""
+
 encode: Final[Callable[[Message], bytes]] = _ENCODER.encode
 """Encodes a message as MessagePack: its tag, then its fields."""
 
@@ -110,7 +114,7 @@ class Decoder(Generic[MessageT]):
         """
         try:
             return self._decoder.decode(body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except UNDECODABLE as error:
             tag = _tag_in(body)
             known = tag is None or tag in self._tags
             wrong = MalformedError if known else UnknownRecordError
@@ -125,7 +129,7 @@ def _tag_in(body: bytes) -> int | str | None:
     """Return the tag of a message of whatever part; None if the body is no message at all."""
     try:
         return _read_tag(_read_fields(body)[0])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, IndexError):
+    except (*UNDECODABLE, IndexError):
         return None
 
 

@@ -40,6 +40,7 @@ import msgspec
 from camcast.vocabulary.arguments import check_whole
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.logger import Logger
+from camcast.vocabulary.messages import UNDECODABLE
 from camcast.vocabulary.topics import Topic, TopicError
 from camcast.vocabulary.travelling_types import unreadable, untravelling
 
@@ -247,7 +248,7 @@ def read_sent(payload: bytes) -> Sent | bytes:
         classes, fields = msgspec.msgpack.decode(
             payload, type=tuple[tuple[str, ...], dict[str, Any]]
         )
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNDECODABLE:
         return payload
     return Sent(classes, fields) if classes else payload
 

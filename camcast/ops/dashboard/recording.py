@@ -10,6 +10,7 @@ import msgspec
 from camcast.observe.trace import private
 from camcast.ops.dashboard.gathering import Moment
 from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.messages import UNDECODABLE
 
 _BEGINS: Final = b'{"taken":'  # a moment, as msgspec writes it: so a torn line is known as ours
 
@@ -53,7 +54,7 @@ def _moments(path: Path, content: bytes) -> list[Moment]:
     for number, line in enumerate(lines, 1):
         try:
             moment = msgspec.json.decode(line, type=Moment)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except UNDECODABLE:
             moment = {}
         if not {"taken", "nodes"} <= moment.keys():
             raise RecordingError(

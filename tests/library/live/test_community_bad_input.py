@@ -133,7 +133,11 @@ ROME: Any = ".rome"  # a text where something else is meant
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: CommunityManager(bind=cast("Any", 7000)), "an address is a text .* not 7000"),
+        (lambda: CommunityManager(bind=cast("Any", 7000)), "bind is a text, and not 7000"),
+        (lambda: CommunityManager(bind=cast("Any", [])), r"bind is a text, and not \[\]"),
+        (lambda: CommunityManager(advertise=cast("Any", 7)), "advertise is a text, and not 7"),
+        (lambda: CommunityManager(transport=cast("Any", {})), "transport is a text, and not {}"),
+        (lambda: CommunityManager(control=ROME), "control is a pathlib.Path, and not '.rome'"),
         (lambda: CommunityManager(identity=ROME), "identity is a pathlib.Path, and not '.rome'"),
         (lambda: CommunityManager(remember=ROME), "remember is a pathlib.Path"),
         (lambda: CommunityManager(trust=ROME), "trust is a list of pathlib.Path"),
@@ -218,8 +222,19 @@ async def test_calls_name_what_is_of_a_wrong_type_and_join_nothing() -> None:
         ):
             with pytest.raises(TypeError, match=message):
                 await call
-        with pytest.raises(TypeError, match="own is True or False"):
-            community.subscribe(own=ROME)
+        for given, message in (
+            ({"own": ROME}, "own is True or False"),
+            ({"since": ROME}, "since is a number, and not '.rome'"),
+        ):
+            with pytest.raises(TypeError, match=message):
+                community.subscribe(**given)
+        beyond = 10**400  # and above what a float holds
+        for call in (community.join(timeout=beyond), manager.ask_gateways(beyond)):
+            with pytest.raises(ValueError, match="timeout is a number of seconds, and not 1000"):
+                await call
+        with pytest.raises(ValueError, match="since is a number of seconds, 0 or more, not 1000"):
+            community.subscribe(since=beyond)
+        community.changes(queue_length=beyond).close()
         for call in (community.join(timeout=nan), community.ready(timeout=nan)):
             with pytest.raises(ValueError, match="timeout is a number of seconds, and not nan"):
                 await call

@@ -80,10 +80,9 @@ async def test_what_strangers_claim_is_bounded_and_an_error_of_the_callback_ends
             b"\x92\xa0\xc3",
             b"\x92\xd9\x41" + b"x" * 65 + b"\xc3",
             b"\x92\xa1\x1b\xc3",
-        ):
-            await raw.publish(
-                wrong
-            )  # no MessagePack; no name, one too long, one that a terminal obeys
+            b"\x93\xa1x\xc3" + 60_000 * b"\x91" + b"\xc0",
+        ):  # no MessagePack; no name, one too long, one that a terminal obeys; a list too deep
+            await raw.publish(wrong)
         await raw.publish(b"\x92\xa3Eve\xc3")
         await eventually(lambda: names(ada) == ["Ada", "Eve"])
         assert "a defect" in caplog.text

@@ -63,6 +63,8 @@ async def test_nobody_to_ask_and_nonsense_are_no_answer() -> None:
         raw = second.community(".plant.requests", super_topics=())
         await raw.ready()
         await raw.publish(b"\xc1")
+        for tag in b"?", b"!":  # as a question and as an answer, with too deep a list behind it
+            await raw.publish(b"\x94\xa1" + tag + 2 * b"\xc4\x01a" + 60_000 * b"\x91" + b"\xc0")
         async with sensor(third, "roof"):
             assert len(await plant.ask(b"roof", timeout=60)) == 1
 

@@ -64,8 +64,17 @@ CASES = [
 ]
 
 
+class UnshownError(Exception):
+    """An error without a text."""
+
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+
 @pytest.mark.parametrize(
-    "error", [RuntimeError("boom"), SystemExit(3), PlugError("p", "v", "", "")]
+    "error",
+    [RuntimeError("boom"), SystemExit(3), UnshownError(), PlugError("p", "v", "", "")],
+    ids=lambda error: type(error).__name__,
 )
 @pytest.mark.parametrize(("door", "verb"), CASES)
 def test_what_a_verb_raises_is_reported_once(

@@ -14,7 +14,7 @@ from camcast.inbox.changes import ChangeFeed, Changes
 from camcast.inbox.feed import Feed, Reader
 from camcast.inbox.subscription import EventFeed, Subscription
 from camcast.vocabulary.happenings import Change
-from tests.patience import live
+from tests.patience import eventually, live
 from tests.received_batches import TOPIC, received
 
 UNREAD = "nobody can read the .* in .a.b any more"
@@ -261,3 +261,38 @@ def test_nothing_is_closed_twice_in_a_fork_or_after_the_loop(why: str) -> None:
     asyncio.run(main())
     kept.clear()
     assert feeds[0].closed == why.startswith("closed")
+
+
+class Unshown:
+    """A callback that raises what has no text, and has no name of its own."""
+
+    def __call__(self, _: object) -> None:
+        raise UnshownError
+
+    def __repr__(self) -> str:
+        raise ValueError("no text")
+
+
+class UnshownTask(Unshown):
+    async def __call__(self, _: object) -> None:  # type: ignore[override]  # the other kind
+        raise UnshownError
+
+
+class UnshownError(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+
+@pytest.mark.parametrize("callback", [Unshown(), UnshownTask()], ids=["plain", "coroutine"])
+@live
+async def test_a_callback_that_cannot_be_shown_is_logged_and_goes_on(
+    callback: Callable[[Any], Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    subscription = events(callback=callback)
+    for _ in range(2):
+        put(subscription._feed)
+    await eventually(lambda: subscription.errors == 4)
+    assert f"<{type(callback).__name__}, which cannot be shown: ValueError>" in caplog.text
+    subscription.close()
+    assert subscription._feed.running is not None
+    await subscription._feed.running

@@ -40,7 +40,16 @@ class PanicError(BaseException):
     """What an extension raises that is no `Exception`, such as a panic of one in Rust."""
 
 
-@pytest.mark.parametrize("kind", [PanicError, SystemExit, asyncio.CancelledError])
+class UnshownError(PanicError):
+    """An exception that cannot even be shown."""
+
+    def __repr__(self) -> str:
+        raise ValueError("no text")
+
+
+@pytest.mark.parametrize(
+    "kind", [PanicError, UnshownError, StopIteration, SystemExit, asyncio.CancelledError]
+)
 @pytest.mark.parametrize("where", ["coroutine", "thread"])
 @live
 async def test_what_is_no_exception_is_an_outcome_too(
@@ -60,7 +69,8 @@ async def test_what_is_no_exception_is_an_outcome_too(
 
     waiting.start(work(), "work")
     await eventually(lambda: bool(outcomes))
-    assert "no more" in str(outcomes["work",])
+    assert isinstance(outcomes["work",], RuntimeError)
+    assert kind.__name__ in str(outcomes["work",])
 
 
 @live

@@ -491,8 +491,6 @@ def _seek(topics: Sequence[Topic], node: Node, now: float) -> None:
 
 
 ASKED_TWICE = [(gateway_messages.Ask, 1)] * 2
-ASKED_TWICE = [(gateway_messages.Ask, 1)] * 2
-ASKED_TWICE = [(gateway_messages.Ask, 1)] * 2
 MANY = [Topic.parse(f".t{number}") for number in range(TOPICS_MAX + 2)]
 OF_MANY = gateway_messages.AskOfMany
 

@@ -1,8 +1,11 @@
 """Nothing that a terminal obeys, or that turns text around, is left in it."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
-from camcast.vocabulary.printable import printable
+from camcast.vocabulary.printable import printable, shown
 
 
 @pytest.mark.parametrize(
@@ -19,6 +22,21 @@ from camcast.vocabulary.printable import printable
 )
 def test_what_has_no_shape_is_written_as_python_writes_it(text: str, shown: str) -> None:
     assert printable(text) == shown
+
+
+class Unshown(Exception):
+    """Has neither a text nor a representation."""
+
+    def __str__(self) -> str:
+        raise SystemExit(3)
+
+    __repr__ = __str__
+
+
+@pytest.mark.parametrize("show", [repr, str])
+def test_an_object_of_others_is_shown_whatever_it_raises(show: Callable[[Any], str]) -> None:
+    assert shown(ValueError("a"), show) == show(ValueError("a"))
+    assert shown(Unshown(), show) == "<Unshown, which cannot be shown: SystemExit>"
 
 
 def test_what_is_kept_is_kept() -> None:
