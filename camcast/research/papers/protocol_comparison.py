@@ -20,6 +20,7 @@ from attrs import field, frozen, validators
 
 from camcast.doors.plugs import PROTOCOL_GROUP, find_backend, find_protocol, installed
 from camcast.interests.interest import Interest
+from camcast.research.pipeline.ingest.whole_runs import OUTSIDE_MAX
 from camcast.research.scenarios.live import communities_for
 from camcast.research.scenarios.virtual import Links, VirtualScenario
 from camcast.research.scenarios.workload import Workload
@@ -81,15 +82,15 @@ class Cost:
     effort: str
     """The setting that reaches the target."""
     reached: bool
-    """Whether the target was."""
+    """Whether the target was; not where more than `OUTSIDE_MAX` of the processes never joined."""
     repair: bool
     """Whether missed events were asked for: of no protocol (`REPAIR`)."""
     processes: int
     never_joined: int
     """Processes that did not become members; no other measure counts them."""
     events: int
-    reception: float
-    """The share of expected deliveries that happened."""
+    reception: float | None
+    """The share of expected deliveries that happened; None if there were none to expect."""
     deliveries: int
     parasites: int
     """First copies at processes that are not interested in their topic; with protocols that go by
@@ -175,11 +176,14 @@ def _run(comparison: Comparison, protocol: str, effort: Mapping[str, float]) -> 
     )
     summary = outcome.summary
     delivered, expected = summary.deliveries, summary.deliveries + summary.lost
-    reception = delivered / expected if expected else 1.0
+    reception = delivered / expected if expected else None
+    outside = outcome.never_joined / (outcome.joined + outcome.never_joined)
     return Cost(
         protocol=protocol,
         effort=", ".join(f"{name} = {value:g}" for name, value in effort.items()) or "as it is",
-        reached=reception >= comparison.target,
+        reached=reception is not None
+        and reception >= comparison.target
+        and outside <= OUTSIDE_MAX,
         repair=outcome.repair,
         processes=outcome.joined,
         never_joined=outcome.never_joined,

@@ -100,4 +100,8 @@ def judged(package: str, site: Path, *options: str) -> dict[str, str]:
         PYTHONPATH=os.pathsep.join([str(site), *filter(None, sys.path)]),
     )
     *lines, _ = printed.splitlines()
-    return dict(line.rsplit(": ", 1) for line in lines)
+    made = dict[str, str]()
+    for line in lines:
+        mutant, found_by = line.rsplit(": ", 1)
+        made[f"{mutant}, again" if mutant in made else mutant] = found_by  # of two on one line
+    return made

@@ -82,12 +82,20 @@ def test_half_of_what_they_want_is_filtered_and_the_rest_still_reached(capfd: Ca
 
 @pytest.mark.slow
 def test_a_target_out_of_reach_is_exit_code_1(capfd: Capture) -> None:
-    """Half of the copies get lost; gamma = 1 is the most there is, and misses one in twenty."""
-    given = ["--protocols", "percolation", "--reliability", 1.0, "--loss", 0.5, "--events", 12]
+    """Six of ten copies get lost; gamma = 1 is the most there is."""
+    given = ["--protocols", "percolation", "--reliability", 1.0, "--loss", 0.6, "--events", 12]
     assert compare(*given, "--json") == 1
     [cost] = json.loads(capfd.readouterr().out)
     assert (cost["reached"], cost["effort"]) == (False, "gamma = 1")
     assert 0 < cost["reception"] < 1
+
+
+def test_where_nobody_joined_no_target_was_reached(capfd: Capture) -> None:
+    """Of nothing that was expected nothing was missed, and that is no reception of 100 %."""
+    given = ["--protocols", "broadcast", "--loss", 0.97, "--events", 2]
+    assert compare(*given, "--json") == 1
+    [cost] = json.loads(capfd.readouterr().out)
+    assert (cost["processes"], cost["reception"], cost["reached"]) == (0, None, False)
 
 
 def test_every_protocol_has_efforts_that_rise() -> None:
