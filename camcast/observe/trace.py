@@ -15,7 +15,7 @@ from contextlib import closing
 from functools import lru_cache
 from io import FileIO
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Annotated, Final, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
@@ -34,6 +34,13 @@ stream's number that stands in the middle. Version 1 had no `control`, and a nod
 itself began again at sequence 1."""
 
 
+NUMBER_MAX: Final = 2**40
+"""The largest number in a record. chosen: seconds of 30,000 years, a terabyte, and sums of eight
+million of them are numbers of 64 bits."""
+_Seconds: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=NUMBER_MAX)]
+_Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=NUMBER_MAX)]
+
+
 class TraceRecord(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """One thing that happened at one node.
 
@@ -41,7 +48,7 @@ class TraceRecord(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     machine), `sequence` orders the records of a node, `node` and `peer` are identities in
     hexadecimal, `community` is the group's topic or identifier, `topic` the event's topic,
     `event` its identifier, `size` the payload in bytes, or the traffic of a `control`, or how many
-    are `missed`.
+    are `missed`. Numbers are from 0 to `NUMBER_MAX`: a reader refuses a record with any other.
 
     Example:
         ::
@@ -49,16 +56,16 @@ class TraceRecord(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
             delivered = [one for one in sink.records if one.kind == "deliver"]
     """
 
-    when: float
-    sequence: int
+    when: _Seconds
+    sequence: _Count
     kind: TraceKind
     node: str
     community: str = ""
     peer: str = ""
     topic: str = ""
     event: str = ""
-    hops: int = 0
-    size: int = 0
+    hops: _Count = 0
+    size: _Count = 0
 
 
 class Sink(Protocol):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
 from typing import Final
 
@@ -40,6 +40,9 @@ def reach_of(reaches: Iterable[float]) -> dict[str, float | None]:
 LOAD_QUANTILES: Final = {"p5": 0.05, "p50": 0.5, "p99": 0.99}
 """The quantiles of a load over processes."""
 
+HUB: Final = LOAD_QUANTILES["p99"]
+"""The quantile of the numbers of neighbours that a hub has at least."""
+
 
 def load_of(load: str, of_each: Iterable[int]) -> dict[str, float | None]:
     """Compute the measures of a load from what each process sends or receives."""
@@ -53,3 +56,9 @@ def role_load(of_role: Sequence[int], of_all: Sequence[int]) -> float | None:
     """Return how many times the mean of all the mean of a role is."""
     divisor = len(of_role) * sum(of_all)
     return sum(of_role) * len(of_all) / divisor if divisor else None
+
+
+def hubs_of(neighbours: Mapping[str, int]) -> set[str]:
+    """Return the processes of which no more than 1 % have more neighbours; none without any."""
+    most = nearest_rank(sorted(neighbours.values()), HUB)
+    return {process for process, number in neighbours.items() if most and number >= most}

@@ -30,7 +30,7 @@ Histogram = NDArray[np.int64]
 
 _SHARES: Final = tuple(distributions.LOAD_QUANTILES.values())
 _NAMES: Final = (*distributions.LOAD_QUANTILES, "peak")
-_HUB: Final = distributions.LOAD_QUANTILES["p99"]
+_HUB: Final = distributions.HUB
 _PEAK: Final = len(_SHARES)
 _OF_ROLES: Final = len(_NAMES)
 _compiled: Final = njit(cache=True, nogil=True)

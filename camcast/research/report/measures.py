@@ -193,8 +193,8 @@ _ALL: Final = (
       for role, acts, source in (
           ("publisher", "publishes", "000, 1.3"),
           ("link", "sends upward", "000, 3.5"),
-          ("delegate", "stands for a subsystem (simulators)", "002, 6.1.2"),
-          ("hub", "is of the 1 % with the most neighbours (simulators)", "003, II-A"),
+          ("delegate", "stands for a subsystem (simulators; no trace says who does)", "002, 6.1.2"),
+          ("hub", "is of the 1 % with the most neighbours", "003, II-A"),
       )),
     Measure("upward_messages", "upward messages", "neither", COUNT,
             "copies sent to super-communities", "000, 6.1.2, Figure 14",

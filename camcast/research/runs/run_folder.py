@@ -19,7 +19,7 @@ import zlib
 from datetime import datetime
 from itertools import count
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
@@ -39,10 +39,13 @@ _PIECE_BYTES: Final = 2**20  # chosen: few calls, and little memory
 World = Literal["live", "virtual"]
 
 
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]  # as Spark and Parquet have it
+
+
 class TraceFile(msgspec.Struct, frozen=True):
     """The content of one trace."""
 
-    records: int | None
+    records: Count | None
     """The lines of JSON; None for Parquet, which counts its records itself."""
     crc32: str
     """CRC-32 of the content, in hexadecimal; of JSON lines with a line feed alone at their ends,

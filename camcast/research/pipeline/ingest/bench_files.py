@@ -29,7 +29,7 @@ from attrs import field, frozen
 
 from camcast.research.pipeline.ingest.benchmark_names import COLUMNS, identity
 from camcast.research.pipeline.measured import Measured, Seed
-from camcast.research.report.benchmark_measures import CONDITIONS
+from camcast.research.report.benchmark_measures import BENCHMARK_MEASURES, CONDITIONS
 from camcast.vocabulary.errors import CamcastError
 
 _NAMED_MAX: Final = 3  # chosen: of the benchmarks of a copy
@@ -60,6 +60,10 @@ class _Stats(msgspec.Struct, frozen=True):
     q3: Any = None
     ops: Any = None
 
+    def are_times(self) -> bool:
+        """Return whether the times that are compared are finite, and none is below zero."""
+        return all(_is_finite(time) and time >= 0 for time in (self.min, self.median, self.mean))
+
     def may_be(self) -> bool:
         """Return whether one sample can have all of these; the file has no checksum."""
         ordered = [
@@ -85,7 +89,10 @@ class _Benchmark(msgspec.Struct, frozen=True):
 
 
 def _is_finite(value: Any) -> bool:
-    return isinstance(value, int | float) and isfinite(value)
+    try:
+        return isinstance(value, int | float) and isfinite(value)
+    except OverflowError:  # a whole number of many digits
+        return False
 
 
 class BenchFileError(CamcastError, ValueError):
@@ -158,12 +165,19 @@ def _read(path: str, file: _File, benches: Benches) -> None:
         first = benches.seen.setdefault(json.dumps(given, sort_keys=True), path)
         if first != path:
             again[first].append(called)
+        elif not one.stats.are_times():
+            why = f"benchmark {called} has a time below zero, or one that is no finite number"
+            benches.problems.append((path, why))
         elif not one.stats.may_be():
             benches.problems.append(
                 (path, f"the times of benchmark {called} contradict each other")
             )
         else:
             read.append(one)
+            benches.problems.extend(
+                (path, f"{number} of benchmark {called} is {why}; left out")
+                for number, why in _impossible(one).items()
+            )
     for first, names in again.items():
         more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""
         which = ", ".join(names[:_NAMED_MAX]) + more
@@ -211,6 +225,22 @@ def _identities(benchmarks: Sequence[_Benchmark]) -> list[str]:
     ]
 
 
+def _impossible(benchmark: _Benchmark) -> dict[str, str]:
+    """Return the numbers of ``extra_info`` that cannot have been measured, and why.
+
+    Of a number that is not ours nothing is known but that it is finite.
+    """
+    why = {}
+    for name, value in (benchmark.extra_info or {}).items():
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            continue
+        if _number(json.dumps(value)) is None:
+            why[name] = "no finite number"
+        elif name in BENCHMARK_MEASURES and value < BENCHMARK_MEASURES[name].least:
+            why[name] = f"{value:g}, below {BENCHMARK_MEASURES[name].least:g}"
+    return why
+
+
 def _columns(params: Mapping[str, str], info: Mapping[str, str]) -> tuple[str, str, str, str]:
     """Return backend, protocol, community and p_sel; an empty text where nothing is said."""
 
@@ -226,7 +256,10 @@ def _measures(run: str, version: str, benchmark: _Benchmark, name: str) -> Itera
     backend, protocol, community, p_sel = _columns(params, info)
     stats = benchmark.stats
     seconds = {"seconds_min": stats.min, "seconds_median": stats.median, "seconds_mean": stats.mean}
-    numbers = {key: _number(text) for key, text in info.items() if not _is_set(key)}
+    left_out = _impossible(benchmark)
+    numbers = {
+        key: _number(text) for key, text in info.items() if not _is_set(key) and key not in left_out
+    }
     parameters = {
         _PREFIX.sub(lambda found: _PREFIXES[found[0]], key): text
         for key, text in info.items()

@@ -12,12 +12,15 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from camcast.observe.trace import NUMBER_MAX
 from camcast.research.pipeline.ingest.trace_schema import (
     COLUMNS,
     DEFAULTS,
     IDENTITY,
     KINDS,
+    NUMBERS,
     OF_EVENTS,
+    out_of_range,
 )
 
 _BLANK: Final = " \t\r"  # white space of JSON; Windows ends a line with two characters
@@ -65,6 +68,11 @@ def wrong_record(record: Column | Mapping[str, Column]) -> Column:
                 (record[name].isNull(), F.lit(f"{name} is missing"))
                 for name in COLUMNS
                 if name not in DEFAULTS
+            ),
+            *(
+                # A NaN is beyond every number; a null is a default.
+                (~record[name].between(0, NUMBER_MAX), F.lit(out_of_range(name)))
+                for name in NUMBERS
             ),
             (~record["kind"].isin(*KINDS), F.concat(F.lit("unknown kind "), record["kind"])),
             (F.octet_length(record["node"]) != IDENTITY, F.lit(f"node is {identity}")),

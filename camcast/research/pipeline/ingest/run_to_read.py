@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
 import msgspec
 from attrs import frozen
@@ -18,7 +18,13 @@ from camcast.doors.plugs import find_protocol
 from camcast.observe.trace import SCHEMA_VERSION
 from camcast.observe.trace_reading import RunEntryError, check_entries
 from camcast.research.pipeline.measured import Seed
-from camcast.research.runs.run_folder import SCENARIO_FILE, SUMMARY_FILE, read_json, traces_listed
+from camcast.research.runs.run_folder import (
+    SCENARIO_FILE,
+    SUMMARY_FILE,
+    Count,
+    read_json,
+    traces_listed,
+)
 from camcast.research.scenarios.base import is_batched
 from camcast.research.scenarios.super_topics import SuperTopics
 from camcast.vocabulary.errors import CamcastError
@@ -49,9 +55,12 @@ class SchemaVersionError(RunFolderError):
     """A trace is of a schema version that this camcast does not know."""
 
 
+_Share: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
 class _Processes(msgspec.Struct, frozen=True):
     topics: list[str]
-    count: int
+    count: Count
 
 
 class _Topic(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -68,7 +77,7 @@ class _Topic(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class _Scenario(msgspec.Struct, frozen=True):
-    communities: dict[str, int]
+    communities: dict[str, Count]
     membership: str
     parameters: dict[str, Any]
     seed: Seed
@@ -95,15 +104,15 @@ class _OfAll(msgspec.Struct, frozen=True):
     """Measures of a summary that count who never joined; None in one of earlier versions."""
 
     topic: str = ""
-    never_joined: int | None = None
-    reception_of_all: float | None = None
+    never_joined: Count | None = None
+    reception_of_all: _Share | None = None
 
 
 class _Communities(msgspec.Struct, frozen=True):
     communities: list[_OfAll] = []
 
 
-class _Summary(_OfAll, frozen=True):
+class SummaryOfAll(_OfAll, frozen=True):
     """A live run's summary, or a virtual one's, which has its communities one level down."""
 
     communities: list[_OfAll] = []
@@ -194,7 +203,6 @@ def read_run_folder(path: Path) -> RunFolder:
     if not any(traces.values()):
         raise NoTraceError(f"{path} has no trace (trace-*.jsonl or trace-*.parquet)")
     scenario = determined.scenario
-    p_sel = scenario.parameters.get("p_sel")
     return RunFolder(
         run=str(path),
         path=path,
@@ -202,7 +210,7 @@ def read_run_folder(path: Path) -> RunFolder:
         world=determined.world,
         backend=scenario.membership,
         protocol=scenario.protocol,
-        p_sel=None if p_sel is None or scenario.upward_probabilities else float(p_sel),
+        p_sel=None if scenario.upward_probabilities else _p_sel(scenario, file),
         parameters=_parameters(scenario),
         communities=_sizes(scenario),
         super_topics=_super_topics(scenario, file),
@@ -213,6 +221,13 @@ def read_run_folder(path: Path) -> RunFolder:
         repair=_is_repaired(scenario),
         of_all=_of_all(path / SUMMARY_FILE),
     )
+
+
+def _p_sel(scenario: _Scenario, file: Path) -> float | None:
+    try:
+        return msgspec.convert(scenario.parameters.get("p_sel"), _Share | None)
+    except msgspec.ValidationError as error:
+        raise ScenarioFileError(f"{file} does not say what was run: p_sel: {error}") from None
 
 
 def _sizes(scenario: _Scenario) -> dict[str, int]:
@@ -238,7 +253,7 @@ def _is_repaired(scenario: _Scenario) -> bool:
 
 def _of_all(summary: Path) -> dict[tuple[str, str], float]:
     try:
-        said = msgspec.json.decode(read_json(summary), type=_Summary)
+        said = msgspec.json.decode(read_json(summary), type=SummaryOfAll)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return {}  # the run is not over, or `whole_runs` names what is wrong
     return {

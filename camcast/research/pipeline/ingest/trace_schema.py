@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args, get_type_hints
 
 import msgspec
 
-from camcast.observe.trace import TraceRecord
+from camcast.observe.trace import NUMBER_MAX, TraceRecord
 from camcast.vocabulary.happenings import TraceKind
 from camcast.vocabulary.identity import PEER_ID_BYTES
 
@@ -17,7 +17,7 @@ KINDS: Final[tuple[str, ...]] = get_args(TraceKind)
 
 _SPARK: Final[dict[Any, str]] = {float: "double", int: "bigint", str: "string", TraceKind: "string"}
 
-COLUMNS: Final = {field.name: _SPARK[field.type] for field in msgspec.structs.fields(TraceRecord)}
+COLUMNS: Final = {name: _SPARK[kind] for name, kind in get_type_hints(TraceRecord).items()}
 """The columns of a trace in order, with their Spark types."""
 
 DEFAULTS: Final = {
@@ -29,6 +29,15 @@ DEFAULTS: Final = {
 
 SCHEMA: Final = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
 """The same in Spark's notation."""
+
+
+NUMBERS: Final = tuple(name for name, kind in COLUMNS.items() if kind != "string")
+"""The columns of numbers from 0 to `NUMBER_MAX`."""
+
+
+def out_of_range(name: str) -> str:
+    """Say that a column's number is none that a record can have."""
+    return f"{name} is no number from 0 to 2^{NUMBER_MAX.bit_length() - 1}"
 
 
 UNITS: Final = {"when": "s", "sequence": "1", "hops": "1", "size": "bytes"}

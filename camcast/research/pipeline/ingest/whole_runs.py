@@ -16,9 +16,11 @@ from typing import Any, Final
 import msgspec
 from attrs import define, field
 
+from camcast.research.pipeline.ingest.run_to_read import SummaryOfAll
 from camcast.research.runs.run_folder import (
     SCENARIO_FILE,
     SUMMARY_FILE,
+    Count,
     TraceFile,
     json_checksum,
     read_json,
@@ -29,20 +31,21 @@ OUTSIDE_MAX: Final = 0.02  # chosen: of the processes; differences of reception 
 
 
 class _Counters(msgspec.Struct, frozen=True):
-    trace_failures: int = 0
+    trace_failures: Count = 0
 
 
-class _Summary(msgspec.Struct, frozen=True):
+class _Summary(SummaryOfAll, frozen=True, kw_only=True):
     """The part of a summary that is about the run as a whole, and its traces."""
 
     traces: dict[str, TraceFile]
-    checksums: dict[str, str] = {}  # folders of older versions have none
+    checksums: dict[str, str] = msgspec.field(
+        default_factory=dict
+    )  # folders of older versions have none
     interrupted: bool = False
-    trace_failures: int = 0
+    trace_failures: Count = 0
     counters: _Counters = _Counters()
     digest: str = ""
-    joined: int = 0
-    never_joined: int = 0
+    joined: Count = 0
 
 
 class _Determined(msgspec.Struct, frozen=True):
@@ -101,7 +104,7 @@ def whole_runs(folders: Sequence[Path]) -> WholeRuns:
         seen |= dict.fromkeys(identities, (folder, summary.digest))
         runs.folders.append(folder)
         runs.problems += _changed(folder, summary, found)
-        if out := summary.never_joined:
+        if out := summary.never_joined or 0:
             share = out / (out + summary.joined)
             runs.judged &= share <= OUTSIDE_MAX
             runs.notes.append(

@@ -15,10 +15,16 @@ from typing import Final
 from attrs import define, field
 
 from camcast.observe.trace import TraceRecord
-from camcast.research.models.distributions import load_of, reach_of, role_load
+from camcast.research.models.distributions import hubs_of, load_of, reach_of, role_load
 from camcast.research.pipeline.local.read_traces import Trace
 from camcast.research.pipeline.local.stints import Members, Stint, members_of
-from camcast.research.pipeline.local.tables import sizes_of, spans_of, waits_of
+from camcast.research.pipeline.local.tables import (
+    Spans,
+    neighbours_of,
+    sizes_of,
+    spans_of,
+    waits_of,
+)
 from camcast.research.pipeline.measures.metrics import IN_VAIN, SEEN, SHARES
 from camcast.research.scenarios.super_topics import SuperTopics
 
@@ -79,9 +85,10 @@ def local_measures(trace: Trace, super_topics: SuperTopics) -> Values:
     _put_spread(found, story, members, first, levels)
     _put_copies(found, trace)
     _put_redundancy(found, trace, first)
-    _put_load(found, trace, story, members)
+    spans = spans_of(story, members)
+    _put_load(found, trace, story, members, spans)
     _put_parasites(found, story, members, levels if super_topics.declared else None)
-    _put_tables(found, story, members)
+    _put_tables(found, spans, members)
     found.put_quantiles()
     return found.values
 
@@ -232,7 +239,9 @@ def _put_redundancy(
         found.put(place, redundancy=_ratio(copies - others, others))
 
 
-def _put_load(found: _Found, trace: Trace, story: Iterable[TraceRecord], members: Members) -> None:
+def _put_load(
+    found: _Found, trace: Trace, story: Iterable[TraceRecord], members: Members, spans: Spans
+) -> None:
     """Put how many copies and bytes a living member sent and received, and who sent more."""
     loads: defaultdict[str, Counter[_Key]] = defaultdict(Counter)
     """By load, then by community or "" and node."""
@@ -255,11 +264,17 @@ def _put_load(found: _Found, trace: Trace, story: Iterable[TraceRecord], members
     for node, community in members.alive:
         for place in _both(community):
             here[place].add(node)
+    neighbours: defaultdict[str, defaultdict[str, set[str]]]
+    neighbours = defaultdict(lambda: defaultdict(set))
+    for (node, community), peers in neighbours_of(spans, members.end).items():
+        for place in _both(community):
+            neighbours[place][node] |= peers
     for place, nodes in here.items():
+        hubs = hubs_of({node: len(neighbours[place][node]) for node in nodes})
         for load in _LOADS:
             found.put(place, **load_of(load, [loads[load][place, node] for node in nodes]))
         sent = {node: loads["load_sent"][place, node] for node in nodes}
-        for name, role in (("publishers", publishers), ("links", links)):
+        for name, role in (("publishers", publishers), ("links", links), ("hubs", hubs)):
             of_role = [sent[node] for node in nodes & role]
             found.put(place, **{f"load_sent_{name}": role_load(of_role, [*sent.values()])})
 
@@ -297,9 +312,8 @@ def _is_for(community: str, topic: str, levels: Callable[[str], Sequence[str]] |
     return community == "." or topic == community or topic.startswith(f"{community}.")
 
 
-def _put_tables(found: _Found, story: Sequence[TraceRecord], members: Members) -> None:
+def _put_tables(found: _Found, spans: Spans, members: Members) -> None:
     """Put the sizes of the living members' tables, how evenly they name them, and waits."""
-    spans = spans_of(story, members)
     sizes, named = sizes_of(spans, members)
     degrees: defaultdict[str, list[int]] = defaultdict(list)
     for place, size in sizes.items():

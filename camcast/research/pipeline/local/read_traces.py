@@ -10,14 +10,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain, starmap
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 from attrs import define, field
+from msgspec.structs import asdict
 
-from camcast.observe.trace import TraceRecord
+from camcast.observe.trace import NUMBER_MAX, TraceRecord
 from camcast.research.pipeline.ingest.described_runs import ReadRun, described, problems_of
 from camcast.research.pipeline.ingest.run_to_read import RunFolderError
 from camcast.research.pipeline.ingest.trace_parquet import rows_of_trace
@@ -26,10 +27,12 @@ from camcast.research.pipeline.ingest.trace_schema import (
     DEFAULTS,
     IDENTITY,
     KINDS,
+    NUMBERS,
     OF_EVENTS,
     SENT,
     STORY,
     TEXT_CHARACTERS,
+    out_of_range,
 )
 
 _BATCH_ROWS: Final = 50_000  # chosen: some 20 MB as Python's values
@@ -165,21 +168,24 @@ def _no_record(value: Any) -> str:
     if not isinstance(value, dict):
         return "no JSON object"
     given = _fields(value)
-    for name, type_ in _NUMBERS.items():
+    for name in NUMBERS:
         try:
-            msgspec.convert(given.get(name, 0), type_)
+            msgspec.convert(given.get(name, 0), _TYPES[COLUMNS[name]])
         except msgspec.ValidationError:
             return f"{name} is no {COLUMNS[name]}"
     for name in COLUMNS:
         if name not in given and name not in DEFAULTS:
             return f"{name} is missing"
+    for name in NUMBERS:
+        if not _in_range(given.get(name, 0)):
+            return out_of_range(name)
     return "" if given["kind"] in KINDS else f"unknown kind {given['kind']}"
 
 
 def _fields(said: dict[str, Any]) -> dict[str, Any]:
     """Return the fields that are there; any value is taken for a text, as Spark does."""
     return {
-        name: value if name in _NUMBERS or isinstance(value, str) else _as_text(value)
+        name: value if name in NUMBERS or isinstance(value, str) else _as_text(value)
         for name, value in said.items()
         if value is not None and name in COLUMNS
     }
@@ -189,8 +195,13 @@ def _as_text(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-_NUMBERS: Final = {
-    name: float if kind == "double" else int for name, kind in COLUMNS.items() if kind != "string"
+def _in_range(number: float) -> bool:
+    return 0 <= number <= NUMBER_MAX  # no comparison with a NaN is true
+
+
+_TYPES: Final[dict[str, Any]] = {
+    "double": float,
+    "bigint": Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)],
 }
 
 
@@ -214,10 +225,26 @@ def _parquet(path: Path, folder: Any) -> Iterator[TraceRecord | _Wrong]:
         for batch in table.to_batches(_BATCH_ROWS)
     )
     for number, record in enumerate(starmap(TraceRecord, rows), 1):
-        missing = next((name for name in COLUMNS if getattr(record, name) is None), None)
-        wrong = f"{missing} is missing" if missing else _wrong_record(record)
+        wrong = _wrong_row(record)
         yield record if wrong is None else (number, wrong, _row(record))
 
 
+def _wrong_row(record: TraceRecord) -> str | None:
+    """Say what is wrong with a row of Parquet, of which nothing was looked at yet."""
+    for name in COLUMNS:
+        if getattr(record, name) is None:
+            return f"{name} is missing"
+    for name in NUMBERS:
+        if not _in_range(getattr(record, name)):
+            return out_of_range(name)
+    return _wrong_record(record)
+
+
 def _row(record: TraceRecord) -> str:
-    return msgspec.json.encode(record).decode()[:TEXT_CHARACTERS]
+    """Write a row as JSON with all of its columns, as Spark does, which has words for infinity."""
+    row = {name: value for name, value in asdict(record).items() if value is not None}
+    when = _NOT_FINITE.get(str(record.when), record.when)
+    return msgspec.json.encode(row | {"when": when}).decode()[:TEXT_CHARACTERS]
+
+
+_NOT_FINITE: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}

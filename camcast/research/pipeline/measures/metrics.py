@@ -21,7 +21,7 @@ METRICS: Final = (
     *("load_sent_p5", "load_sent_p50", "load_sent_p99", "load_sent_peak"),
     *("load_received_p5", "load_received_p50", "load_received_p99", "load_received_peak"),
     *("load_bytes_p5", "load_bytes_p50", "load_bytes_p99", "load_bytes_peak"),
-    *("load_sent_publishers", "load_sent_links"),
+    *("load_sent_publishers", "load_sent_links", "load_sent_hubs"),
     *("hops_mean", "hops_p50", "hops_p90", "hops_p99", "last_delivery_hop"),
     *("latency_ms_p50", "latency_ms_p90", "latency_ms_p99"),
     *("view_mean", "view_p5", "view_p50", "view_p95"),

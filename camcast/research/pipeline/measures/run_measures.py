@@ -64,7 +64,7 @@ def _measured(
     tallied = [
         measures_spread.reception(spread),
         measures_spread.redundancy(spread, by_event),
-        traffic(by_node, story, members),
+        traffic(by_node, story, members, tables),
         measures_spread.parasites(story, members, declared),
         measures_tables.views(tables),
     ]

@@ -64,6 +64,7 @@ class Twin:
         self.crashes: list[tuple[str, str, float, float]] = []  # node, community, when, again
         self.find_stints()
         self.values: Values = {}
+        self.tables = self.last_tables()
         for community in self.communities:
             self.measure_spread(community)
             self.measure_copies(community)
@@ -227,8 +228,20 @@ class Twin:
             self.put(community, f"{load}_peak", float(max(values) / mean) if mean else None)
         sent = of_each["load_sent"]
         mean = Fraction(sum(sent.values()), len(sent)) if sent else Fraction(0)
-        for role, kind in (("publishers", "publish"), ("links", "upward")):
-            nodes = members & {record["node"] for record in self.of(kind)}
+        neighbours: dict[str, set[str]] = {node: set() for node in members}
+        for (owner, place), peers in self.tables.items():
+            for peer in peers if community in ("", place) else ():
+                neighbours.setdefault(owner, set()).add(peer)
+                neighbours.setdefault(peer, set()).add(owner)
+        degrees = sorted(len(neighbours[node]) for node in members)
+        most = degrees[math.ceil(0.99 * len(degrees)) - 1] if degrees else 0
+        roles = {
+            "publishers": {record["node"] for record in self.of("publish")},
+            "links": {record["node"] for record in self.of("upward")},
+            "hubs": {node for node in members if most and len(neighbours[node]) >= most},
+        }
+        for role, having in roles.items():
+            nodes = members & having
             share = Fraction(sum(sent[node] for node in nodes), len(nodes) or 1)
             self.put(
                 community, f"load_sent_{role}", float(share / mean) if nodes and mean else None
@@ -264,6 +277,22 @@ class Twin:
         return levels
 
     # -- the tables ------------------------------------------------------------------------
+
+    def last_tables(self) -> dict[tuple[str, str], set[str]]:
+        """Return the tables as they are when the first member leaves."""
+        tables: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for record in self.of("learn", "forget", "crash"):
+            if record["when"] >= self.end:
+                continue
+            if record["kind"] == "crash":
+                for owner, place in tables:
+                    if owner == record["node"]:
+                        tables[owner, place] = set()
+            elif record["kind"] == "learn":
+                tables[record["node"], record["community"]].add(record["peer"])
+            else:
+                tables[record["node"], record["community"]].discard(record["peer"])
+        return tables
 
     def measure_tables(self) -> None:
         """Replay the tables, and look at them between any two instants."""

@@ -323,6 +323,27 @@ def times_scaled(folder: Path, draw: Random) -> str:
     return path.name
 
 
+def number_impossible(folder: Path, draw: Random) -> str:
+    """Of a run, or of a benchmark file, which has no checksum."""
+    value = draw.choice((-1.0, -1e300, float("nan"), float("inf")))
+    if draw.random() < 0.5:
+        path = _drawn(folder, draw, "trace-*.jsonl")
+        rows = [json.loads(line) for line in path.read_bytes().splitlines()]
+        draw.choice(rows)[draw.choice(("when", "sequence", "hops", "size"))] = value
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return path.parent.name
+    path = _drawn(folder, draw, "benches/*")
+    place, names = draw.choice(
+        (("stats", ("min", "median", "mean")), ("extra_info", ("deliveries_per_second",)))
+    )
+
+    def change(content: Any) -> None:
+        draw.choice(content["benchmarks"])[place][draw.choice(names)] = value
+
+    _in_json(path, change)
+    return path.name
+
+
 def seed_repeated(folder: Path, draw: Random) -> str:
     run, other = draw.sample(_runs(folder), 2)
     seed = json.loads((other / "scenario.json").read_bytes())["scenario"]["seed"]
@@ -383,7 +404,15 @@ ACCIDENTS: tuple[Accident, ...] = (
     *(file_removed, run_removed, file_copied, run_copied, benchmarks_copied),
     *(copied_under_another_seed, cut, cut_at_a_line, lines_lost, doubled, swapped, overwritten),
     *(moved_to_another_run, moved_up, file_renamed, run_renamed, run_within_a_run),
-    *(column_scaled, times_scaled, seed_repeated, machine_changed, header_edited, bit_flipped),
+    *(
+        column_scaled,
+        times_scaled,
+        number_impossible,
+        seed_repeated,
+        machine_changed,
+        header_edited,
+        bit_flipped,
+    ),
     *(block_of_zeros, emptied, benchmarks_merged),
 )
 

@@ -149,6 +149,7 @@ def test_a_benchmark_in_two_files_was_measured_once(tmp_path: Path) -> None:
         ({"max": 5.0, "q1": 1.5, "q3": 4.0, "ops": 1 / 3}, True),
         ({"max": 1.0, "median": 1.0, "mean": 1.004, "ops": 1.0}, True),  # rounded by a hook
         ({"max": "n/a", "ops": None, "q1": float("nan")}, True),
+        ({"max": 10**400}, True),
         ({"min": 2.5}, False),
         ({"mean": 6.0, "max": 5.0}, False),
         ({"median": 4.0, "q3": 3.5}, False),
@@ -165,3 +166,44 @@ def test_times_that_no_sample_has_are_named(
     benches = read_bench_files([file])
     assert bool(benches.measures) == right
     assert [("contradict" in why) for _, why in benches.problems] == [True] * (not right)
+
+
+@pytest.mark.parametrize("time", ["min", "median", "mean"])
+@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
+def test_a_time_below_zero_or_without_end_is_named(time: str, value: float, tmp_path: Path) -> None:
+    file = written(tmp_path / "a.json")
+    content = json.loads(file.read_bytes())
+    content["benchmarks"][0]["stats"] |= {"ops": 0.0, time: value}
+    file.write_text(json.dumps(content))
+    benches = read_bench_files([file])
+    why = "benchmark test_a has a time below zero, or one that is no finite number"
+    assert (benches.measures, benches.problems) == ([], [(str(file), why)])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "why"),
+    [
+        ("missed", -3, "-3, below 0"),
+        ("latency_ms_p50", -0.5, "-0.5, below 0"),
+        ("missed", float("nan"), "no finite number"),
+        ("theirs", float("-inf"), "no finite number"),
+        pytest.param("theirs", 10**400, "no finite number", id="of 400 digits"),
+        ("p_sel", float("nan"), "no finite number"),
+        ("theirs", -3, ""),  # of which nobody knows that it is none
+        ("theirs", "n/a", ""),
+        ("missed", None, ""),
+    ],
+)
+def test_a_number_that_nobody_measured_is_named_and_left_out(
+    name: str, value: object, why: str, tmp_path: Path
+) -> None:
+    file = written(tmp_path / "a.json")
+    content = json.loads(file.read_bytes())
+    content["benchmarks"][0]["extra_info"] = {name: value, "deliveries": 7}
+    file.write_text(json.dumps(content))
+    benches = read_bench_files([file])
+    said = f"{name} of benchmark test_a is {why}; left out"
+    assert benches.problems == ([(str(file), said)] if why else [])
+    found = {one.metric.rpartition(".")[2]: one.value for one in benches.measures}
+    assert found["deliveries"] == 7
+    assert found.get(name) == (value if not why and isinstance(value, int) else None)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import codecs
 import json
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from camcast.observe.trace import SCHEMA_VERSION, TraceRecord
 from tests.research.unit.pipeline.run_folders import odd_records, write_run
@@ -45,6 +47,11 @@ WRONG = {  # by what is said of it
     "when is no double": _with(when="soon"),
     "sequence is no bigint": _with(sequence=1.5),
     "hops is no bigint": _with(hops="far"),
+    "size is no bigint": _with(size=10**30),
+    "when is no number from 0 to 2^40": _with(when=-0.5),
+    "sequence is no number from 0 to 2^40": _with(sequence=-1),
+    "hops is no number from 0 to 2^40": _with(hops=2**40 + 1),
+    "size is no number from 0 to 2^40": _with(size=-100),
     "node is missing": '{"when":1.5,"sequence":1,"kind":"join"}',
     "unknown kind jump": _with(kind="jump"),
     "node is no identity of 32 hexadecimal digits": _with(node=5),
@@ -56,8 +63,19 @@ WRONG = {  # by what is said of it
 BLOCK_BYTES = 4096
 
 
-LOOKS_RIGHT = ("when is no double", "unknown kind jump", "it names no event, or no topic")
+LOOKS_RIGHT = (
+    *("when is no double", "size is no number from 0 to 2^40", "size is no bigint"),
+    *("unknown kind jump", "it names no event, or no topic"),
+)
 """What the bytes of a file do not show."""
+_JOIN = TraceRecord(when=1.5, sequence=1, kind="join", node=NODE)
+IMPOSSIBLE = [
+    *(structs.replace(_JOIN, when=when) for when in (math.nan, math.inf, -1.0)),
+    structs.replace(_JOIN, sequence=-1),
+    structs.replace(_JOIN, hops=-1),
+    structs.replace(_JOIN, size=2**62),
+]
+"""Numbers that Parquet can hold, and no record has."""
 
 
 def _length(file: Path) -> int:
@@ -106,6 +124,11 @@ class Read:
         self.twice = write_run(path / "twice", odd_records(3))
         (self.twice / "trace-2.jsonl").write_bytes((self.twice / "trace-0.jsonl").read_bytes())
         self.columns = write_run(path / "columns", odd_records(7), form="parquet")
+        self.impossible = write_run(
+            path / "impossible",
+            [_JOIN, *IMPOSSIBLE],
+            form="parquet",
+        )
         self.damaged = self._damaged(path)
         self.old = write_run(
             path / "old", odd_records(8), said={"versions": {"camcast": "0", "trace": 1}}
@@ -114,6 +137,7 @@ class Read:
         self.without.mkdir()
         self.folders = [self.wrong, self.strange, self.twice, self.odd_name, self.columns]
         self.folders += [self.damaged, self.old, self.without, self.columns]  # one of them twice
+        self.folders.append(self.impossible)
         conf = "spark.sql.files.maxPartitionBytes"
         before = spark.conf.get(conf)
         spark.conf.set(conf, str(BLOCK_BYTES))
@@ -189,6 +213,13 @@ def test_a_damaged_file_is_set_aside_as_a_whole(read: Read) -> None:
     assert read.records[str(read.damaged)] == len(odd_records(9))
 
 
+def test_a_number_that_no_record_has_is_no_record(read: Read) -> None:
+    found = sorted((row[2], row[3]) for row in read.quarantine if row[0] == str(read.impossible))
+    names = ["when", "when", "when", "sequence", "hops", "size"]
+    assert found == [(n, f"{name} is no number from 0 to 2^40") for n, name in enumerate(names, 2)]
+    assert read.records[str(read.impossible)] == 1
+
+
 def test_the_problems_are_told_in_words(read: Read) -> None:
     told = "\n".join(read.runs.problems)
     assert f"{read.without} has no trace" in told
@@ -196,7 +227,7 @@ def test_the_problems_are_told_in_words(read: Read) -> None:
     assert f"schema versions 1 and {SCHEMA_VERSION}" in told
     assert f"{len(read.expected)} records of {read.wrong} are in quarantine" in told
     assert f"2 records of {read.damaged} are in quarantine" in told
-    assert len(read.runs.problems) == 6
+    assert len(read.runs.problems) == 7
 
 
 def test_nothing_to_read_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
@@ -211,6 +242,12 @@ HUGE_SEED = (
     + "0" * 30
     + "}}"
 )
+TOO_FEW = HUGE_SEED.replace('"communities": {}', '"communities": {".": -3}')
+IMPROBABLE = (
+    HUGE_SEED.replace("0" * 30, "")
+    .replace('"parameters": {}', '"parameters": {"p_sel": 7}')
+    .replace("}}", '}, "versions": {"camcast": "0", "trace": 3}}')
+)
 
 
 @pytest.mark.parametrize(
@@ -219,6 +256,8 @@ HUGE_SEED = (
         ("{", ScenarioFileError, "scenario.json does not say"),
         ('{"scenario": {}}', ScenarioFileError, "missing required field"),
         (HUGE_SEED, ScenarioFileError, r"<= 9223372036854775807.*seed"),
+        (TOO_FEW, ScenarioFileError, r">= 0.*communities"),
+        (IMPROBABLE, ScenarioFileError, "p_sel: .* <= 1"),
         (None, ScenarioFileError, "cannot read"),
         (SCHEMA_VERSION + 1, SchemaVersionError, "schema version 4; .* 1 and 2 and 3"),
     ],

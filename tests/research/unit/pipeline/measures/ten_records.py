@@ -59,6 +59,7 @@ def half_received() -> tuple[list[TraceRecord], Right]:
         **load("load_sent", 0, 0, 1, 3),  # 1, 0 and 0: three times the mean
         **load("load_received", 0, 0, 2, 3),  # 0, 2 and 0
         "load_sent_publishers": 3,
+        "load_sent_hubs": 0,  # of 2, which names 3, and which 1 names
         **dict.fromkeys(("hops_mean", "hops_p50", "hops_p90", "hops_p99"), 1),
         "last_delivery_hop": 1,
         **dict.fromkeys(("latency_ms_p50", "latency_ms_p90", "latency_ms_p99"), 250),
@@ -175,9 +176,58 @@ def tree_and_parasite() -> tuple[list[TraceRecord], Right]:
     return tale.records, right
 
 
+def hub_passes_on() -> tuple[list[TraceRecord], Right]:
+    """Node 1 names the others, has the event from 2 and sends it to 3."""
+    tale = Tale()
+    for node in (1, 2, 3):
+        tale.add(0, "join", node, ".a")
+    for peer in (2, 3):
+        tale.add(1, "learn", 1, ".a", peer=peer)
+    tale.add(2, "publish", 2, ".a", **_EVENT)
+    tale.add(2, "send", 2, ".a", peer=1, **_EVENT)
+    tale.add(2.5, "deliver", 1, ".a", hops=1, **_EVENT)
+    tale.add(2.5, "send", 1, ".a", peer=3, **_EVENT)
+    tale.add(3, "deliver", 3, ".a", hops=2, **_EVENT)
+    both = {
+        "processes": 3,
+        "events": 1,
+        "deliveries": 2,
+        "reception": 1,
+        "reliability": 1,
+        **reach(1),
+        "redundancy": 1,  # two copies, and one other than the first that delivers
+        **NO_LOAD,
+        **load("load_sent", 0, 1, 1, 3 / 2),  # 1, 1 and 0
+        "load_sent_publishers": 3 / 2,
+        "load_sent_hubs": 3 / 2,
+        "hops_mean": 3 / 2,
+        "hops_p50": 1,
+        "hops_p90": 2,
+        "hops_p99": 2,
+        "last_delivery_hop": 2,
+        "latency_ms_p50": 500,
+        "latency_ms_p90": 1000,
+        "latency_ms_p99": 1000,
+        "view_mean": 2 / 3,
+        "view_p5": 0,
+        "view_p50": 0,
+        "view_p95": 2,
+        "in_degree_mean": 2 / 3,
+        "in_degree_variance": 2 / 9,  # 0, 1 and 1
+        "joins_seen": 2,
+        "joins_invisible": 1,  # nobody names 1
+        "join_visible_seconds_p50": 1,
+        "join_visible_seconds_p99": 1,
+    }
+    right = {(place, metric): value for metric, value in both.items() for place in ("", ".a")}
+    right[".a", "in_degree_chi_square"] = 1
+    return tale.records, right
+
+
 TEN_RECORDS: Final = {
     "half_received": half_received(),
     "crash_and_climb": crash_and_climb(),
     "tree_and_parasite": tree_and_parasite(),
+    "hub_passes_on": hub_passes_on(),
 }
 """Records and right values, by the name of the run."""
