@@ -181,9 +181,7 @@ def _run(comparison: Comparison, protocol: str, effort: Mapping[str, float]) -> 
     return Cost(
         protocol=protocol,
         effort=", ".join(f"{name} = {value:g}" for name, value in effort.items()) or "as it is",
-        reached=reception is not None
-        and reception >= comparison.target
-        and outside <= OUTSIDE_MAX,
+        reached=reception is not None and reception >= comparison.target and outside <= OUTSIDE_MAX,
         repair=outcome.repair,
         processes=outcome.joined,
         never_joined=outcome.never_joined,
