@@ -58,7 +58,7 @@ def role_load(of_role: Sequence[int], of_all: Sequence[int]) -> float | None:
     return sum(of_role) * len(of_all) / divisor if divisor else None
 
 
-def hubs_of(neighbours: Mapping[str, int]) -> set[str]:
+def hubs_of(neighbours: Mapping[str, int]) -> list[str]:
     """Return the processes of which no more than 1 % have more neighbours; none without any."""
     most = nearest_rank(sorted(neighbours.values()), HUB)
-    return {process for process, number in neighbours.items() if most and number >= most}
+    return [process for process, number in neighbours.items() if most and number >= most]

@@ -270,7 +270,7 @@ def _put_load(
         for place in _both(community):
             neighbours[place][node] |= peers
     for place, nodes in here.items():
-        hubs = hubs_of({node: len(neighbours[place][node]) for node in nodes})
+        hubs = {*hubs_of({node: len(neighbours[place][node]) for node in nodes})}
         for load in _LOADS:
             found.put(place, **load_of(load, [loads[load][place, node] for node in nodes]))
         sent = {node: loads["load_sent"][place, node] for node in nodes}
