@@ -275,7 +275,7 @@ class Feed(Generic[_Queue]):
     async def _run_task(self) -> None:
         assert self._callback is not None
         callback, take, queue = self._callback, self.take, self.queue
-        untimed, before = 0, 0.0
+        untimed, before = 0, -inf
         while True:
             if untimed:
                 untimed -= 1

@@ -469,8 +469,10 @@ class Runner:
         try:
             self.node.receive(frame, now, link)
         finally:
-            self._drain()
-            here.in_step = outer
+            try:
+                self._drain()
+            finally:
+                here.in_step = outer
         if link is not None and self.node.guard.is_barred(link, now):
             raise BarredError
 

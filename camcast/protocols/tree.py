@@ -372,9 +372,10 @@ class Tree(Dissemination, RepairWatcher, Watcher):
                 if heir or self._contact(source.peer) is not None:
                     if tree.parent == source.peer:  # it does not get the stream itself
                         self._follow(tree, StreamId(stream), None, now)
+                    if heir or source.peer not in tree.children:
+                        # If nothing follows, no hole shows what it has missed meanwhile.
+                        self._repair.tell([source], [StreamId(stream)], now)
                     self._add_child(tree, source, now)
-                    # If nothing follows, no hole shows what it has missed meanwhile.
-                    self._repair.tell([source], [StreamId(stream)], now)
             case Handover():
                 self._take_handover(source.peer, message, now)
 

@@ -41,9 +41,9 @@ class PeerTable:
         return None if index is None else self._contacts[index]
 
     def burden(self, size: float) -> float:
-        """Return to how many times as many peers this process sends in a group of a size.
+        """Return how many times as many peers this process sends to in a group of this size.
 
-        For only those that can be dialled send to the peers that nobody can dial.
+        Only processes that can be dialled send to the peers that nobody can dial.
         """
         return max(1.0, self.attached / max(1.0, size - self.attached))
 

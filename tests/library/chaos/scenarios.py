@@ -339,33 +339,11 @@ def _burst(publishers: int, title: str) -> Scenario:
 def _closed(
     name: str, title: str, happen: Happening, closed: Iterable[int], **more: Any
 ) -> Scenario:
-    """Return a scenario of eight hosts, some of which let nobody in."""
+    """Return a scenario of eight hosts, or as many as `more` says, some of which let nobody in."""
+    hosts = more.get("hosts", 8)
     usual: dict[str, Any] = {"prepare": both_topics_everywhere, "share_pipes": False}
-    return Scenario(
-        name=name,
-        title=title,
-        happen=happen,
-        closed=tuple(closed),
-        nodes=16,
-        processes=8,
-        hosts=8,
-        **(usual | more),
-    )
-
-
-def _hidden(name: str, title: str, hosts: int, **more: Any) -> Scenario:
-    """Return a scenario in which each of the last two hosts is behind a NAT."""
-    usual: dict[str, Any] = {"prepare": both_topics_everywhere, "share_pipes": False}
-    return Scenario(
-        name=name,
-        title=title,
-        happen=nothing(15),
-        hidden=(hosts - 2, hosts - 1),
-        nodes=2 * hosts,
-        processes=hosts,
-        hosts=hosts,
-        **(usual | more),
-    )
+    usual |= {"nodes": 2 * hosts, "processes": hosts, "hosts": hosts}
+    return Scenario(name=name, title=title, happen=happen, closed=tuple(closed), **(usual | more))
 
 
 _HALVES: Final = cut_between((0, 1), (2, 3))
@@ -497,10 +475,20 @@ SCENARIOS: Final = [
         range(2, 8),
         arrival_seconds=_WHEN_HEALED,
     ),
-    _hidden("nats", "two hosts behind NATs have the same address", hosts=3),
-    _hidden(
+    _closed(
+        "nats",
+        "two hosts behind NATs have the same address",
+        nothing(15),
+        (),
+        hidden=(1, 2),
+        hosts=3,
+    ),
+    _closed(
         "nats-carry",
         "the same, and only members of the topic above can be reached",
+        nothing(15),
+        (),
+        hidden=(2, 3),
         hosts=4,
         prepare=open_above_alone,
     ),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from camcast import Community, CommunityError, CommunityManager, Subscription
+from camcast import Community, CommunityError, CommunityManager, Received, Subscription
 from camcast.inbox.deliveries import Inbox
 from camcast.vocabulary.outbox import Deliver
 from tests.library.live.communities import managers, state_of
@@ -20,12 +20,14 @@ REFUSED: dict[str, Callable[[CommunityManager, Community], object]] = {
 }
 
 
+@pytest.mark.parametrize("by_another", [False, True], ids=["its own events", "another's"])
 @live
 async def test_what_ends_a_subscription_there_waits_and_nothing_is_delivered_twice(
-    monkeypatch: pytest.MonkeyPatch,
+    by_another: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last subscription ends in the midst of a delivery, as the collector would end it."""
-    async with managers(1) as (manager,):
+    async with managers(2) as (manager, other):
+        me = manager._lifetime.running().node.me.peer
         community = manager.community(".a", super_topics=())
         events = community.subscribe()
         read, published = manager.community(".b"), manager.community(".c")
@@ -35,6 +37,8 @@ async def test_what_ends_a_subscription_there_waits_and_nothing_is_delivered_twi
         deliver, errors = Inbox.deliver, dict[str, str]()
 
         def interrupted(inbox: Inbox, delivered: Deliver) -> None:
+            if inbox.me != me:
+                return
             victim.close()
             published.stop_publishing()
             assert manager.stats().communities
@@ -45,10 +49,16 @@ async def test_what_ends_a_subscription_there_waits_and_nothing_is_delivered_twi
             deliver(inbox, delivered)
 
         await community.join()
+        publisher = community
+        if by_another:
+            publisher = await other.join(".a", super_topics=())
+            await publisher.ready()
+            await eventually(lambda: len(publisher.peers) == 1)
         monkeypatch.setattr(Inbox, "deliver", interrupted)
         for number in range(3):
-            await community.publish(b"%d" % number)
-        assert [(await anext(events)).payload for _ in range(3)] == [b"0", b"1", b"2"]  # type: ignore[union-attr]
+            await publisher.publish(b"%d" % number)
+        items = [await anext(events) for _ in range(3)]
+        assert [one.payload for one in items if isinstance(one, Received)] == [b"0", b"1", b"2"]
         await eventually(lambda: victim.closed and state_of(read) == "left")
         assert state_of(published) == "left"
         assert set(errors) == set(REFUSED)

@@ -4,6 +4,7 @@ import asyncio
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -251,6 +252,31 @@ async def test_a_reader_that_is_never_without_items_gives_the_loop_turns(
     await reader
     assert len(taken) == 200
     assert most <= TURN_SECONDS / 0.001
+
+
+@pytest.mark.parametrize("seconds", [0.00001, 0.0001, 0.001])
+@live
+async def test_the_turn_after_a_short_callback_is_half_as_long_again_at_most(
+    seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock is not looked at for each event; this one goes on in the callback alone."""
+    now, turns = 0.0, [0.0]
+    monkeypatch.setattr(feed_module, "monotonic", lambda: now)
+
+    async def take(_: object) -> None:
+        nonlocal now
+        now += seconds
+
+    queue = subscription(callback=take)
+    for number in range(1, 1 + round(4 * TURN_SECONDS / seconds)):
+        queue._feed.put(one(number))
+    queue.close()
+    assert queue._feed.running is not None
+    while not queue._feed.running.done():
+        await asyncio.sleep(0)
+        turns.append(now)
+    waited = max(after - before for before, after in pairwise(turns))
+    assert 0.9 * TURN_SECONDS <= waited <= 1.5 * TURN_SECONDS
 
 
 @live

@@ -284,14 +284,7 @@ class Twin:
         for record in self.of("learn", "forget", "crash"):
             if record["when"] >= self.end:
                 continue
-            if record["kind"] == "crash":
-                for owner, place in tables:
-                    if owner == record["node"]:
-                        tables[owner, place] = set()
-            elif record["kind"] == "learn":
-                tables[record["node"], record["community"]].add(record["peer"])
-            else:
-                tables[record["node"], record["community"]].discard(record["peer"])
+            _enter(record, tables)
         return tables
 
     def measure_tables(self) -> None:
@@ -305,16 +298,8 @@ class Twin:
         instants = sorted({record["when"] for record in changes})
         for now, then in zip(instants, [*instants, self.end][1:], strict=True):
             for record in changes:
-                if record["when"] != now:
-                    continue
-                if record["kind"] == "crash":
-                    for owner, place in tables:
-                        if owner == record["node"]:
-                            tables[owner, place] = set()
-                elif record["kind"] == "learn":
-                    tables[record["node"], record["community"]].add(record["peer"])
-                else:
-                    tables[record["node"], record["community"]].discard(record["peer"])
+                if record["when"] == now:
+                    _enter(record, tables)
             named = {(peer, place) for (_, place), peers in tables.items() for peer in peers}
             for number, (dead, place, when, again) in enumerate(crashes):
                 until = min(then, again)
@@ -377,6 +362,18 @@ class Twin:
         for name, share in QUANTILES[sample].items():
             rank = max(1, math.ceil(share * len(ordered)))
             self.put(community, f"{sample}_{name}", ordered[rank - 1] if ordered else None)
+
+
+def _enter(record: Record, tables: dict[tuple[str, str], set[str]]) -> None:
+    """Change the tables as a `learn`, `forget` or `crash` says."""
+    if record["kind"] == "crash":
+        for owner, place in tables:
+            if owner == record["node"]:
+                tables[owner, place] = set()
+    elif record["kind"] == "learn":
+        tables[record["node"], record["community"]].add(record["peer"])
+    else:
+        tables[record["node"], record["community"]].discard(record["peer"])
 
 
 def ratio(part: int | Fraction, whole: int) -> float | None:
