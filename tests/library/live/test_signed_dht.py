@@ -108,10 +108,11 @@ async def test_who_starts_again_finds_the_others_by_what_it_remembers(files: Pat
         await eventually(lambda: inbox.payloads == [b"back"])
 
 
+@live
 async def joined_together(
-    membership: str, files: Path, run: int, above: int = 14, below: int = 20
-) -> InDegrees:
-    """Let processes of two levels join at once; return who is in how many super-topic tables."""
+    membership: str, files: Path, run: int, runs: list[InDegrees], above: int = 14, below: int = 20
+) -> None:
+    """Let processes of two levels join at once; add who is in how many super-topic tables."""
     async with AsyncExitStack() as stack:
 
         async def member(number: int, gateway: str) -> CommunityManager:
@@ -135,17 +136,18 @@ async def joined_together(
         tables = held()
         degrees = InDegrees(tuple(tables[one.contact.peer] for one in members[:above]), ())
     assert degrees.entries == tables.total() == 3 * below
-    return degrees
+    runs.append(degrees)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("membership", ["dht", "hybrid"])
-@live
-async def test_super_topic_tables_are_draws(membership: str, files: Path) -> None:
+def test_super_topic_tables_are_draws(membership: str, files: Path) -> None:
     """000, 5.2.3, with processes that all join at once, judged as `SuperTableContract` does.
 
     Three runs are pooled: even draws exceed the bound in 2 of 1,000 such tests, of one run in 40.
     """
-    runs = [await joined_together(membership, files, run) for run in range(3)]
+    runs: list[InDegrees] = []
+    for run in range(3):  # each with the patience of a test: together they take longer
+        joined_together(membership, files, run, runs)
     variance = fmean(one.variance for one in runs)
     assert variance <= EXCESS * fmean(one.expected_variance(uniform=True) for one in runs), runs
