@@ -43,6 +43,7 @@ from camcast.inbox.subscription import (
     Subscription,
 )
 from camcast.interests.interest import Interest
+from camcast.live.runner import Runner
 from camcast.live.snapshot import take_community_stats
 from camcast.live.wire.probe_port import Reached, probe_ports
 from camcast.observe.stats import CommunityStats
@@ -598,15 +599,17 @@ class Community(Generic[E]):
         if confirmed_by < 0:
             raise ValueError(f"confirmed_by is a number of members, 0 or more, not {confirmed_by}")
         keyed = None if key is None else _keyed(key, deleted=event is None)
-        is_typed = event is not None and not isinstance(event, BYTES)
-        if event is None:
+        is_typed = False
+        if type(event) is bytes:  # nearly always
+            payload = event
+        elif event is None:
             if keyed is None:
                 raise TypeError("None deletes a key, and is no event: give the key")
             payload = b""
         elif isinstance(event, BYTES):
             payload = bytes(event)
         else:
-            payload = typed.encode_for(self.topic, event)
+            is_typed, payload = True, typed.encode_for(self.topic, event)
         local_group = self._local_group
         if local_group is None or not local_group.joined:
             if self._told_to_leave:
@@ -618,15 +621,11 @@ class Community(Generic[E]):
         if keyed is not None and local_group.last_values is None:
             raise CommunityError(f"nobody keeps last values of {self.topic}, which has no repair")
         self._publishing = True
-        if wait:
-            self._burst += 1
-            if self._burst >= _BURST:
-                self._burst = 0
-                await asyncio.sleep(0)  # a publisher in a tight loop lets the rest of the loop run
         runner = self._lifetime.open()
         if wait:
-            await runner.wait_for_room(local_group)
-            self._check_not_left(local_group)
+            self._burst += 1
+            if self._burst >= _BURST or runner.crowded:
+                runner = await self._wait_for_room(local_group)
         receipt = runner.publish(
             local_group, self.topic, payload, upward_probability, typed=is_typed, keyed=keyed
         )
@@ -803,6 +802,19 @@ class Community(Generic[E]):
         """Let what was published leave, so that a subscription gets it before it is closed."""
         if self._local_group is not None:
             self._lifetime.running().flush()
+
+    async def _wait_for_room(self, local_group: LocalGroup) -> Runner:
+        """Let the rest of the loop run after a burst and slow peers take events; return the runner.
+
+        Raises `CommunityError` if the community was left in the meantime.
+        """
+        if self._burst >= _BURST:
+            self._burst = 0
+            await asyncio.sleep(0)
+        runner = self._lifetime.open()
+        await runner.wait_for_room(local_group)
+        self._check_not_left(local_group)
+        return runner
 
     def _check_not_left(self, local_group: LocalGroup) -> None:
         if local_group is not self._local_group:

@@ -40,7 +40,9 @@ from camcast.vocabulary.outbox import Deliver
 from camcast.vocabulary.penalties import MALFORMED
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import (
+    AGE_SECONDS_MAX,
     FRAME_HEADER,
+    REPAIRED,
     MalformedError,
     OtherGrammarError,
     UnknownRecordError,
@@ -286,7 +288,7 @@ class Intake:
         `address` is the sender's, empty if the record did not name it.
         """
         counters = self._counters
-        if batch.age >= wire.AGE_SECONDS_MAX:
+        if batch.age >= AGE_SECONDS_MAX:
             batch = aged(batch, self._clock, now)
         if batch.count > 1 and not local_group.batched:
             raise MalformedError("several events in a batch of a group where each is by itself")
@@ -294,7 +296,7 @@ class Intake:
         if own_name and self._is_false(batch):
             return
         repair = local_group.repair
-        answered = repair if batch.head_flags & wire.REPAIRED else None
+        answered = repair if batch.head_flags & REPAIRED else None
         is_answer = answered is not None and answered.expects(batch.stream)
         if self._signing is not None and not self._signing.believes(
             local_group, batch, source, address, now, asked_for=is_answer
@@ -308,7 +310,7 @@ class Intake:
             and not offered
             and answered is not None
             # A batch from a community below is as fresh as if it had climbed.
-            and (batch.head_flags == wire.REPAIRED or answered.is_history(batch))
+            and (batch.head_flags == REPAIRED or answered.is_history(batch))
         )
         if known is None:
             known = self._introduce(local_group, batch, source, now)
@@ -423,15 +425,13 @@ class Intake:
     ) -> None:
         """Deliver new parts of a batch, or hold them back; with them what waited for them alone."""
         hold_back = local_group.hold_back
-        if hold_back is None or not receivers:
-            self._deliver(local_group, new, receivers, now)
-            return
-        ready = hold_back.in_order(new, known, now)
-        if ready is new:  # nearly always
-            self._deliver(local_group, new, receivers, now)
-            return
-        for batch in ready:
-            self._deliver(local_group, (batch,), _receivers_of(local_group, batch), now)
+        if hold_back is not None and receivers:
+            new = hold_back.in_order(new, known, now)
+            if local_group.parasitic:  # what was held back may have other receivers
+                for batch in new:
+                    self._deliver(local_group, (batch,), _receivers_of(local_group, batch), now)
+                return
+        self._deliver(local_group, new, receivers, now)
 
     def _deliver(
         self,
@@ -512,7 +512,7 @@ class Intake:
                 trace.record_duplicate(now, frame[body_start:end], hops, community, source)
             except MalformedError:
                 pass
-        asked_for = frame[start + wire.FLAGS] & wire.REPAIRED
+        asked_for = frame[start + wire.FLAGS] & REPAIRED
         dissemination = local_group.dissemination
         lone = dissemination.flags_busy and not frame[body_start + wire.BODY_FLAGS] & TREE
         if dissemination.hears_duplicates and not asked_for and not lone:

@@ -156,10 +156,10 @@ class Publisher:
         if stream is None or stream.next > SEQUENCE_MAX or stream.local_group is not local_group:
             stream = self._streams[key] = self._new_stream(topic, local_group)
         size = 4 + len(payload)
-        kind = typed, upward_probability
         closes = bool(stream.payloads) and (
             stream.size + size > BODY_BYTES_MAX
-            or (stream.typed, stream.upward_probability) != kind
+            or stream.typed is not typed
+            or stream.upward_probability != upward_probability
             or keyed is not None
         )
         if self._signing is not None:
@@ -170,7 +170,7 @@ class Publisher:
         if not stream.payloads:
             if self._signing is not None:
                 self._signing.check_may_publish(topic, now)
-            stream.typed, stream.upward_probability = kind
+            stream.typed, stream.upward_probability = typed, upward_probability
             stream.keyed = keyed
             other = None
             if ordered:

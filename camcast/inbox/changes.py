@@ -31,30 +31,30 @@ class ChangeQueue:
         if length < 1:
             raise ValueError(f"a queue of changes holds at least 1, not {length}")
         self.changes: deque[Change] = deque(maxlen=min(length, maxsize))
-        self.dropped = 0
+        self.gap = 0
         """How many were dropped, and not told of yet."""
 
     def __bool__(self) -> bool:
-        return bool(self.changes or self.dropped)
+        return bool(self.changes or self.gap)
 
     def put(self, change: Change) -> None:
         """Add a change."""
-        self.dropped += len(self.changes) == self.changes.maxlen
+        self.gap += len(self.changes) == self.changes.maxlen
         self.changes.append(change)
 
     def put_back(self, taken: Change | Lagged) -> None:
         """Put what was taken back in front of everything; if there is no room, it is dropped."""
         if isinstance(taken, Lagged):
-            self.dropped += taken.missed
+            self.gap += taken.missed
         elif len(self.changes) == self.changes.maxlen:
-            self.dropped += 1
+            self.gap += 1
         else:
             self.changes.appendleft(taken)
 
     def take(self) -> Change | Lagged | None:
         """Remove and return the next change, or say first how many were dropped before it."""
-        if self.dropped:
-            lagged, self.dropped = Lagged(self.dropped), 0
+        if self.gap:
+            lagged, self.gap = Lagged(self.gap), 0
             return lagged
         return self.changes.popleft() if self.changes else None
 
@@ -80,7 +80,7 @@ class ChangeFeed(Feed[ChangeQueue]):
 
     @override
     def _waiting(self) -> tuple[int, int]:
-        return len(self.queue.changes), self.queue.dropped
+        return len(self.queue.changes), self.queue.gap
 
 
 class Changes(Reader[ChangeFeed, Change | Lagged]):

@@ -84,6 +84,9 @@ _Queue = TypeVar("_Queue", bound="_HasItems")
 
 
 class _HasItems(Protocol):
+    gap: int
+    """How many were dropped before everything that is queued, and not told of yet."""
+
     @property
     def undecoded(self) -> bool: ...
 
@@ -124,6 +127,8 @@ class Feed(Generic[_Queue]):
         self._failures = FailureLog()
         self._gaps_after = 0.0
         self._lagged = self._gone = 0  # since the last warning
+        self.opened: deque[Any] = deque()
+        """The queue's first items behind its gap, if a coroutine callback may take them itself."""
         self._at_work_since = inf
         """When the callback, or `_report`, was called with its last item."""
         self._look_handle: asyncio.TimerHandle | None = None
@@ -274,7 +279,7 @@ class Feed(Generic[_Queue]):
 
     async def _run_task(self) -> None:
         assert self._callback is not None
-        callback, take, queue = self._callback, self.take, self.queue
+        callback, take, queue, opened = self._callback, self.take, self.queue, self.opened
         untimed, before = 0, -inf
         while True:
             if untimed:
@@ -286,8 +291,9 @@ class Feed(Generic[_Queue]):
                     now = monotonic()
                 untimed = UNTIMED_ITEMS if now - before < BRIEF_SECONDS else 0
                 before = self._at_work_since = now
-            item = take()
-            if item is None:
+            if opened and not queue.gap:  # spares the call of `take`
+                item = opened.popleft()
+            elif (item := take()) is None:
                 if (item := await self.next(take)) is None:
                     self._log_gaps()
                     return

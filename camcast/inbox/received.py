@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from enum import Enum
 from itertools import accumulate, repeat
-from typing import Any, Generic
+from typing import Any, Generic, final
 
 import msgspec
 from attrs import frozen
@@ -38,6 +38,7 @@ from camcast.vocabulary.typed import E, E_co, Sent
 _MILLISECONDS_PER_SECOND = 1000.0
 
 
+@final
 class Received(msgspec.Struct, Generic[E_co], frozen=True):  # a Struct: one is made an event
     """An event as a subscriber gets it.
 
@@ -110,6 +111,7 @@ Gap = Lagged | Missed | Reach
 """The items that a subscription yields in place of events that it does not get."""
 
 
+@final
 class ReceivedBatch(msgspec.Struct, Generic[E_co], eq=False):  # a Struct: one is made a batch
     """Events of one stream that travelled together, as a subscriber gets them; at least one.
 
@@ -213,8 +215,11 @@ def received_of(
     publishers most do, and a batch that has to be taken apart again costs twice as much.
     """
     first, count, published = batch.first, batch.count, batch.published / _MILLISECONDS_PER_SECOND
-    keyed = batch.keyed if batch.flags & KEYED else None  # the flag first: spares a call
-    key, deleted = keyed or (None, False)
+    plain = not (batch.flags & KEYED or batch.late)  # nearly always: spares three columns
+    if plain and count == 1 and decode is None:
+        [payload] = batch.payloads()
+        return Received(batch.stream, first, batch.topic, payload, payload, batch.hops, published)
+    key, deleted = (None, False) if plain else batch.keyed or (None, False)
     if count == 1 and (decode is None or deleted):
         [payload] = batch.payloads()
         return Received(
@@ -363,7 +368,7 @@ class DeliveryQueue(Generic[E]):
     def put(self, delivery: Received[E] | ReceivedBatch[E]) -> None:
         """Add an event or a batch; if that is too much, drop events by the policy."""
         self._unopened.append(delivery)
-        if isinstance(delivery, Received):  # with many publishers most come so: spares a call
+        if type(delivery) is Received:  # `isinstance` takes five times as long to say no
             self._events += 1
             self._bytes += len(delivery.payload)
         else:
@@ -398,9 +403,9 @@ class DeliveryQueue(Generic[E]):
             return self._take_gap()
         if not self.opened:
             taken = self._take_unopened() if self._told else self._take_queued()
-            if not isinstance(taken, ReceivedBatch):
+            if type(taken) is not ReceivedBatch:
                 self._opened_batch = None  # a waiting subscriber keeps no payload in memory
-                self.undecoded = isinstance(taken, Received) and type(taken.value) is _Undecoded
+                self.undecoded = type(taken) is Received and type(taken.value) is _Undecoded
                 return taken
             self._open(taken)
         return self.opened.popleft()
@@ -474,10 +479,10 @@ class DeliveryQueue(Generic[E]):
         if not self._unopened:
             return None
         taken = self._unopened.popleft()
-        if isinstance(taken, Received):
+        if type(taken) is Received:
             self._events -= 1
             self._bytes -= len(taken.payload)
-        elif isinstance(taken, ReceivedBatch):
+        elif type(taken) is ReceivedBatch:
             self._events -= len(taken.sequences)
             self._bytes -= taken.size
         elif not isinstance(taken, Lagged):

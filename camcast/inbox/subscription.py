@@ -104,6 +104,8 @@ class EventFeed(Feed[DeliveryQueue[E]], Generic[E]):
         self.take_batch: Callable[[], ReceivedBatch[E] | Gap | None] = queue.take_batch
         """Takes the next batch or gap; None where the queue is empty."""
         super().__init__(on_close, queue, callback or on_batch, take, topic)
+        if on_batch is None:
+            self.opened = queue.opened
 
     @property
     def missed(self) -> int:
@@ -186,7 +188,7 @@ class EventFeed(Feed[DeliveryQueue[E]], Generic[E]):
         if self._past is not None:
             self._past.add(delivery)
             return
-        last = delivery.sequence if isinstance(delivery, Received) else delivery.sequences[-1]
+        last = delivery.sequence if type(delivery) is Received else delivery.sequences[-1]
         given = self._progress.given
         given[delivery.stream] = last, delivery.published
         if len(given) > REMEMBERED_MAX:

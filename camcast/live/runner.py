@@ -130,6 +130,8 @@ class Runner:
         self.archive = archive
         """Where they are kept on disk; None: nowhere."""
         self._pipes = pipes
+        self.crowded = pipes.crowded
+        """The output pipes that are more than half full, by the addresses of their processes."""
         self._inbox = inbox
         self.reading = reading_time()
         """The time by which this process is patient."""
@@ -234,8 +236,7 @@ class Runner:
 
     async def wait_for_room(self, local_group: LocalGroup) -> None:
         """Wait, `WAIT_SECONDS` at most, until the first hop of an event has room for more."""
-        if self._pipes.crowded:
-            await self._pipes.wait_for_room(local_group.first_hop, WAIT_SECONDS)
+        await self._pipes.wait_for_room(local_group.first_hop, WAIT_SECONDS)
 
     def publish(
         self,
@@ -252,7 +253,7 @@ class Runner:
         The event is dropped if its first hop has no room for it.
         """
         size = len(payload)
-        if self._pipes.crowded and not self._pipes.has_room(
+        if self.crowded and not self._pipes.has_room(
             local_group.first_hop(), size + self._gathered + _HEADS_BYTES
         ):
             self._drop(topic)

@@ -239,8 +239,10 @@ class Camcast(Dissemination):
         if self._upward.leads_somewhere:
             for batch, source in zip(batches, sources, strict=True):
                 self._upward.climb(batch, now, source)
-        busy = [batch for batch in batches if batch.flags & TREE]
-        (self._spread if busy else self._lone).disseminate_together(batches, now, sources)
+        spread = self._lone
+        if spread is not self._spread and any(batch.flags & TREE for batch in batches):
+            spread = self._spread
+        spread.disseminate_together(batches, now, sources)
 
     @override
     def repaired(self, batch: Batch, now: float, source: PeerId) -> None:

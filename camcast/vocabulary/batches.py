@@ -14,10 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
-from itertools import accumulate, pairwise
 from struct import Struct
 from struct import pack as _pack
-from struct import unpack_from as _unpack_from
 from typing import Final, NamedTuple
 
 import msgspec
@@ -53,6 +51,8 @@ _TOPIC_LENGTH_AT: Final = 41
 _LENGTH: Final = Struct(">I")
 _read_fixed: Final = _FIXED.unpack_from
 _read_length: Final = _LENGTH.unpack_from
+_READ_LENGTHS: Final = tuple(Struct(f">{count}I").unpack_from for count in range(EVENTS_MAX + 1))
+"""Reads the lengths of so many payloads: to make the format each time takes half of the time."""
 _UPWARD_SCALE: Final = 65535  # two bytes: p_sel to within 1e-5, finer than the paper's 0.01
 
 TYPED: Final = 1
@@ -195,8 +195,8 @@ class Batch(msgspec.Struct, frozen=True, gc=False):  # one is made for each firs
         body, start = self.body, self.payloads_start
         if self.count == 1:
             return [body[start : len(body) - _TAIL_BYTES[self.flags]]]
-        ends = accumulate(_lengths(body, start, self.count), initial=start)
-        return [body[begin:end] for begin, end in pairwise(ends)]
+        lengths = _lengths(body, start, self.count)
+        return [body[start : (start := start + length)] for length in lengths]
 
     def events(self) -> Iterator[Event]:
         """Yield the events in the order of their publication."""
@@ -372,7 +372,7 @@ def _signed_part(topic: Topic, unsigned: bytes | memoryview) -> bytes:
 
 def _lengths(frame: bytes, payloads_start: int, count: int) -> Sequence[int]:
     """Read the lengths that stand before the payloads."""
-    return _unpack_from(f">{count}I", frame, payloads_start - 4 * count)
+    return _READ_LENGTHS[count](frame, payloads_start - 4 * count)
 
 
 assert _FIXED.size == wire.BODY_FIXED_BYTES

@@ -118,26 +118,24 @@ class HoldBack:
 
     def in_order(self, new: Sequence[Batch], known: KnownRanges, now: float) -> Sequence[Batch]:
         """Return what is to be delivered now that parts of a batch have come that are new."""
-        first, held = new[0], self._streams
-        if (
-            first.first == known.next
-            and len(new) == 1
-            and not first.flags & AFTER
-            and not (held and (first.stream in held or first.stream in self._followers))
-        ):
-            known.next += first.count
-            return new
+        stream, held = new[0].stream, self._streams
         ready: list[Batch] = []
+        leads = False
         for batch in new:
-            if batch.first >= known.next:
-                self._hold(batch, known, now)
-                continue
-            ready.append(self.flagged(batch, known))
-            if self._is_home(batch) and (after := batch.after) is not None:
-                self._pass(after, _published_at(batch, after), now)
-        ready += self._go_on(first.stream, now)
-        self._make_room(ready, now)
-        self._look_later()
+            if batch.first == known.next and not batch.flags & AFTER:  # nearly always
+                known.next += batch.count
+                ready.append(batch)
+            elif batch.first >= known.next:
+                leads |= self._hold(batch, known, now)
+            else:
+                ready.append(self.flagged(batch, known))
+                if (after := batch.after) is not None and self._is_home(batch):
+                    self._pass(after, _published_at(batch, after), now)
+        if held and (stream in held or stream in self._followers):
+            if ready or leads:  # else what comes first in the stream waits as it did
+                ready += self._go_on(stream, now)
+            self._make_room(ready, now)
+            self._look_later()
         return ready
 
     def flagged(self, batch: Batch, known: KnownRanges) -> Batch:
@@ -168,16 +166,18 @@ class HoldBack:
             elif start < stop:
                 yield batch.part(start, stop)
 
-    def _hold(self, batch: Batch, known: KnownRanges, now: float) -> None:
+    def _hold(self, batch: Batch, known: KnownRanges, now: float) -> bool:
+        """Hold a batch back; say whether it is the first of its stream that waits."""
         held = self._streams.get(batch.stream)
         if held is None:
             held = self._streams[batch.stream] = HeldStream(known, now)
         insort(held.batches, HeldBatch(batch.first, now, batch))
         self.events += batch.count
         self._bytes += batch.size
-        if self._is_home(batch) and (after := batch.after) is not None:
+        if (after := batch.after) is not None and self._is_home(batch):
             held.follows = after.stream
             self._followers[after.stream] = batch.stream
+        return held.batches[0].batch is batch
 
     def _go_on(self, stream: StreamId, now: float) -> list[Batch]:
         """Return what waits for nothing, or for long enough, of a stream and those that follow."""
@@ -246,12 +246,12 @@ class HoldBack:
                 del self._streams[stream]
                 if held.follows is not None and self._followers.get(held.follows) == stream:
                     del self._followers[held.follows]
-            if self._is_home(batch) and (after := batch.after) is not None:
+            if (after := batch.after) is not None and self._is_home(batch):
                 ready += self._release(after.stream, after.sequence, now)
                 self._pass(after, _published_at(batch, after), now)
             held.known.next = max(held.known.next, batch.first + batch.count)
             ready.append(batch)
-        if held is not None and held.batches:
+        if ready and held is not None:
             held.since = min(one.arrived for one in held.batches)
         return ready
 
