@@ -51,5 +51,5 @@ def _reasons(path: str, answer: bytes) -> list[str]:
     try:
         said = json.loads(answer)
         return [str(reason) for reason in said["answer"]] if "answer" in said else [said["error"]]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return [f"{path} answers nothing that camcast would"]

@@ -14,6 +14,7 @@ from attrs import define, evolve, field, frozen
 
 from camcast.observe.trace import TraceRecord
 from camcast.vocabulary.errors import CamcastError
+from camcast.vocabulary.messages import UNDECODABLE
 from camcast.vocabulary.topics import Topic
 
 
@@ -172,7 +173,7 @@ def records_of(path: Path, reading: Reading) -> Iterator[TraceRecord]:
         for number, line in enumerate(file, 1):
             try:
                 record = decoder.decode(line)
-            except msgspec.MsgspecError as error:
+            except UNDECODABLE as error:
                 if line.endswith(b"\n"):
                     raise ValueError(f"{path}:{number}: not a trace record: {error}") from None
                 reading.lines_torn += 1

@@ -28,6 +28,7 @@ from camcast.research.papers.paper_page import html
 from camcast.research.report.results_folder import ResultsFolder, as_bytes
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.logger import Logger
+from camcast.vocabulary.messages import UNDECODABLE
 
 _log = Logger(__name__)
 
@@ -61,7 +62,7 @@ class PlanFolder(ResultsFolder, Generic[P, R]):
         if file.exists():
             try:
                 kept = msgspec.json.decode(file.read_bytes())
-            except msgspec.DecodeError:
+            except UNDECODABLE:
                 kept = None
             if kept is None and not self._has_others():
                 # An earlier release wrote it in place, and was killed.

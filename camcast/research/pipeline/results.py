@@ -11,7 +11,6 @@ It reads without Spark, and needs pyarrow; `Results.pandas` needs pandas. Both c
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -90,9 +89,9 @@ def _run(path: Path) -> dict[str, pa.Table]:
     parts = [_json_lines(file) for file in traces["jsonl"]]
     parts += [pq.read_table(file).replace_schema_metadata() for file in traces["parquet"]]
     trace = pa.concat_tables([part.cast(arrow_schema()) for part in parts])
-    tables = {"trace": _with_time(trace, json.loads(read_json(path / SCENARIO_FILE)))}
+    tables = {"trace": _with_time(trace, read_json(path / SCENARIO_FILE, dict[str, Any]))}
     if (path / SUMMARY_FILE).exists():
-        tables["measures"] = _measures(json.loads(read_json(path / SUMMARY_FILE)))
+        tables["measures"] = _measures(read_json(path / SUMMARY_FILE, dict[str, Any]))
     return tables
 
 

@@ -24,6 +24,7 @@ from camcast.research.pipeline.ingest.run_to_read import NoTraceError, RunFolder
 from camcast.research.runs.run_folder import SUMMARY_FILE
 from camcast.research.runs.summary import measured
 from camcast.research.scenarios.super_topics import SuperTopics
+from camcast.vocabulary.messages import UNDECODABLE
 
 LOOK_SECONDS: Final = 2.0  # chosen: between two looks; workers write ten times a second
 _READ_SECONDS: Final = 2.0  # chosen: reading, until what is known by then is shown
@@ -109,7 +110,7 @@ class GrowingTraces:
                     self._read[path.name] = self._read.get(path.name, 0) + len(line)
                     try:
                         take(decoder.decode(line), self.reading)
-                    except msgspec.MsgspecError:
+                    except UNDECODABLE:
                         self.quarantined += 1
                     if monotonic() >= until:
                         return more, False

@@ -19,7 +19,7 @@ import zlib
 from datetime import datetime
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -30,6 +30,9 @@ from camcast.ops.output_place import OutputError
 from camcast.research.scenarios.base import BaseScenario
 from camcast.research.scenarios.workload import digest
 from camcast.vocabulary.lasting_file import write_lasting
+from camcast.vocabulary.messages import UNDECODABLE
+
+T = TypeVar("T")
 
 SCENARIO_FILE: Final = "scenario.json"
 SUMMARY_FILE: Final = "summary.json"
@@ -119,8 +122,8 @@ class OutputFolder:
         """Write down what was measured, and what the folder has in it; the run is over."""
         said = summary | {"traces": trace_files(self.path)}
         sums = {
-            SCENARIO_FILE: json_checksum((self.path / SCENARIO_FILE).read_bytes()),
-            SUMMARY_FILE: json_checksum(msgspec.json.encode(said)),
+            SCENARIO_FILE: json_checksum(read_json(self.path / SCENARIO_FILE, dict[str, Any])),
+            SUMMARY_FILE: json_checksum(msgspec.json.decode(msgspec.json.encode(said))),
         }
         self._write(SUMMARY_FILE, said | {"checksums": sums})
 
@@ -132,19 +135,27 @@ class OutputFolder:
             raise OutputError(f"cannot write {self.path / name}: {error.strerror}") from None
 
 
-def read_json(path: Path) -> bytes:
-    """Return the content of a JSON file of a run, without the mark that Windows begins it with."""
-    return path.read_bytes().removeprefix(codecs.BOM_UTF8)
+def read_json(path: Path, kind: type[T]) -> T:
+    """Read a JSON file of a run, which Windows may begin with a mark, as a value of a type.
+
+    Raises `OSError`, and `msgspec.MsgspecError` for whatever is wrong with its content.
+    """
+    content = path.read_bytes().removeprefix(codecs.BOM_UTF8)
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except UNDECODABLE as error:
+        if isinstance(error, msgspec.MsgspecError):
+            raise
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise msgspec.DecodeError(why) from None
 
 
-def json_checksum(content: bytes) -> str:
+def json_checksum(said: dict[str, Any]) -> str:
     """Return the CRC-32 of a JSON object less its ``checksums``, in hexadecimal.
 
     It is of the values, so that neither white space nor the order of names counts.
-    Raises `msgspec.MsgspecError`.
     """
-    said = msgspec.json.decode(content, type=dict[str, Any])
-    said.pop("checksums", None)
+    said = {key: value for key, value in said.items() if key != "checksums"}
     return f"{zlib.crc32(msgspec.json.encode(said, order='sorted')):08x}"
 
 
@@ -155,8 +166,8 @@ class _Summary(msgspec.Struct, frozen=True):
 def traces_listed(folder: Path) -> dict[str, TraceFile] | None:
     """Return what the summary of a run says of its traces; None where the run is not over."""
     try:
-        return msgspec.json.decode(read_json(folder / SUMMARY_FILE), type=_Summary).traces
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return read_json(folder / SUMMARY_FILE, _Summary).traces
+    except (OSError, msgspec.MsgspecError):
         return None
 
 

@@ -364,7 +364,7 @@ class _ResultsFile:
 def _record(path: Path, number: int, line: bytes, label: str) -> tuple[str, JSON]:
     try:
         record = json.loads(line, parse_constant=_no_constant)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _not_ours(path, number, f"this is not JSON ({error})") from None
     if not isinstance(record, dict) or tuple(record) != RECORD_FIELDS:
         raise _not_ours(path, number, f"not an object of {', '.join(RECORD_FIELDS)}")

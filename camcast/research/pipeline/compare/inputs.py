@@ -177,7 +177,7 @@ class _Made(msgspec.Struct, frozen=True):
 
 def _made_on(folder: Path) -> tuple[str, str]:
     """Return what a run's scenario says of its machine, and its Python."""
-    made = msgspec.json.decode(read_json(folder / SCENARIO_FILE), type=_Made)
+    made = read_json(folder / SCENARIO_FILE, _Made)
     named = {"cores": "{} cores"}
     machine = (named.get(name, "{}").format(value) for name, value in made.machine.items())
     return ", ".join(machine), str(made.versions.get("python", ""))

@@ -55,7 +55,7 @@ def _text(value: Any) -> str:
 def _reads_as_json(text: str) -> bool:
     try:
         json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 

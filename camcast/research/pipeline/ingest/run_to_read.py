@@ -185,14 +185,14 @@ def read_run_folder(path: Path) -> RunFolder:
     }
     file = path / SCENARIO_FILE
     try:
-        determined = msgspec.json.decode(read_json(file), type=_Determined)
+        determined = read_json(file, _Determined)
     except OSError as error:
         if not any(traces.values()):
             raise NoTraceError(f"{path} has no trace; is it the output folder of a run?") from None
         raise ScenarioFileError(
             f"cannot read {file}, which says what was run: {error.strerror}"
         ) from None
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except msgspec.MsgspecError as error:
         raise ScenarioFileError(f"{file} does not say what was run: {error}") from None
     version = determined.versions.trace
     if version not in KNOWN_VERSIONS:
@@ -253,8 +253,8 @@ def _is_repaired(scenario: _Scenario) -> bool:
 
 def _of_all(summary: Path) -> dict[tuple[str, str], float]:
     try:
-        said = msgspec.json.decode(read_json(summary), type=SummaryOfAll)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        said = read_json(summary, SummaryOfAll)
+    except (OSError, msgspec.MsgspecError):
         return {}  # the run is not over, or `whole_runs` names what is wrong
     return {
         (one.topic, name): value

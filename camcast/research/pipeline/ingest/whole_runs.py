@@ -79,11 +79,11 @@ def whole_runs(folders: Sequence[Path]) -> WholeRuns:
             continue
         places.remove(folder.resolve())  # given again, the reader says so
         try:
-            summary = msgspec.json.decode(read_json(folder / SUMMARY_FILE), type=_Summary)
+            summary = read_json(folder / SUMMARY_FILE, _Summary)
         except FileNotFoundError:
             runs.problems.append(f"{folder} is not over: it has no {SUMMARY_FILE}; left out")
             continue
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except (OSError, msgspec.MsgspecError) as error:
             runs.problems.append(
                 f"{folder} is left out: {SUMMARY_FILE} does not say that the run is over: {error}"
             )
@@ -149,13 +149,12 @@ def _identities(folder: Path, found: Mapping[str, TraceFile]) -> list[str]:
     same records, whatever seed or clock they say.
     """
     try:
-        content = read_json(folder / SCENARIO_FILE)
-        said = msgspec.json.decode(content, type=_Determined)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+        determined: object = read_json(folder / SCENARIO_FILE, dict[str, Any])
+        said = msgspec.convert(determined, _Determined)
+    except msgspec.MsgspecError:
         return []  # the reader says what is wrong
     scenario = {key: value for key, value in said.scenario.items() if key != "name"}
     version = said.versions.get("camcast")
-    determined: object = msgspec.json.decode(content)
     if said.world == "virtual":
         determined = (scenario, version, said.workload)
     setting = {key: value for key, value in scenario.items() if key != "seed"}
@@ -171,8 +170,8 @@ def _changed(folder: Path, summary: _Summary, found: Mapping[str, TraceFile]) ->
     """Say which files are not as they were when the run was over."""
     changed = "is not as it was when the run was over; it is read as it is"
     for name, checksum in summary.checksums.items():
-        with suppress(OSError, msgspec.MsgspecError, UnicodeDecodeError):  # the reader names it
-            if json_checksum(read_json(folder / name)) != checksum:
+        with suppress(OSError, msgspec.MsgspecError):  # the reader names it
+            if json_checksum(read_json(folder / name, dict[str, Any])) != checksum:
                 yield f"{folder / name} {changed}"
     for name, content in found.items():
         if name not in summary.traces:

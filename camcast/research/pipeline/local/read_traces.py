@@ -34,6 +34,7 @@ from camcast.research.pipeline.ingest.trace_schema import (
     TEXT_CHARACTERS,
     out_of_range,
 )
+from camcast.vocabulary.messages import UNDECODABLE
 
 _BATCH_ROWS: Final = 50_000  # chosen: some 20 MB as Python's values
 
@@ -120,7 +121,7 @@ def _json_lines(path: Path) -> Iterator[TraceRecord | _Wrong]:
         for number, line in enumerate(file, 1):
             try:
                 record = decode(line)
-            except (msgspec.MsgspecError, UnicodeDecodeError):
+            except UNDECODABLE:
                 yield _second_look(number, line)
             else:
                 wrong = _wrong_record(record)
@@ -152,7 +153,7 @@ def _second_look(number: int, line: bytes) -> TraceRecord | _Wrong:
     if content:
         try:
             reason = _no_record(msgspec.json.decode(content))
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             reason = "not JSON"
             if content.startswith("{") and 0 <= content.find("}") < len(content) - 1:
                 reason = "more than one JSON object"

@@ -65,12 +65,12 @@ def test_traces_are_read_as_those_of_a_run_that_is_over(tmp_path: Path) -> None:
 def test_a_torn_last_line_is_counted_when_the_run_is_over(tmp_path: Path) -> None:
     run = write_run(tmp_path / "run", odd_records(1))
     with (run / "trace-0.jsonl").open("ab") as trace:
-        trace.write(b"nonsense\n{tor")
+        trace.write(b"nonsense\n" + b"[" * 10_000 + b"\n{tor")
     (going,) = watch(run, no_pause, once=True)
-    assert (going.records, going.quarantined, going.finished) == (len(odd_records(1)), 1, False)
+    assert (going.records, going.quarantined, going.finished) == (len(odd_records(1)), 2, False)
     (run / "summary.json").write_text("{}")
     (over,) = watch(run, no_pause)
-    assert (over.records, over.quarantined, over.finished) == (len(odd_records(1)), 2, True)
+    assert (over.records, over.quarantined, over.finished) == (len(odd_records(1)), 3, True)
 
 
 def test_what_it_says_is_what_the_twin_says(tmp_path: Path) -> None:

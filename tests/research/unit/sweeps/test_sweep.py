@@ -322,6 +322,7 @@ def test_zeros_that_a_power_cut_left_in_place_of_the_last_line_are_discarded(
         (b"{whole}\xff\n", 3, "not JSON"),
         (b"{whole}\n{whole}", 3, "not JSON"),
         (b'{whole}{"key":"torn\n', 3, "not JSON"),
+        (b'{whole}{"key":' + b"[" * 10_000 + b"\n", 3, "not JSON"),
         (b"{whole}[]\n", 3, "not an object of key, cell, result"),
         (b'{"key":"1","result":1}\n', 1, "not an object of key, cell, result"),
         (b'{whole}{"key":"1","cell":{},"result":1}\n', 3, "not a result of sweep_tasks:square"),

@@ -26,7 +26,7 @@ from camcast.research.pipeline.ingest.run_to_read import (
     read_run_folder,
 )
 from camcast.research.pipeline.ingest.runs import Runs, read_runs
-from camcast.research.pipeline.ingest.trace_schema import STORY
+from camcast.research.pipeline.ingest.trace_schema import STORY, TEXT_CHARACTERS
 from camcast.research.pipeline.local.read_traces import read_local
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ WRONG = {  # by what is said of it
     "it names no event, or no topic": _with(kind="deliver", topic=".a"),
     "more than one JSON object": GOOD + GOOD,
 }
+DEEP = '{"when":1.5,"deep":' + "[" * 10_000 + "]" * 10_000 + "}"
+"""Nested more deeply than parsers of JSON go."""
 # A line of 200 characters on average, and a file of several blocks.
 BLOCK_BYTES = 4096
 
@@ -104,6 +106,8 @@ class Read:
             lines += good
             lines.append(b'{"node":"\xff"}')
             self.expected.append((str(file), len(lines), "not UTF-8", '{"node":"\ufffd"}'))
+            lines.append(DEEP.encode())
+            self.expected.append((str(file), len(lines), "not JSON", DEEP[:TEXT_CHARACTERS]))
             if number:
                 lines.append(b'{"when":2,"sequ')
                 text = lines[-1].decode()
@@ -254,6 +258,7 @@ IMPROBABLE = (
     ("content", "error", "named"),
     [
         ("{", ScenarioFileError, "scenario.json does not say"),
+        (DEEP, ScenarioFileError, "nested too deeply"),
         ('{"scenario": {}}', ScenarioFileError, "missing required field"),
         (HUGE_SEED, ScenarioFileError, r"<= 9223372036854775807.*seed"),
         (TOO_FEW, ScenarioFileError, r">= 0.*communities"),

@@ -83,6 +83,10 @@ TRACE = "0/trace-0.jsonl"
 LEFT_OUT: dict[str, tuple[Change, str]] = {
     "killed": (lambda p: (p / "0/summary.json").unlink(), "is not over"),
     "half a summary": (_edit("0/summary.json", lambda c: c[:50]), "does not say that the run"),
+    "a deep summary": (
+        _edit("0/summary.json", lambda _: b"[" * 10_000),
+        "does not say that the run",
+    ),
     "fewer than none joined": (_said("0/summary.json", joined=-1), "does not say .*joined"),
     "more than all received": (
         _said("0/summary.json", summary={"communities": [{"reception_of_all": 1.5}]}),
