@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.json
 import pyarrow.parquet as pq
@@ -90,8 +91,11 @@ def _run(path: Path) -> dict[str, pa.Table]:
     parts += [pq.read_table(file).replace_schema_metadata() for file in traces["parquet"]]
     trace = pa.concat_tables([part.cast(arrow_schema()) for part in parts])
     tables = {"trace": _with_time(trace, read_json(path / SCENARIO_FILE, dict[str, Any]))}
-    if (path / SUMMARY_FILE).exists():
-        tables["measures"] = _measures(read_json(path / SUMMARY_FILE, dict[str, Any]))
+    if (file := path / SUMMARY_FILE).exists():
+        try:
+            tables["measures"] = _measures(read_json(file, dict[str, Any]))
+        except msgspec.MsgspecError as error:
+            raise ResultsError(f"{file} does not say what was measured: {error}") from None
     return tables
 
 

@@ -176,8 +176,11 @@ class _Made(msgspec.Struct, frozen=True):
 
 
 def _made_on(folder: Path) -> tuple[str, str]:
-    """Return what a run's scenario says of its machine, and its Python."""
-    made = read_json(folder / SCENARIO_FILE, _Made)
+    """Return what a run's scenario says of its machine, and its Python; empty if it is unknown."""
+    try:
+        made = read_json(folder / SCENARIO_FILE, _Made)
+    except msgspec.MsgspecError:
+        return "", ""
     named = {"cores": "{} cores"}
     machine = (named.get(name, "{}").format(value) for name, value in made.machine.items())
     return ", ".join(machine), str(made.versions.get("python", ""))

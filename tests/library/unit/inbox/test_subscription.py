@@ -254,6 +254,26 @@ async def test_a_reader_that_is_never_without_items_gives_the_loop_turns(
     assert most <= TURN_SECONDS / 0.001
 
 
+@live
+async def test_a_gap_comes_before_what_is_left_of_an_opened_batch() -> None:
+    got: list[object] = []
+
+    async def take(event: Received) -> None:
+        got.append(event.sequence)
+        if event.sequence == 1:  # two are left of three, and there is room for one more
+            for number in (4, 5):
+                queue._feed.put(one(number))
+
+    queue = subscription(queue_length=3, callback=take, on_lagged=got.append)
+    queue._feed.put(received(1, [b"x"] * 3))
+    while 5 not in got:
+        await asyncio.sleep(0)
+    queue.close()
+    assert queue._feed.running is not None
+    await queue._feed.running
+    assert got == [1, Lagged(1), 3, 4, 5]
+
+
 @pytest.mark.parametrize("seconds", [0.00001, 0.0001, 0.001])
 @live
 async def test_the_turn_after_a_short_callback_is_half_as_long_again_at_most(

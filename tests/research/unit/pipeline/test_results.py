@@ -109,6 +109,14 @@ def test_a_sweep_has_numbers_as_numbers_and_says_its_units(tmp_path: Path) -> No
     assert set(told) >= {"reception", "rounds", "messages"}
 
 
+@pytest.mark.parametrize("summary", [b'{"summary": {"commun', b"[" * 10_000, b'{"x":' * 10_000])
+def test_a_summary_that_cannot_be_read_is_named(tmp_path: Path, summary: bytes) -> None:
+    run = write_run(tmp_path / "run", odd_records(1))
+    (run / "summary.json").write_bytes(summary)
+    with pytest.raises(ResultsError, match=r"summary\.json does not say what was measured: "):
+        load(run)
+
+
 def test_what_is_no_folder_of_results_is_named(tmp_path: Path) -> None:
     with pytest.raises(ResultsError, match="no folder of a run, a comparison or a sweep"):
         load(tmp_path)
