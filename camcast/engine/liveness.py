@@ -138,6 +138,8 @@ class _Terms(NamedTuple):
     watched: bool
     period: float
     silence: float
+    soonest: float
+    """The time after which the peer gets a heartbeat if it is suspect."""
     groups: tuple[GroupId, ...]
 
 
@@ -176,22 +178,22 @@ class Entry:
     @property
     def watched(self) -> bool:
         """Whether any part watches the peer."""
-        return self._of_parts().watched
+        return self.terms().watched
 
     @property
     def period(self) -> float:
         """The shortest period of the parts."""
-        return self._of_parts().period
+        return self.terms().period
 
     @property
     def silence(self) -> float:
         """The shortest silence of the parts."""
-        return self._of_parts().silence
+        return self.terms().silence
 
     @property
     def groups(self) -> tuple[GroupId, ...]:
         """The groups of the memberships among the parts."""
-        return self._of_parts().groups
+        return self.terms().groups
 
     @property
     def unit(self) -> float:
@@ -205,11 +207,14 @@ class Entry:
 
     def is_due(self, now: float, *, suspect: bool) -> bool:
         """Say whether the peer, which may be suspect, is to get a heartbeat now."""
-        period = min(self.period, self.unit) if suspect else self.period
+        terms = self.terms()
+        period = terms.soonest if suspect else terms.period
         if now - self.sent < LATE * period:
             return False
         return suspect or (
-            not self._events_suffice(now) if self.watched else now - self.event_heard <= period
+            not self._events_suffice(now, period)
+            if terms.watched
+            else now - self.event_heard <= period
         )
 
     def has_spoken(self, now: float) -> bool:
@@ -217,31 +222,36 @@ class Entry:
         lately = now - UNASKED * self.period
         return (self.spoken and self.sent >= lately) or self.event_sent >= lately
 
-    def _events_suffice(self, now: float) -> bool:
+    def _events_suffice(self, now: float, period: float) -> bool:
         """Say whether a watched peer needs no heartbeat: each hears of the other without."""
         return (
-            now - self.event_sent <= LATE * self.period
-            and now - self.heard <= UNASKED * self.period
+            now - self.event_sent <= LATE * period
+            and now - self.heard <= UNASKED * period
             and self.heard != self.answered  # nobody has to ask it
             and min(self.due.values()) > now
         )
 
     def suspected_for(self, now: float) -> float:
         """Return for how many seconds the peer has been suspect; negative if it is not."""
-        return now - max(self.heard, self.vouched) - self.silence
+        last = self.heard if self.heard >= self.vouched else self.vouched
+        return now - last - self.terms().silence
 
     def parts_changed(self) -> None:
         """Follow a change of the parts, when somebody asks: mostly several change at once."""
         self._terms = None
 
-    def _of_parts(self) -> _Terms:
+    def terms(self) -> _Terms:
+        """Return the terms on which the parts together watch the peer."""
         terms = self._terms
         if terms is None:
             parts = self.parts
+            period = min((part.period for part in parts), default=inf)
+            silence = min((part.silence for part in parts), default=inf)
             terms = self._terms = _Terms(
                 any(parts.values()),
-                min((part.period for part in parts), default=inf),
-                min((part.silence for part in parts), default=inf),
+                period,
+                silence,
+                min(period, silence / SILENCE_UNITS),
                 tuple(part.group for part in parts if part.kind == Kind.MEMBERSHIP),
             )
         return terms
@@ -477,9 +487,10 @@ class LivenessService:
             if entry.silent or not entry.parts:  # a part may unwatch one when told of another
                 continue
             suspect = entry.suspected_for(now) > 0
-            watched += entry.watched and entry.met
+            counts = entry.heard > entry.began and entry.terms().watched  # as `met`, once a peer
+            watched += counts
             if suspect:
-                suspects += entry.watched and entry.met
+                suspects += counts
                 entry.due = dict.fromkeys(entry.due, -inf)  # the peer may have given it up
                 candidates = candidates or self._helper_candidates(now)
                 self._ask_helpers(entry, candidates, now)
@@ -509,9 +520,7 @@ class LivenessService:
             for part in cut_off:
                 part.watcher.all_silent(now)
             changed = changed or bool(cut_off)
-        self._schedule(
-            min((min(entry.period, entry.unit) for entry in self.entries.values()), default=inf)
-        )
+        self._schedule(min((entry.terms().soonest for entry in self.entries.values()), default=inf))
         return changed
 
     def _note_hearing(self, now: float) -> None:

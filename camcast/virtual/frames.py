@@ -8,7 +8,7 @@ pipe then looks at no more of them at a time than fit if they were half of the m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from camcast.vocabulary.outbox import Send
@@ -17,8 +17,15 @@ from camcast.vocabulary.wire import FRAME_BYTES_MAX, FRAME_HEADER
 _ROOM: Final = FRAME_BYTES_MAX - len(FRAME_HEADER)
 
 
-def frames_of(sends: Iterable[Send]) -> Iterator[tuple[str, bytes, int]]:
+def frames_of(sends: Sequence[Send]) -> Iterator[tuple[str, bytes, int]]:
     """Yield (address, frame, copies of records in it), by each address's first record."""
+    if len(sends) == 1 and sends[0].records == 1 and len(sends[0].record) <= _ROOM:  # mostly
+        frame = FRAME_HEADER + sends[0].record
+        addresses = [contact.address for contact in sends[0].contacts]
+        if len(dict.fromkeys(addresses)) == len(addresses):
+            for address in addresses:
+                yield address, frame, 1
+            return
     waiting: dict[str, list[bytes]] = {}
     for contacts, record, _, _ in sends:
         for contact in contacts:

@@ -467,9 +467,9 @@ class VirtualNetwork:
                 if on_send is not None:
                     for contact in contacts:
                         on_send(process.me.address, contact.address, record)
-            sends: Iterable[Send] = outbox.sends
+            sends = outbox.sends
             if self._taken_over and not self.by_address:
-                sends = self._meant(sends)
+                sends = list(self._meant(sends))
             self._carry(process, frames_of(sends))
             outbox.sends.clear()
         if outbox.wakes:

@@ -145,7 +145,7 @@ def test_in_degrees_are_narrower_than_a_random_graphs() -> None:
 
     The twin has 0.61 of the standard deviation of a random graph's among 1,000.
     """
-    size, view = 500, 20
+    size, view = 300, 12
     world = grown("cyclon", size, seed=4, view=view)
     world.run(60.0)
     degrees = in_degrees(graph_of(world))

@@ -54,10 +54,25 @@ class TestLaws(SuperTableContract):
     sizes = (14, 40)
     load_seeds = (1, 2)
 
-    @pytest.fixture(autouse=True, params=(*MEMBERSHIPS, "hybrid"))
+    @pytest.fixture(autouse=True, params=MEMBERSHIPS)
     def _plug(self, request: pytest.FixtureRequest) -> None:
         self.membership = request.param
-        self.uniform = request.param in ("dht", "hybrid")
+        self.uniform = request.param == "dht"
+
+
+class Hybrid(SuperTableContract):
+    """Its discovery is that of dht, of which `TestLaws` has loads and crashes."""
+
+    membership = "hybrid"
+    uniform = True
+    sizes = (14, 40)
+
+
+@pytest.mark.slow
+def test_tables_of_hybrid_are_and_stay_draws() -> None:
+    contract = Hybrid()
+    contract.test_super_topic_tables_are_draws()
+    contract.test_super_topic_tables_stay_draws()
 
 
 class SignedLevels(TwoLevels):

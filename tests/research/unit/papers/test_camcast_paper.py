@@ -340,6 +340,7 @@ def test_claims_on_camcast_have_their_verdicts(
     number of runs is enough, but for Figure 16."""
     # test_simulators_agree compares the simulators
     monkeypatch.setattr("camcast.research.papers.camcast_setting.RUNS_VIRTUAL_MAX", 5)
+    monkeypatch.setattr("camcast.research.papers.camcast_tables.RUNS_PARASITES_MAX", 4)
     plan = CamcastPlan(runs=1000, protocols=("camcast", "broadcast"))
     found = PlanFolder(tmp_path, CAMCAST, plan).reproduce(None)
     verdicts = {row.item: row.verdict for row in found.evidence}

@@ -121,8 +121,8 @@ def test_what_needs_no_chance_has_its_verdict(made: tuple[Path, Found]) -> None:
 
 @pytest.mark.slow
 def test_the_command_and_what_the_paper_concludes(tmp_path: Path) -> None:
-    """A corpus of the paper's networks and a quarter of its events, by the command."""
-    done = reproduce("percolation", "--events", 100, "--output", tmp_path / "out", "--json")
+    """A corpus of the paper's networks and a tenth of its events, by the command."""
+    done = reproduce("percolation", "--events", 40, "--output", tmp_path / "out", "--json")
     found = checked(json.loads(done.stdout))
     assert [figure["name"] for figure in found["figures"]] == FIGURES
     verdicts = {row["item"]: row["verdict"] for row in found["evidence"]}

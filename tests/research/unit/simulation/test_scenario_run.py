@@ -803,13 +803,13 @@ def test_parasites_and_repetitions_are_looked_for(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("share", "seed"), [(0.3, 0), (0.8, 1)])
-def test_crashes_of_two_hundred(share: float, seed: int) -> None:
+def test_crashes_of_one_hundred(share: float, seed: int) -> None:
     """Survivors are one component again, and after two probe periods receive everything."""
     sink = ListSink()
     outcome = run_scenario(
         scenario(
             seed=seed,
-            communities={A: 200},
+            communities={A: 100},
             workload=Workload(topic=A, events=3, rate=1 / 24),
             duration_seconds=50.0,
             crashes=(Crashes(at_seconds=5, share=share),),

@@ -3,7 +3,7 @@
 The twin is `LevelGossip`, the engine of live processes, among addresses of random identities
 (tests/research/laws/test_live_models.py). Compared are whole distributions, by chi-square at fixed
 seeds: a test fails beyond `DEVIATIONS` standard deviations, which chance exceeds once in 30,000
-comparisons. The shipped nodes themselves are in tests/research/laws/test_event_simulators_live.py.
+comparisons. The shipped nodes themselves are in tests/research/laws/test_live_models.py.
 """
 
 from __future__ import annotations
