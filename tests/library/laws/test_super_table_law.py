@@ -66,6 +66,7 @@ class Hybrid(SuperTableContract):
     membership = "hybrid"
     uniform = True
     sizes = (14, 40)
+    ways = ("level by level",)
 
 
 @pytest.mark.slow
