@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
 START_SECONDS: Final = 30.0  # chosen: 64 interpreters on two busy cores
 LEAD_SECONDS: Final = 0.3  # chosen: by then every worker has its commands
-QUIET_SECONDS: Final = 0.5  # chosen: hundred times the latency on one machine
 QUIET_SECONDS_MAX: Final = 20.0  # chosen: bounds the wait for the quiet
 INTERRUPTED_QUIET_SECONDS: Final = 1.0  # chosen: a person who pressed Ctrl-C waits no longer
 TABLES_SECONDS: Final = 8.0
@@ -338,8 +337,9 @@ class _Run:
         loop = asyncio.get_running_loop()
         with self._phase("waiting for the last deliveries"):
             start = loop.time()
+            killed = self.killed_at is not None
             await self.workers.until(
-                lambda: are_quiet(self.workers.alive, start, QUIET_SECONDS), seconds_max
+                lambda: are_quiet(self.workers.alive, start, killed=killed), seconds_max
             )
 
     async def _stop_publishing(self) -> None:

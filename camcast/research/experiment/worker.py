@@ -82,6 +82,7 @@ class Worker:
         self._published = 0
         self._delivered = 0
         self._last_delivery = 0.0
+        self._sends_later = False
         self._loop = asyncio.get_running_loop()
 
     async def set_up(self) -> None:
@@ -200,9 +201,10 @@ class Worker:
             wait = publication.at - self._loop.time()
             if wait > 0:
                 await asyncio.sleep(wait)
-            await self._communities[publication.node, publication.topic].publish(
+            receipt = await self._communities[publication.node, publication.topic].publish(
                 publication.payload, upward_probability=publication.upward_probability
             )
+            self._sends_later |= receipt.later
             self._published += 1
 
     async def _report_status(self) -> None:
@@ -219,6 +221,7 @@ class Worker:
                     parasites=sum(m.counters.parasites for m in self._managers.values()),
                     last_delivery=self._last_delivery,
                     at=self._loop.time(),
+                    sends_later=self._sends_later,
                 )
             )
             took = self._loop.time() - began

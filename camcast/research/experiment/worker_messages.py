@@ -106,6 +106,8 @@ class Status(Report, frozen=True, tag="status"):
     last_delivery: float
     at: float
     """When this was so, as `last_delivery` in seconds of the machine's monotonic clock."""
+    sends_later: bool = False
+    """Whether copies of what was published leave later (`Receipt.later`)."""
 
 
 class Bye(Report, frozen=True, tag="bye"):

@@ -35,6 +35,8 @@ class Interrupted(Exception):
     """Somebody wants the experiment to end."""
 
 
+QUIET_SECONDS: Final = 0.5  # chosen: hundred times the latency on one machine
+LATER_QUIET_SECONDS: Final = 5.0  # chosen: ten periods of half a second, as pulls have
 _NOTHING: Final = messages.Status(0, 0, 0, 0, 0, 0.0, 0.0)
 
 
@@ -207,12 +209,16 @@ def _last_words(log: Path) -> str:
     return f": {shorten(last, LAST_WORDS_MAX, placeholder=' …')}" if last else ""
 
 
-def are_quiet(workers: Iterable[WorkerHandle], since: float, seconds: float) -> bool:
-    """Return whether nothing came in so many seconds since this time, or since the last delivery.
+def are_quiet(workers: Iterable[WorkerHandle], since: float, *, killed: bool = False) -> bool:
+    """Return whether nothing came for a while since this time, or since the last delivery.
 
-    A worker that has not reported since may have got something: a busy machine let it wait.
+    That is `QUIET_SECONDS`, or `LATER_QUIET_SECONDS` where copies leave later than they are
+    published, or where processes were `killed`, whose copies are pulled by repair. A worker that
+    has not reported since may have got something: a busy machine let it wait.
     """
     reports = [worker.status for worker in workers]
+    later = killed or any(report.sends_later for report in reports)
+    seconds = LATER_QUIET_SECONDS if later else QUIET_SECONDS
     last = max([since, *(report.last_delivery for report in reports)])
     return all(report.at >= last + seconds for report in reports)
 
