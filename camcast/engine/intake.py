@@ -100,96 +100,103 @@ class Intake:
     def receive(self, frame: bytes, now: float, link: PeerId | None = None) -> None:
         """Take the records of a frame; of those that are malformed or unknown the others arrive.
 
-        With a `link`, only events of the process at its other end count. It is the hot loop: most
-        copies of events are duplicates.
+        With a `link`, only events of the process at its other end count.
         """
         if not frame.startswith(FRAME_HEADER):
             self._refuse_frame(frame, link, now)
             return
-        groups, watched, size = self._current, self._watched, len(frame)
-        start, last = _FIRST_RECORD, size - _EVENT_BYTES_MIN  # where an event may begin at most
-        heard = b""  # the sender of the event before: mostly of this one as well
+        start, size = _FIRST_RECORD, len(frame)
         while start < size:
-            here = b""  # the group of the record before: mostly of this one as well
-            local_group: LocalGroup | None = None
-            known_streams: dict[bytes, KnownRanges] = {}
-            reports = False
-            duplicates = 0
-            try:
-                while start < size:
-                    if start > last or frame[start + 4]:  # Kind.EVENT is 0
-                        end = wire.record_end(frame, start)
-                        if self._together_in is not None:
-                            self._spread_together(now)
-                        here = b""  # the record may make this process leave groups
-                        self._on_control(*_read_control(frame, start, end, link, now))
-                        start = end
-                        continue
-                    length, address_bytes, group, sender, stream, first, count = _event_start(
-                        frame, start
-                    )
-                    end = start + 4 + length
-                    if address_bytes or end > size or length < _EVENT_BYTES_MIN - 4:
-                        if end > size or length < _EVENT_BYTES_MIN - 4 + address_bytes:
-                            wire.record_end(frame, start)
-                            raise MalformedError("an event record is shorter than its fixed part")
-                        stream, first, count = _stream_start(
-                            frame, start + wire.EVENT_HEAD_BYTES + address_bytes
-                        )
-                    if sender != heard:
-                        if not heard:  # the first event
-                            if self._admits is not None and not self._admits(link, now):
-                                self._guard.refuse("from_a_stranger", now, link)
-                                return
-                            if link is not None and sender != link:
-                                self._guard.refuse("in_anothers_name", now, link)
-                                return
-                        heard = sender
-                        peer = watched.get(sender) if link in (None, sender) else None
-                        if peer is not None:
-                            peer.heard = peer.event_heard = now
-                            if peer.silent:
-                                self._liveness.heard(peer.contact.peer, now)
-                    if group != here:
-                        here, local_group = group, groups.get(group)
-                        known_streams = {} if local_group is None else local_group.streams.known
-                        reports = local_group is not None and local_group.reports_duplicates
-                    known = known_streams.get(stream)
-                    if known is not None and (
-                        first + count <= known.low
-                        # Without bounds the stream came in order so far: spares a call.
-                        or (known.bounds and known.knows(first, count))
-                    ):
-                        duplicates += count
-                        if reports and local_group is not None:
-                            if link is not None and sender != link:
-                                self._guard.refuse("in_anothers_name", now, link)
-                            else:
-                                self._report_duplicate(local_group, frame, start, end, sender, now)
-                    elif local_group is None:
-                        self._refuse(frame, start, end, group, now)
-                    elif link is not None and sender != link:
-                        self._guard.refuse("in_anothers_name", now, link)
-                    else:
-                        batch = _decode(frame, start, end, now)
-                        address = wire.event_address(frame, start) if address_bytes else ""
-                        self._take_new(local_group, known, batch, sender, address, now)
+            start = self._receive_from(frame, start, now, link)
+
+    def _receive_from(self, frame: bytes, start: int, now: float, link: PeerId | None) -> int:
+        """Take records until one is dropped, and return where to go on: at the end if none is.
+
+        The hot loop: most copies of events are duplicates.
+        """
+        groups, watched, size = self._current, self._watched, len(frame)
+        last = size - _EVENT_BYTES_MIN  # where an event may begin at most
+        heard = b""  # the sender of the event before: mostly of this one as well
+        here = b""  # the group of the record before: mostly of this one as well
+        local_group: LocalGroup | None = None
+        known_streams: dict[bytes, KnownRanges] = {}
+        reports = False
+        duplicates = 0
+        try:
+            while start < size:
+                if start > last or frame[start + 4]:  # Kind.EVENT is 0
+                    end = wire.record_end(frame, start)
+                    if self._together_in is not None:
+                        self._spread_together(now)
+                    here = b""  # the record may make this process leave groups
+                    self._on_control(*_read_control(frame, start, end, link, now))
                     start = end
-                return
-            except WrongLengthError:
-                self._count_malformed(link, now)
-                return
-            except UnknownRecordError:
-                self._counters.records_unknown += 1
-            except OtherGrammarError:
-                self._counters.malformed += 1
-            except MalformedError:
-                self._count_malformed(link, now)
-            finally:
-                self._counters.duplicates += duplicates
-                if self._together_in is not None:
-                    self._spread_together(now)
-            start = wire.record_end(frame, start)
+                    continue
+                length, address_bytes, group, sender, stream, first, count = _event_start(
+                    frame, start
+                )
+                end = start + 4 + length
+                if address_bytes or end > size or length < _EVENT_BYTES_MIN - 4:
+                    if end > size or length < _EVENT_BYTES_MIN - 4 + address_bytes:
+                        wire.record_end(frame, start)
+                        raise MalformedError("an event record is shorter than its fixed part")
+                    stream, first, count = _stream_start(
+                        frame, start + wire.EVENT_HEAD_BYTES + address_bytes
+                    )
+                if sender != heard:
+                    if not heard:  # the first event
+                        if self._admits is not None and not self._admits(link, now):
+                            self._guard.refuse("from_a_stranger", now, link)
+                            return size
+                        if link is not None and sender != link:
+                            self._guard.refuse("in_anothers_name", now, link)
+                            return size
+                    heard = sender
+                    peer = watched.get(sender) if link in (None, sender) else None
+                    if peer is not None:
+                        peer.heard = peer.event_heard = now
+                        if peer.silent:
+                            self._liveness.heard(peer.contact.peer, now)
+                if group != here:
+                    here, local_group = group, groups.get(group)
+                    known_streams = {} if local_group is None else local_group.streams.known
+                    reports = local_group is not None and local_group.reports_duplicates
+                known = known_streams.get(stream)
+                if known is not None and (
+                    first + count <= known.low
+                    # Without bounds the stream came in order so far: spares a call.
+                    or (known.bounds and known.knows(first, count))
+                ):
+                    duplicates += count
+                    if reports and local_group is not None:
+                        if link is not None and sender != link:
+                            self._guard.refuse("in_anothers_name", now, link)
+                        else:
+                            self._report_duplicate(local_group, frame, start, end, sender, now)
+                elif local_group is None:
+                    self._refuse(frame, start, end, group, now)
+                elif link is not None and sender != link:
+                    self._guard.refuse("in_anothers_name", now, link)
+                else:
+                    batch = _decode(frame, start, end, now)
+                    address = wire.event_address(frame, start) if address_bytes else ""
+                    self._take_new(local_group, known, batch, sender, address, now)
+                start = end
+            return size
+        except WrongLengthError:
+            self._count_malformed(link, now)
+            return size
+        except UnknownRecordError:
+            self._counters.records_unknown += 1
+        except OtherGrammarError:
+            self._counters.malformed += 1
+        except MalformedError:
+            self._count_malformed(link, now)
+        finally:
+            self._counters.duplicates += duplicates
+            if self._together_in is not None:
+                self._spread_together(now)
+        return wire.record_end(frame, start)
 
     def publish(self, local_group: LocalGroup, batch: Batch, now: float) -> Sent:
         """Accept a batch that this process publishes; return to how many processes it went."""

@@ -487,7 +487,7 @@ class LivenessService:
             if entry.silent or not entry.parts:  # a part may unwatch one when told of another
                 continue
             suspect = entry.suspected_for(now) > 0
-            counts = entry.heard > entry.began and entry.terms().watched  # as `met`, once a peer
+            counts = entry.watched and entry.met
             watched += counts
             if suspect:
                 suspects += counts

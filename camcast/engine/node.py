@@ -459,13 +459,11 @@ class Node:
         `link` is the process that has proved its key at the other end of the link, if any has;
         `Guard.is_barred` says afterwards whether it is to be cut off.
         """
-        outbox, joining = self.outbox, self._joining
-        outbox.now = self.liveness.frame_at = now
+        self.outbox.now = self.liveness.frame_at = now
         if self.guard.admits is None:
             link = None  # without certificates no link proves whose it is
         self._intake.receive(frame, now, link)
-        if joining.moved or outbox.seeks or outbox.findings:  # `settle_if_due`: spares a call
-            joining.settle(now)
+        self._joining.settle_if_due(now)
 
     def wake(self, token: Token, now: float) -> None:
         """Take a timer that the outbox asked for.

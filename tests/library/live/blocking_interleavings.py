@@ -20,6 +20,7 @@ import random
 import signal
 import sys
 import threading
+import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -70,7 +71,7 @@ class Alarm:
                 signal.setitimer(signal.ITIMER_REAL, self.more.pop())
             try:
                 self.act()
-            except BaseException as error:
+            except (Interrupted, *EXPECTED) as error:
                 error.add_note(OF_A_SIGNAL)
                 raise
 
@@ -278,8 +279,10 @@ def is_expected(error: BaseException) -> bool:
     A handler raised in a `__del__`, while Python had half started a thread, or in what Python does
     before a fork: then it has not taken the lock of the log which it releases after the fork.
     """
-    raised = OF_A_SIGNAL in getattr(error, "__notes__", ())
-    return raised or any(one in str(error) for one in ("Thread(", "un-acquired lock"))
+    if OF_A_SIGNAL in getattr(error, "__notes__", ()) or "Thread(" in str(error):
+        return True
+    frames = traceback.extract_tb(error.__traceback__)
+    return bool(frames) and frames[-1].name == "_releaseLock"
 
 
 def main(seed: int, count: int) -> None:

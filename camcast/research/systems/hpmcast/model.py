@@ -23,7 +23,7 @@ group are taken together. Between the topmost view and level 1 (so for l >= 3) t
 bring the event may be of any line, where they are of the first ones. Given how many delegates have
 it, lines are independent in whether all of their interested have it. Periods are in step, as in the
 paper (2.1.2), and the shipped ones are not. How far all this is from the shipped nodes:
-tests/research/laws/test_live_models.py, docs/measured/models.md.
+tests/research/laws/test_shipped_nodes.py, docs/measured/models.md.
 
 A threshold D is not in it: `camcast simulate hpmcast` has it, in a regular tree.
 """

@@ -22,8 +22,8 @@ the threshold and twice the threshold; `ScampPrediction.in_words` says so.
 
 Approximations: the overlay is a tree around every process, though a fifth of all processes are
 neighbours in a group of 120; processes are missed independently of each other; and there is no TTL.
-tests/research/laws/test_live_models.py compares with shipped nodes. There is no closed form for the
-rounds.
+tests/research/laws/test_shipped_nodes.py compares with shipped nodes. There is no closed form for
+the rounds.
 """
 
 from __future__ import annotations

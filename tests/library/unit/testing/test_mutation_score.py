@@ -41,6 +41,16 @@ def the_end_of_the_process():
     plug.least = least
 """
 
+OF_ONE = """
+def one_is_one():
+    plug.least = lambda one, other: 2
+"""
+DEAR = """        from time import process_time
+        end = process_time() + 0.3
+        while process_time() < end:
+            pass
+        assert least(1"""
+
 
 def score(folder: Path, *options: str) -> tuple[int, list[str]]:
     (folder / "plug.py").write_text(PLUG)
@@ -70,6 +80,15 @@ def test_mistakes_that_end_nothing_or_everything_are_found_and_no_mistake_surviv
         "0: the end of the process: test_the_least_comes_first",
         "found: 2 of 3",
     ]
+
+
+def test_cheap_tests_are_tried_before_dear_ones(tmp_path: Path) -> None:
+    (tmp_path / "plug.py").write_text(PLUG)
+    (tmp_path / "mistakes.py").write_text(MISTAKES.split("def never")[0] + OF_ONE)
+    (tmp_path / "test_plug.py").write_text(TESTS.replace("        assert least(1", DEAR))
+    command = "-m", "camcast.testing.mutation_score", "plug.py", "test_plug.py"
+    done = python(*command, "--mistakes", "mistakes.py", cwd=tmp_path)
+    assert "0: one is one: test_the_least_comes_last" in done.stdout.splitlines()
 
 
 def test_a_plug_that_fails_itself_is_refused(tmp_path: Path) -> None:

@@ -105,6 +105,13 @@ def test_every_record_of_a_frame_that_finds_nobody_is_counted(climate: Climate) 
     assert bench.network.undeliverable == 5
 
 
+def test_two_processes_at_one_address_get_one_frame_with_two_copies() -> None:
+    assert list(frames_of([Send(at(A, B, A), ONE, True)])) == [
+        (A, FRAME_HEADER + ONE + ONE, 2),
+        (B, FRAME_HEADER + ONE, 1),
+    ]
+
+
 def test_the_records_of_a_frame_are_counted() -> None:
     assert [copies_in(frame) for frame in (b"", b"?", b"HTTP/1.1")] == [1, 1, 1]
     assert copies_in(FRAME_HEADER + ONE) == 1

@@ -1,9 +1,9 @@
 """The kernel of hpmcast among random addresses against the shipped Figure 6, and closed forms.
 
 The twin is `LevelGossip`, the engine of live processes, among addresses of random identities
-(tests/research/laws/test_live_models.py). Compared are whole distributions, by chi-square at fixed
-seeds: a test fails beyond `DEVIATIONS` standard deviations, which chance exceeds once in 30,000
-comparisons. The shipped nodes themselves are in tests/research/laws/test_live_models.py.
+(tests/research/laws/test_shipped_nodes.py). Compared are whole distributions, by chi-square at
+fixed seeds: a test fails beyond `DEVIATIONS` standard deviations, which chance exceeds once in
+30,000 comparisons. The shipped nodes themselves are in tests/research/laws/test_shipped_nodes.py.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from camcast.research.systems.hpmcast.population import simulate
 from camcast.research.systems.hpmcast.rounds import rounds
 from camcast.research.systems.hpmcast.setting import AddressedSetting
 from tests.intervals import bounds
-from tests.research.laws.test_live_models import gossip_once
+from tests.research.laws.test_shipped_nodes import gossip_once
 from tests.research.laws.test_simulators_agree import DEVIATIONS, apart
 
 

@@ -2,7 +2,7 @@
 
 Compared are whole distributions, by chi-square at fixed seeds: a test fails beyond `DEVIATIONS`
 standard deviations, which chance exceeds once in 30,000 comparisons. The shipped nodes are in
-tests/research/laws/test_live_models.py.
+tests/research/laws/test_shipped_nodes.py.
 """
 
 from __future__ import annotations
