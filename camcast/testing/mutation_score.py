@@ -57,14 +57,14 @@ def judge(plug: Path, tests: Path, mutants: Iterable[Mutant]) -> Iterator[Judged
     Raises `ValueError` if the plug itself fails.
     """
     before = _cpu_seconds()
-    failed, cheapest = _first_failure(plug, plug.read_text(), tests, [], None)
+    failed, costs = _first_failure(plug, plug.read_text(), tests, [], None)
     if failed:
         raise ValueError(f"{plug.name} is not fit to be mutated: it fails in {failed}")
     limit = CPU_FACTOR * (_cpu_seconds() - before)
-    finds = Counter[str]()
+    finds = Counter(costs.keys())  # one each, since nothing is known of those that found none
     for mutant in mutants:
-        best = dict.fromkeys([*(name for name, _ in finds.most_common()), *cheapest])
-        found_by, _ = _first_failure(plug, mutant.source, tests, [*best], limit)
+        best = sorted(costs, key=lambda name: costs[name] / finds[name])
+        found_by, _ = _first_failure(plug, mutant.source, tests, best, limit)
         finds[found_by] += bool(found_by)
         yield Judged(mutant, found_by)
 
@@ -88,10 +88,10 @@ def _cpu_seconds() -> float:
 
 def _first_failure(
     plug: Path, source: str, tests: Path, best: list[str], cpu_seconds: float | None
-) -> tuple[str, list[str]]:
-    """Return the test that fails for a source in place of the plug, and those that pass.
+) -> tuple[str, dict[str, float]]:
+    """Return the test that fails for a source in place of the plug, and the CPU of those that pass.
 
-    The tests that are `best` are tried first. Those that pass are ordered by their CPU.
+    The tests that are `best` are tried first.
     """
     processes = multiprocessing.get_context("fork")
     receiver, sender = processes.Pipe(duplex=False)
@@ -103,7 +103,7 @@ def _first_failure(
         try:
             failed, passed = receiver.recv()
         except EOFError:  # killed by one of its limits
-            failed, passed = ENDLESS, []
+            failed, passed = ENDLESS, {}
         process.join()
     return failed, passed
 
@@ -132,7 +132,7 @@ def _run(
     try:
         found = list(_tests(tests))
     except Exception:
-        sender.send(("the import", []))
+        sender.send(("the import", {}))
         return
     ranks = {name: rank for rank, name in enumerate(best)}
     passed = dict[str, float]()
@@ -144,8 +144,8 @@ def _run(
         except (Exception, SystemExit):
             failed = name
             break
-        passed[name] = round(process_time() - before, 1)  # in tenths: the rest is chance
-    sender.send((failed, sorted(passed, key=passed.__getitem__)))
+        passed[name] = round(process_time() - before, 1) + 0.1  # in tenths: the rest is chance
+    sender.send((failed, passed))
 
 
 def _tests(path: Path) -> Iterator[_Test]:

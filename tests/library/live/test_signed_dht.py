@@ -110,7 +110,7 @@ async def test_who_starts_again_finds_the_others_by_what_it_remembers(files: Pat
 
 @live
 async def joined_together(
-    membership: str, files: Path, run: int, runs: list[InDegrees], above: int = 14, below: int = 20
+    files: Path, run: int, runs: list[InDegrees], above: int = 14, below: int = 20
 ) -> None:
     """Let processes of two levels join at once; add who is in how many super-topic tables."""
     async with AsyncExitStack() as stack:
@@ -118,10 +118,10 @@ async def joined_together(
         async def member(number: int, gateway: str) -> CommunityManager:
             name = f"n{run}-{number}"
             enrol(files, name, key(500 + 100 * run + number), ".soccer")
-            manager = manager_of(files, membership, name, gateway=gateway)
+            manager = manager_of(files, "dht", name, gateway=gateway)
             return await stack.enter_async_context(manager)
 
-        gate = await stack.enter_async_context(manager_of(files, membership, "gate"))
+        gate = await stack.enter_async_context(manager_of(files, "dht", "gate"))
         members = [await member(number, gate.gateway) for number in range(above + below)]
         topics = [".soccer"] * above + [".soccer.italy"] * below
         joins = (one.join(topic) for one, topic in zip(members, topics, strict=True))
@@ -140,14 +140,13 @@ async def joined_together(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("membership", ["dht", "hybrid"])
-def test_super_topic_tables_are_draws(membership: str, files: Path) -> None:
+def test_super_topic_tables_are_draws(files: Path) -> None:
     """000, 5.2.3, with processes that all join at once, judged as `SuperTableContract` does.
 
     Three runs are pooled: even draws exceed the bound in 2 of 1,000 such tests, of one run in 40.
     """
     runs: list[InDegrees] = []
     for run in range(3):  # each with the patience of a test: together they take longer
-        joined_together(membership, files, run, runs)
+        joined_together(files, run, runs)
     variance = fmean(one.variance for one in runs)
     assert variance <= EXCESS * fmean(one.expected_variance(uniform=True) for one in runs), runs

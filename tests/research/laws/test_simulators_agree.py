@@ -477,7 +477,6 @@ def paper(crash: float, weak: bool) -> Setting:
     [
         (0.3, True),
         (0.0, False),
-        (0.3, False),
     ],
 )
 def test_they_agree_in_the_paper_s_setting(simulator: Simulator, crash: float, weak: bool) -> None:

@@ -132,7 +132,7 @@ QUICK = (
     ("name", "twins"),
     [
         *((name, 200) for name in QUICK),
-        *(pytest.param(name, 2000, marks=pytest.mark.slow) for name in SETTINGS),
+        *(pytest.param(name, 1000, marks=pytest.mark.slow) for name in SETTINGS),
     ],
 )
 def test_the_kernel_agrees_with_the_twin(name: str, twins: int) -> None:

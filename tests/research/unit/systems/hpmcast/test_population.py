@@ -61,7 +61,7 @@ def whole(values: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.rint(values).astype(np.int64)
 
 
-@pytest.mark.parametrize("twins", [200, pytest.param(4000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("twins", [200, pytest.param(2000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", SETTINGS)
 def test_the_kernel_agrees_with_the_shipped_engine(name: str, twins: int) -> None:
     given, rng = SETTINGS[name], Random(1)

@@ -125,7 +125,7 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("twins", [200, pytest.param(3000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("twins", [200, pytest.param(1500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "name",
     [
