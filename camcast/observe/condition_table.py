@@ -37,7 +37,8 @@ RENEW_SHARE: Final = 0.2  # chosen: of a certificate's time; 1.4 days of a week
 # chosen: within so long every process has heard of a list that one of them has (docs/security.md)
 UNLISTED_SECONDS: Final = 30.0
 OVERDUE_SECONDS: Final = 300.0  # [docs/operating.md] the clocks of two processes differ by so much
-LOOKS_MAX: Final = 64  # chosen: five minutes of looks; what waits for longer is as slow
+KEPT_SECONDS: Final = 1.0  # chosen: how closely it is known for how long an event has waited
+LOOKS_MAX: Final = 64  # chosen: a minute at least; what waits for longer is as slow
 
 
 class Sight(NamedTuple):
@@ -94,9 +95,11 @@ class Past:
             self._backlogs.pop(queue, None)
             return 0.0
         looks = self._backlogs.setdefault(queue, deque(maxlen=LOOKS_MAX))
-        looks.append((self.now, delivered))
-        while looks[0][1] <= delivered - queued:  # the event came after that look
+        while looks and looks[0][1] <= delivered - queued:  # the event came after that look
             looks.popleft()
+        # Who asks ten times a second must not push out the look of five seconds ago.
+        if not looks or self.now - looks[-1][0] >= KEPT_SECONDS:
+            looks.append((self.now, delivered))
         return self.now - looks[0][0]
 
 

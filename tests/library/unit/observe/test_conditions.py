@@ -270,6 +270,19 @@ def test_the_oldest_event_that_waits_is_a_finding_long_before_the_queue_is_full(
     assert "the oldest for 5 s or more" in found.says
 
 
+def test_who_asks_all_the_time_does_not_hide_that_events_wait(well: Stats) -> None:
+    """A doctor that asked fifteen times a second, for a minute, was told of nothing."""
+    life, path, later = Life(well), "communities.0.subscriptions.0.queued_events", 0
+    for look in range(15 * 60):
+        later += look % 30 == 0  # events come behind the one that waits
+        waits = changed(well, path, 10 + later)
+        found = life.lasting(changed(waits, "communities.0.delivered", 10 + later), 1 / 15)
+        if look > 15 * SLOW_SECONDS + 1:
+            assert found == ["slow_subscriber"]
+        elif look < 15 * SLOW_SECONDS - 1:
+            assert found == []
+
+
 def test_a_consequence_has_its_cause_and_is_no_warning(
     well: Stats, caplog: pytest.LogCaptureFixture
 ) -> None:
