@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from secrets import token_hex
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +23,7 @@ from attrs import define, field, frozen
 
 from camcast import JsonLinesSink
 from camcast.live.signals import calling_at_signals
+from camcast.live.transports import ZMQ
 from camcast.observe.trace import Trace
 from camcast.observe.trace_reading import read_traces
 from camcast.research.experiment import worker_messages as messages
@@ -138,9 +140,19 @@ async def run_experiment(
 
             kept = stack.enter_context(TemporaryDirectory(prefix="camcast-authority-"))
             authority = BriefAuthority.found(Path(kept))
-        run = _Run(plan, events, folder, show, passphrase, health, control, authority)
+        system = new_system(scenario.transport)
+        run = _Run(plan, events, folder, show, system, passphrase, health, control, authority)
         stack.enter_context(calling_at_signals(run.workers.interrupt))
         return await run.carry_out()
+
+
+def new_system(transport: str) -> str:
+    """Return a name for the system of one run, or none if the transport says no names.
+
+    Ports are used again within a second, and repair would bring the events of what is left of a run
+    into the next.
+    """
+    return "" if transport == ZMQ else f"run {token_hex(8)}"
 
 
 @define(eq=False)
@@ -149,6 +161,7 @@ class _Run:
     events: Sequence[Due]
     folder: OutputFolder
     show: Callable[[Progress], None]
+    system: str
     passphrase: str | None
     health: tuple[str, int] | None = None
     control: Path | None = None
@@ -178,6 +191,7 @@ class _Run:
                     discovery_options=scenario.discovery_options,
                     parameters=scenario.parameters,
                     passphrase=self.passphrase,
+                    system=self.system,
                     **({} if self.authority is None else self.authority.identity("gateway")),
                     rng=stream(scenario.seed, "protocol", "gateway"),
                 ) as gateway:
@@ -212,6 +226,7 @@ class _Run:
                         scenario=scenario.as_json(),
                         gateway=gateway,
                         trace=str(self.folder.trace(number)),
+                        system=self.system,
                         passphrase=self.passphrase,
                         authority=None if self.authority is None else str(self.authority.folder),
                         health=(host, port + number) if self.health else None,

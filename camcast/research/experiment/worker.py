@@ -65,7 +65,9 @@ class Worker:
         self._pipes: OutputPipes | None = None
         """Shared by all nodes; None where each has links of its own, by its own key."""
         if setup.authority is None:
-            self._pipes = open_pipes(self._scenario.transport, passphrase=setup.passphrase)
+            self._pipes = open_pipes(
+                self._scenario.transport, passphrase=setup.passphrase, system=setup.system
+            )
         self._sink = JsonLinesSink(Path(setup.trace))
         self._protocol = find_protocol(self._scenario.protocol, self._scenario.protocol_options)
         system = find_system(self._protocol.name)  # once, as it reads the installed plugs
@@ -166,7 +168,7 @@ class Worker:
         from camcast.research.experiment.brief_authority import BriefAuthority  # and PyNaCl with it
 
         identity = BriefAuthority(Path(self._setup.authority)).identity(str(number))
-        return {"transport": self._scenario.transport, **identity}
+        return {"transport": self._scenario.transport, "system": self._setup.system, **identity}
 
     async def _join(self, places: list[messages.Place]) -> None:
         async def join(place: messages.Place) -> float:

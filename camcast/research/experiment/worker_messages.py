@@ -25,6 +25,9 @@ class SetUp(Command, frozen=True, tag="set-up"):
     """The scenario, as `Scenario.as_json` returns it."""
     gateway: str
     trace: str
+    system: str = ""
+    """The name of the run: processes of another run, at addresses that this one uses again, are
+    refused."""
     passphrase: str | None = None
     """The passphrase of the profile `shared-key`; a command line could be read by other users."""
     authority: str | None = None

@@ -1,4 +1,4 @@
-"""A worker's last word has what its nodes got, however late its reports are."""
+"""A worker: its last word has what its nodes got, and its nodes meet those of its run alone."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from camcast import CommunityManager
+from camcast import CamcastError, CommunityManager
 from camcast.research.experiment import worker
+from camcast.research.experiment.run import new_system
 from camcast.research.experiment.worker import Worker
 from camcast.research.experiment.worker_messages import (
     Bye,
@@ -43,3 +44,23 @@ async def test_the_last_word_has_what_came_after_the_last_report(
     assert isinstance(bye, Bye)
     assert bye.delivered == 1
     assert len(said) == 4
+
+
+@live
+async def test_what_is_left_of_another_run_is_refused(tmp_path: Path) -> None:
+    """Ports are used again within a second: events of one run were in the traces of the next."""
+    scenario = Scenario(communities={ROOT: 1}).as_json()
+    async with CommunityManager(system="run b") as gateway:
+        setup = SetUp(0, scenario, gateway.gateway, str(tmp_path / "trace-0.jsonl"), "run b")
+        host = Worker(setup, lambda _report: None)
+        await host.set_up()
+        [node] = host._managers.values()
+        async with CommunityManager(gateways=[node.gateway], system="run a") as other:
+            with pytest.raises(CamcastError, match="it is of the system 'run b'"):
+                await other.join(ROOT, timeout=1.0)
+        await host.leave()
+
+
+def test_each_run_has_a_name_of_its_own_where_the_transport_says_one() -> None:
+    assert len({new_system("zmtp"), new_system("zmtp"), new_system("tcp"), ""}) == 4
+    assert new_system("zmq") == ""
