@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from camcast.testing.mutation_score import ENDLESS
 from tests.python_process import python
 
@@ -89,6 +91,24 @@ def test_cheap_tests_are_tried_before_dear_ones(tmp_path: Path) -> None:
     command = "-m", "camcast.testing.mutation_score", "plug.py", "test_plug.py"
     done = python(*command, "--mistakes", "mistakes.py", cwd=tmp_path)
     assert "0: one is one: test_the_least_comes_last" in done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(("found", "first"), [(1, "last"), (9, "first")])
+def test_what_a_test_has_found_for_its_cpu_says_when_it_is_tried(
+    found: int, first: str, tmp_path: Path
+) -> None:
+    """The dear test has found so many mistakes, and the next one either test would find."""
+    finds = "".join(
+        f"\ndef the_other_{number}():\n    plug.least = lambda one, other: other\n"
+        for number in range(found)
+    )
+    (tmp_path / "plug.py").write_text(PLUG)
+    (tmp_path / "mistakes.py").write_text("import plug\n" + finds + OF_ONE)
+    (tmp_path / "test_plug.py").write_text(TESTS.replace("        assert least(1", DEAR))
+    command = "-m", "camcast.testing.mutation_score", "plug.py", "test_plug.py"
+    done = python(*command, "--mistakes", "mistakes.py", cwd=tmp_path)
+    assert "0: the other 0: test_the_least_comes_first" in done.stdout.splitlines()
+    assert f"0: one is one: test_the_least_comes_{first}" in done.stdout.splitlines()
 
 
 def test_a_plug_that_fails_itself_is_refused(tmp_path: Path) -> None:
