@@ -639,7 +639,7 @@ class Community(Generic[E]):
         """Stop publishing; a process without a subscription then leaves the community (5.1)."""
         if self._local_group is not None:
             self._lifetime.check_loop()
-        if here.in_step:
+        if here.steps.in_step:
             asyncio.get_running_loop().call_soon_threadsafe(self.stop_publishing)
             return
         self._publishing = False

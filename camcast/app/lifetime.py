@@ -77,7 +77,7 @@ class Lifetime:
 
     def check_no_step(self) -> None:
         """Raise `CommunityError` in the midst of a step (`camcast.inbox.step`)."""
-        if here.in_step:
+        if here.steps.in_step:
             raise CommunityError(
                 "the process is in the midst of a step, in which a signal handler, a `__del__`, a"
                 " handler of the log or a sink was called: have the call made there by"

@@ -51,7 +51,9 @@ class GroupEventOutlet:
             within = self._group if group is None else group.group
             self._note_sent(peers, now)  # before the wish: raises for what names no process
             self._outbox.sends.append(Send(peers, self._record(batch, now, within), False))
-            self._count("send", batch, peers, now)
+            self._counters.event_copies_sent += batch.count * len(peers)
+            if self._recorder.on_batch is not None:
+                self._tell("send", batch, peers, now)
 
     def send_together(self, batches: Sequence[Batch], peers: Sequence[Contact], now: float) -> None:
         """Send a copy of each batch to each of `peers`; cheaper than a `send` for each batch."""

@@ -56,6 +56,7 @@ OnControl = Callable[[Arrival, bytes], None]
 
 _FIRST_RECORD: Final = len(FRAME_HEADER)
 _EVENT_BYTES_MIN: Final = wire.EVENT_HEAD_BYTES + wire.BODY_FIXED_BYTES
+_EVENT_LENGTH_MIN: Final = _EVENT_BYTES_MIN - 4  # as a record's length counts
 _event_start: Final = wire.EVENT_START.unpack_from
 _stream_start: Final = wire.STREAM_START.unpack_from
 
@@ -105,12 +106,12 @@ class Intake:
         if not frame.startswith(FRAME_HEADER):
             self._refuse_frame(frame, link, now)
             return
-        start, size = _FIRST_RECORD, len(frame)
-        while start < size:
+        start = _FIRST_RECORD
+        while start:
             start = self._receive_from(frame, start, now, link)
 
     def _receive_from(self, frame: bytes, start: int, now: float, link: PeerId | None) -> int:
-        """Take records until one is dropped, and return where to go on: at the end if none is.
+        """Take records until one is dropped, and return where to go on; 0 if none is.
 
         The hot loop: most copies of events are duplicates.
         """
@@ -136,8 +137,8 @@ class Intake:
                     frame, start
                 )
                 end = start + 4 + length
-                if address_bytes or end > size or length < _EVENT_BYTES_MIN - 4:
-                    if end > size or length < _EVENT_BYTES_MIN - 4 + address_bytes:
+                if address_bytes or end > size or length < _EVENT_LENGTH_MIN:
+                    if end > size or length < _EVENT_LENGTH_MIN + address_bytes:
                         wire.record_end(frame, start)
                         raise MalformedError("an event record is shorter than its fixed part")
                     stream, first, count = _stream_start(
@@ -147,12 +148,12 @@ class Intake:
                     if not heard:  # the first event
                         if self._admits is not None and not self._admits(link, now):
                             self._guard.refuse("from_a_stranger", now, link)
-                            return size
+                            return 0
                         if link is not None and sender != link:
                             self._guard.refuse("in_anothers_name", now, link)
-                            return size
+                            return 0
                     heard = sender
-                    peer = watched.get(sender) if link in (None, sender) else None
+                    peer = watched.get(sender) if link is None or link == sender else None
                     if peer is not None:
                         peer.heard = peer.event_heard = now
                         if peer.silent:
@@ -182,10 +183,10 @@ class Intake:
                     address = wire.event_address(frame, start) if address_bytes else ""
                     self._take_new(local_group, known, batch, sender, address, now)
                 start = end
-            return size
+            return 0
         except WrongLengthError:
             self._count_malformed(link, now)
-            return size
+            return 0
         except UnknownRecordError:
             self._counters.records_unknown += 1
         except OtherGrammarError:

@@ -60,8 +60,8 @@ class Joining:
         self._discovery, self._misfits = discovery, misfits
         self._is_put_out, self._tell_neighbours = is_put_out, tell_neighbours
         self._joining: dict[GroupId, LocalGroup] = {}
-        self._moved: dict[GroupId, None] = {}
-        """The groups among these whose membership has had an input, so that it may have joined."""
+        self.moved: dict[GroupId, None] = {}
+        """The joining groups whose membership has had an input, so that it may have joined."""
 
     def check(self, topics: Sequence[Topic], now: float) -> None:
         """Raise `NotAllowedError` if the members of a topic would not take this process in."""
@@ -112,16 +112,16 @@ class Joining:
     def note_moved(self, local_group: LocalGroup) -> None:
         """Note that the membership of a group has had an input."""
         if (group := local_group.topic.group) in self._joining:
-            self._moved[group] = None
+            self.moved[group] = None
 
     def note_all_moved(self) -> None:
         """Note an input that any membership may have had."""
-        self._moved |= dict.fromkeys(self._joining)
+        self.moved |= dict.fromkeys(self._joining)
 
     def settle_if_due(self, now: float) -> None:
         """Call `settle` if there is anything to handle: cheap, since after each frame and timer."""
         outbox = self._process.outbox
-        if outbox.seeks or outbox.findings or self._moved:
+        if outbox.seeks or outbox.findings or self.moved:
             self.settle(now)
 
     def settle(self, now: float) -> None:
@@ -137,7 +137,7 @@ class Joining:
             findings, outbox.findings = outbox.findings, []
             for finding in findings:
                 self.found(finding, now)
-        moved, self._moved = self._moved, {}
+        moved, self.moved = self.moved, {}
         joining = [self._joining[group] for group in moved if group in self._joining]
         joined = [local_group for local_group in joining if local_group.joined]
         if joined:

@@ -459,11 +459,13 @@ class Node:
         `link` is the process that has proved its key at the other end of the link, if any has;
         `Guard.is_barred` says afterwards whether it is to be cut off.
         """
-        self.outbox.now = self.liveness.frame_at = now
+        outbox = self.outbox
+        outbox.now = self.liveness.frame_at = now
         if self.guard.admits is None:
             link = None  # without certificates no link proves whose it is
         self._intake.receive(frame, now, link)
-        self._joining.settle_if_due(now)
+        if outbox.seeks or outbox.findings or self._joining.moved:  # `settle_if_due`, uncalled
+            self._joining.settle(now)
 
     def wake(self, token: Token, now: float) -> None:
         """Take a timer that the outbox asked for.

@@ -247,9 +247,13 @@ class Feed(Generic[_Queue]):
         self._check_loop()
         if monotonic() >= self._turn_after:
             await self._give_turn()
-        item = None
         if not self._line and ((item := take()) is not None or self._closed):
             return item
+        return await self._wait(take)
+
+    async def _wait(self, take: Callable[[], _Added | None]) -> _Added | None:
+        """Wait in the line until something is there; None at the end of the subscription."""
+        item = None
         while item is None:
             turn = self.loop.create_future()
             self._line.append(turn)
@@ -294,7 +298,7 @@ class Feed(Generic[_Queue]):
             if opened and not queue.gap:  # spares the call of `take`
                 item = opened.popleft()
             elif (item := take()) is None:
-                if (item := await self.next(take)) is None:
+                if self._closed or (item := await self._wait(take)) is None:
                     self._log_gaps()
                     return
                 untimed, self._at_work_since = 0, monotonic()
@@ -465,7 +469,7 @@ class Reader(Generic[_Feed, _Item]):
         in a `__del__` or a signal handler, it ends a turn of the event loop later.
         """
         loop = self._feed.loop
-        if loop.is_running() and (here.in_step or running_loop() is not loop):
+        if loop.is_running() and (here.steps.in_step or running_loop() is not loop):
             loop.call_soon_threadsafe(self.close)
         else:
             self._feed.close()

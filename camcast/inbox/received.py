@@ -374,7 +374,10 @@ class DeliveryQueue(Generic[E]):
         else:
             self._events += len(delivery.sequences)
             self._bytes += delivery.size
-        if self._over():
+        if (  # `_over`, uncalled
+            self._events + len(self.opened) > self.events_max
+            or self._bytes + self._opened_bytes > self.bytes_max
+        ):
             self._opened_bytes = sum(len(event.payload) for event in self.opened)
             if self._overflow is Overflow.DROP_OLDEST:
                 self._drop_oldest()
@@ -402,6 +405,9 @@ class DeliveryQueue(Generic[E]):
         if self.gap:
             return self._take_gap()
         if not self.opened:
+            if not (self._unopened or self._told):
+                self._opened_batch, self.undecoded = None, False
+                return None
             taken = self._take_unopened() if self._told else self._take_queued()
             if type(taken) is not ReceivedBatch:
                 self._opened_batch = None  # a waiting subscriber keeps no payload in memory

@@ -197,7 +197,9 @@ class EventFeed(Feed[DeliveryQueue[E]], Generic[E]):
             self._add(self.queue.put, delivery)
         else:  # as `_add` does: spares a call
             self.queue.put(delivery)
-            self._wake()
+            line = self._line
+            if line and not line[0].done():
+                line[0].set_result(None)
 
     def tell(self, missed: Missed | Reach) -> None:
         """Queue what can no longer be had, or how far back; called by the community."""

@@ -258,7 +258,8 @@ class Runner:
         ):
             self._drop(topic)
             return Receipt(NO_EVENT, 0, 0, accepted=False)
-        here.in_step = True  # and no step is around this one: a task publishes
+        steps = here.steps
+        steps.in_step = True  # and no step is around this one: a task publishes
         try:
             receipt = self.node.publish(
                 topic,
@@ -269,7 +270,7 @@ class Runner:
                 keyed=keyed,
             )
         finally:
-            here.in_step = False
+            steps.in_step = False
         self.published += 1
         self._gathered += size
         if self._flush_handle is None:
@@ -466,14 +467,15 @@ class Runner:
 
     def _receive(self, frame: bytes, link: PeerId | None = None) -> None:
         now = self._loop.time()
-        outer, here.in_step = here.in_step, True  # as `step` does: spares calls for each frame
+        steps = here.steps
+        outer, steps.in_step = steps.in_step, True  # as `step` does: spares calls for each frame
         try:
             self.node.receive(frame, now, link)
         finally:
             try:
                 self._drain()
             finally:
-                here.in_step = outer
+                steps.in_step = outer
         if link is not None and self.node.guard.is_barred(link, now):
             raise BarredError
 

@@ -177,7 +177,10 @@ class Gossip(Dissemination):
         peers = self._table.fan_out(self._current_fan_out(), context.rng)
         if (repair := context.repair) is not None:
             least = context.tuning.settings.offer_bytes  # spares a call for each that is smaller
-            large = [one for one in batches if len(one.body) >= least and repair.offers(one)]
+            large = []
+            for batch in batches:  # without a comprehension, which costs more than the look
+                if len(batch.body) >= least and repair.offers(batch):
+                    large.append(batch)  # noqa: PERF401
             if large:
                 batches = [batch for batch in batches if batch not in large]
                 for batch in large:

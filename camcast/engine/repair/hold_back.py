@@ -118,11 +118,15 @@ class HoldBack:
 
     def in_order(self, new: Sequence[Batch], known: KnownRanges, now: float) -> Sequence[Batch]:
         """Return what is to be delivered now that parts of a batch have come that are new."""
-        stream, held = new[0].stream, self._streams
+        first, held = new[0], self._streams
+        if not held and len(new) == 1 and first.first == known.next and not first.flags & AFTER:
+            known.next += first.count  # nearly always
+            return new
+        stream = first.stream
         ready: list[Batch] = []
         leads = False
         for batch in new:
-            if batch.first == known.next and not batch.flags & AFTER:  # nearly always
+            if batch.first == known.next and not batch.flags & AFTER:
                 known.next += batch.count
                 ready.append(batch)
             elif batch.first >= known.next:

@@ -38,8 +38,8 @@ class CountingInput(InputPipe):
         self._log = MinuteLog()
         self._failures = FailureLog()
 
-    def _hand_over(self, frame: bytes, link: PeerId | None = None) -> bool:
-        """Hand a frame over; return whether its sender is barred from now on."""
+    def hand_over(self, frame: bytes, link: PeerId | None = None) -> bool:
+        """Hand a frame to the process; return whether its sender is barred from now on."""
         size = len(frame)
         if size > self._limits.frame_bytes_max:
             start = self._header_bytes

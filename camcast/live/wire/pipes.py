@@ -356,15 +356,16 @@ class QueuedPipes(OutputPipes, Generic[P]):
         if self._flush_handle is not None:
             self._flush_handle.cancel()
             self._flush_handle = None
+        now = self._loop.time()
         fresh, self._fresh = self._fresh, []
         for pipe in fresh:
             if not pipe.watched:
-                self._push(pipe)
+                self._push(pipe, now)
         self._tell_settled()
 
-    def _push(self, pipe: P) -> None:
+    def _push(self, pipe: P, now: float) -> None:
         """Offer the connection what waits in `pipe`, and watch it exactly while that is useful."""
-        done = pipe.closed or (self._offer_all(pipe) and self._is_settled(pipe))
+        done = pipe.closed or (self._offer_all(pipe, now) and self._is_settled(pipe))
         if done is pipe.watched:
             pipe.watched = not done
             if done:
@@ -374,13 +375,17 @@ class QueuedPipes(OutputPipes, Generic[P]):
                 self._watched.add(pipe)
                 self._watch(pipe)
 
-    def _offer_all(self, pipe: P) -> bool:
+    def _offer_all(self, pipe: P, now: float) -> bool:
         records = pipe.records
         if pipe.waiting <= self._record_room:  # nearly always
             if records:
-                if not self._offer_joined(pipe, records, pipe.waiting):
+                if not self._offer_joined(pipe, records, pipe.waiting, now):
                     return False
-                self._emptied(pipe)
+                self._waiting -= pipe.waiting  # `_emptied`, uncalled
+                pipe.waiting = 0
+                records.clear()
+                if pipe.address in self.crowded:
+                    self._crowd.renew(pipe)
             return True
         # A frame takes about the mean number of records; twice that, for stretches of small ones.
         records_max = 2 * self._record_room * len(records) // pipe.waiting + 1
@@ -389,7 +394,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
             some = records[start : start + records_max]
             ends = list(accumulate(map(len, some)))
             count = bisect_right(ends, self._record_room) or 1  # one, however large
-            if not self._offer_joined(pipe, some[:count], ends[count - 1]):
+            if not self._offer_joined(pipe, some[:count], ends[count - 1], now):
                 break
             pipe.waiting -= ends[count - 1]
             self._waiting -= ends[count - 1]
@@ -424,14 +429,14 @@ class QueuedPipes(OutputPipes, Generic[P]):
                 self.counters.records_dropped,
             )
 
-    def _offer_joined(self, pipe: P, records: list[bytes], size: int) -> bool:
+    def _offer_joined(self, pipe: P, records: list[bytes], size: int, now: float) -> bool:
         if not self._offer(pipe, self.frame_header + b"".join(records)):
             return False
         counters = self.counters
         counters.frames_sent += 1
         counters.records_sent += len(records)
         counters.bytes_sent += len(self.frame_header) + size
-        pipe.moved = self._loop.time()
+        pipe.moved = now
         return True
 
     def _tell_settled(self) -> None:

@@ -190,9 +190,9 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
             pipe.socket.setsockopt(zmq.SNDHWM, _SEND_HIGH_WATER)
 
     @override
-    def _push(self, pipe: _ZmqOutput) -> None:
+    def _push(self, pipe: _ZmqOutput, now: float) -> None:
         try:
-            super()._push(pipe)
+            super()._push(pipe, now)
         except zmq.ZMQError as error:
             self._warn_once("socket", "closed the pipe to %s: %s", pipe.address, error)
             self._shut(pipe, 0)
@@ -211,7 +211,7 @@ class ZmqPipes(QueuedPipes[_ZmqOutput]):
 
     def _wake(self, pipe: _ZmqOutput) -> None:
         if _is_writable(pipe.socket):
-            self._push(pipe)
+            self._push(pipe, self._loop.time())
             self._tell_settled()
 
     @override
@@ -378,7 +378,7 @@ class ZmqInput(CountingInput):
                     self.counters.frames_refused += not more  # counted with its last part
                 else:
                     if isinstance(frame, bytes):
-                        self._hand_over(frame)
+                        self.hand_over(frame)
                     else:
                         self._hand_over_of(frame)
                     if self._closed:
@@ -408,7 +408,7 @@ class ZmqInput(CountingInput):
             self._connections.cut_off(descriptor)
             return
         self._connections.has_proved(descriptor)
-        if self._hand_over(message.bytes, link) and not self._closed:
+        if self.hand_over(message.bytes, link) and not self._closed:
             self._forger(self.address)
             self._connections.cut_off(descriptor)
 

@@ -348,13 +348,6 @@ class ZmtpInput(CountingInput):
             self.lose(connection)
         self._inputs.pop(self.address, None)
 
-    def take(self, frame: bytes, link: PeerId | None = None) -> bool:
-        """Hand over a frame of the same event loop, or one that came on a connection of an output.
-
-        Returns whether its sender is barred from now on.
-        """
-        return not self.closed and self._hand_over(frame, link)
-
     def _accept_from_now(self) -> None:
         for listening in self._listening:
             self._loop.add_reader(listening, self._accept, listening)
@@ -464,7 +457,7 @@ class ZmtpInput(CountingInput):
             self._take(connection, connection.decoder.feed(received), size)
             return
         self._begin_turn()
-        self._hand_over(message)  # on a plain link nobody has proved who he is
+        self.hand_over(message)  # on a plain link nobody has proved who he is
 
     def _go_on(self, connection: Connection) -> None:
         """Take what is left from the last turn, and read on when that is used up."""
@@ -483,7 +476,7 @@ class ZmtpInput(CountingInput):
             for name, body in frames:
                 count += 1
                 if not name:
-                    barred = self._hand_over(body, connection.link)
+                    barred = self.hand_over(body, connection.link)
                     if self.closed:
                         return
                     if barred:

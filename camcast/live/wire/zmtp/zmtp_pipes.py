@@ -398,7 +398,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
                     made.send(body)
                 elif name == b"PING" and pipe.frame is None:
                     self._begin(pipe, None, decoder.mechanism.command(b"PONG", body))
-                    self._push(pipe)
+                    self._push(pipe, self._loop.time())
                 if pipe.socket is not made:
                     return
         except OSError:
@@ -427,7 +427,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             link = pipe.named
         pipe.moved = self._loop.time()
         self.begin_turn()
-        if hearer.take(frame, link):
+        if not hearer.closed and hearer.hand_over(frame, link):
             raise StrangerError("what it sends is forged")
 
     def _named(self, pipe: _ZmtpOutput, decoder: Decoder) -> PeerId:
@@ -450,7 +450,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
             _log.warning("cut off %s: %s (said once a minute)", pipe.address, why)
         self._drop_all(pipe)
         self._broken(pipe)
-        self._push(pipe)  # nothing is left that it is watched for
+        self._push(pipe, self._loop.time())  # nothing is left that it is watched for
         self._tell_settled()
 
     def _log_due(self, pipe: _ZmtpOutput, kind: object) -> bool:
@@ -584,7 +584,8 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         self.begin_turn()
         for pipe, inner, frame in given:
             pipe.given = 0
-            inner.take(frame)
+            if not inner.closed:
+                inner.hand_over(frame)
         for pipe, _, _ in given:
             if pipe.watched:
                 self._writable(pipe)
@@ -639,7 +640,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         if pipe.frame is not None:
             self._write(pipe)
         if pipe.named is not None:
-            self._push(pipe)
+            self._push(pipe, self._loop.time())
             self._tell_settled()
         if pipe in self._leaving and not pipe.watched:
             self._end_leaving(pipe)

@@ -11,15 +11,15 @@ from camcast.inbox.step import here, step
 
 @step
 def outer(fails: bool) -> list[bool]:
-    before = here.in_step
+    before = here.steps.in_step
     seen: list[bool] = []
-    thread = threading.Thread(target=lambda: seen.append(here.in_step))
+    thread = threading.Thread(target=lambda: seen.append(here.steps.in_step))
     thread.start()
     thread.join()
     inner()
     if fails:
         raise ValueError("no more")
-    return [before, *seen, here.in_step]
+    return [before, *seen, here.steps.in_step]
 
 
 @step
@@ -28,9 +28,9 @@ def inner() -> None:
 
 
 def test_a_step_is_one_thread_s_until_the_outermost_has_ended() -> None:
-    assert not here.in_step
+    assert not here.steps.in_step
     assert outer(fails=False) == [True, False, True]
-    assert not here.in_step
+    assert not here.steps.in_step
     with pytest.raises(ValueError, match="no more"):
         outer(fails=True)
-    assert not here.in_step
+    assert not here.steps.in_step
