@@ -464,7 +464,7 @@ class Node:
         if self.guard.admits is None:
             link = None  # without certificates no link proves whose it is
         self._intake.receive(frame, now, link)
-        if outbox.seeks or outbox.findings or self._joining.moved:  # `settle_if_due`, uncalled
+        if outbox.seeks or outbox.findings or self._joining.moved:  # `settle_if_due`, inlined
             self._joining.settle(now)
 
     def wake(self, token: Token, now: float) -> None:

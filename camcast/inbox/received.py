@@ -374,7 +374,7 @@ class DeliveryQueue(Generic[E]):
         else:
             self._events += len(delivery.sequences)
             self._bytes += delivery.size
-        if (  # `_over`, uncalled
+        if (  # `_over`, inlined
             self._events + len(self.opened) > self.events_max
             or self._bytes + self._opened_bytes > self.bytes_max
         ):

@@ -381,7 +381,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
             if records:
                 if not self._offer_joined(pipe, records, pipe.waiting, now):
                     return False
-                self._waiting -= pipe.waiting  # `_emptied`, uncalled
+                self._waiting -= pipe.waiting  # `_emptied`, inlined
                 pipe.waiting = 0
                 records.clear()
                 if pipe.address in self.crowded:
