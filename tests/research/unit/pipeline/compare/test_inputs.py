@@ -594,3 +594,27 @@ def test_clocks_that_differ_are_named(ahead: float, tmp_path: Path) -> None:
     found = read_inputs(LocalEngine(), [run]).problems
     sentence = "latency, median is -1900.0 ms, below zero: the clocks of its processes differ"
     assert [sentence in problem for problem in found] == [True] * bool(ahead), found
+
+
+# -- what a run was made on ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scenario", "made_on"),
+    [
+        ('{"machine": {"system": "Linux", "cores": 2}, "versions": {"python": "3.12.1"}}',
+         ("Linux, 2 cores", "3.12.1")),
+        ('{"machine": {"cores": null, "{}": "{0}"}, "versions": {"python": [3]}}',
+         ("None cores, {0}", "[3]")),
+        ('{"scenario": {}}', ("", "")),
+        *((text, ("", "")) for text in ("", "{", "[]", '{"machine": 3}', '{"machine": null}',
+          '{"versions": "3.12"}', "[" * 10_000, "\udcff")),
+    ],
+)  # fmt: skip
+def test_a_machine_that_is_not_told_is_unknown(
+    scenario: str, made_on: tuple[str, str], tmp_path: Path
+) -> None:
+    from camcast.research.pipeline.compare.inputs import _made_on
+
+    (tmp_path / "scenario.json").write_text(scenario, "utf-8", "surrogateescape")
+    assert _made_on(tmp_path) == made_on
