@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from camcast import CamcastError, CommunityManager
+from camcast.protocols.camcast import Camcast
 from camcast.research.experiment import worker
 from camcast.research.experiment.run import new_system
 from camcast.research.experiment.worker import Worker
@@ -17,6 +18,7 @@ from camcast.research.experiment.worker_messages import (
     Publish,
     Report,
     SetUp,
+    Status,
 )
 from camcast.research.scenarios.live import Scenario
 from camcast.vocabulary.topics import ROOT
@@ -44,6 +46,30 @@ async def test_the_last_word_has_what_came_after_the_last_report(
     assert isinstance(bye, Bye)
     assert bye.delivered == 1
     assert len(said) == 4
+
+
+@live
+async def test_it_reports_that_copies_leave_later_than_they_are_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker, "STATUS_SECONDS", 0.02)
+    monkeypatch.setattr(Camcast, "sends_later", True)
+    said: list[Report] = []
+    scenario = Scenario(communities={ROOT: 1}).as_json()
+    async with CommunityManager() as gateway:
+        host = Worker(
+            SetUp(0, scenario, gateway.gateway, str(tmp_path / "trace-0.jsonl")), said.append
+        )
+        await host.set_up()
+        host.carry_out(Join([(0, ".")]))
+        await eventually(lambda: host._communities)
+        host.carry_out(Publish([Publication(0.0, 0, ".", b"x")]))
+        await eventually(
+            lambda: [one for one in said if isinstance(one, Status) and one.sends_later]
+        )
+        await host.leave()
+    published = [one.published for one in said if isinstance(one, Status) and not one.sends_later]
+    assert max(published) == 0  # from its first event on
 
 
 @live
