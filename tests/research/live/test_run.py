@@ -31,6 +31,7 @@ from camcast.vocabulary.topics import Topic
 from tests.camcast_command import Capture, answer, camcast
 from tests.library.live.running_command import Running
 from tests.patience import PATIENCE_SECONDS, wait_until
+from tests.research.live.worker_logs import said_by_workers
 
 CERTAIN = Parameters(c=5, g=20, a=3, z=3)
 ENDLESS = ("--sizes", "6,4", "--events", "100000", "--rate", "20")
@@ -67,7 +68,7 @@ def test_everybody_receives_everything_and_nobody_else_does(tmp_path: Path) -> N
     determined = json.loads((folder.path / "scenario.json").read_text())
     assert determined["scenario"]["communities"] == {".": 4, ".t1": 6, ".t1.t2": 10}
     assert summarise(read_traces(folder.traces()), _small()) == summary
-    assert not list(folder.path.glob("*.log"))
+    assert said_by_workers(folder.path) == []
     with pytest.raises(OutputError, match="not empty"):
         OutputFolder(folder.path)
 

@@ -249,8 +249,13 @@ def _session(jvm: Jvm, master: str) -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession
 
     port, secret = jvm.gateway()
-    os.environ |= {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
-    gateway = launch_gateway()
+    told = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
+    os.environ |= told
+    try:
+        gateway = launch_gateway()
+    finally:
+        for name in told:  # a Spark of a child process would take this JVM for its own
+            os.environ.pop(name, None)
     overdue = threading.Timer(_CONTEXT_SECONDS, jvm.process.kill)
     overdue.daemon = True
     overdue.start()

@@ -214,6 +214,11 @@ def test_the_session_is_set_up(spark: SparkSession) -> None:
     assert int(partitions) == 4 * (os.cpu_count() or 1)
 
 
+def test_a_child_process_does_not_take_the_jvm_for_its_own(spark: SparkSession) -> None:
+    """Its own Spark failed: only one context may run in a JVM; and the variables have a secret."""
+    assert not [name for name in os.environ if name.startswith("PYSPARK_GATEWAY")]
+
+
 def test_compiled_classes_have_room_whatever_compiles_them(spark: SparkSession) -> None:
     """With QUICK, Java's own limit is 48 MiB; the tests of the pipeline alone filled it."""
     java = spark.sparkContext._jvm
