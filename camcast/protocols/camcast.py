@@ -178,9 +178,9 @@ class Gossip(Dissemination):
         if (repair := context.repair) is not None:
             least = context.tuning.settings.offer_bytes  # spares a call for each that is smaller
             large = []
-            for batch in batches:  # without a comprehension, which costs more than the look
+            for batch in batches:
                 if len(batch.body) >= least and repair.offers(batch):
-                    large.append(batch)  # noqa: PERF401
+                    large.append(batch)  # noqa: PERF401  # a comprehension costs more than the look
             if large:
                 batches = [batch for batch in batches if batch not in large]
                 for batch in large:
