@@ -381,11 +381,7 @@ class QueuedPipes(OutputPipes, Generic[P]):
             if records:
                 if not self._offer_joined(pipe, records, pipe.waiting, now):
                     return False
-                self._waiting -= pipe.waiting  # `_emptied`, inlined
-                pipe.waiting = 0
-                records.clear()
-                if pipe.address in self.crowded:
-                    self._crowd.renew(pipe)
+                self._emptied(pipe)
             return True
         # A frame takes about the mean number of records; twice that, for stretches of small ones.
         records_max = 2 * self._record_room * len(records) // pipe.waiting + 1

@@ -15,6 +15,7 @@ import pytest
 from camcast.observe.trace_reading import read_traces
 from camcast.ops.output_place import OutputError
 from camcast.research.cli import demo, experiment
+from camcast.research.experiment import worker_messages as messages
 from camcast.research.experiment.progress import Progress
 from camcast.research.experiment.run import run_experiment
 from camcast.research.experiment.workers import ExperimentError
@@ -49,7 +50,17 @@ def _ignore(_progress: Progress) -> None:
     pass
 
 
-def test_everybody_receives_everything_and_nobody_else_does(tmp_path: Path) -> None:
+def test_everybody_receives_everything_and_nobody_else_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one system, which the gateway is of as well: else nobody would have joined."""
+    systems, set_up = set[str](), messages.SetUp
+
+    def noted(**given: Any) -> messages.SetUp:
+        systems.add(given["system"])
+        return set_up(**given)
+
+    monkeypatch.setattr(messages, "SetUp", noted)
     seen: list[Progress] = []
     folder = OutputFolder(tmp_path / "out")
     outcome = asyncio.run(run_experiment(_small(), folder, seen.append))
@@ -69,6 +80,7 @@ def test_everybody_receives_everything_and_nobody_else_does(tmp_path: Path) -> N
     assert determined["scenario"]["communities"] == {".": 4, ".t1": 6, ".t1.t2": 10}
     assert summarise(read_traces(folder.traces()), _small()) == summary
     assert said_by_workers(folder.path) == []
+    assert [system.partition(" ")[0] for system in systems] == ["run"]
     with pytest.raises(OutputError, match="not empty"):
         OutputFolder(folder.path)
 
