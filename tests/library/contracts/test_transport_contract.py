@@ -14,6 +14,7 @@ import zmq
 
 from camcast.doors.transport import AddressInUse, BindError, OutputPipes, PipeLimits
 from camcast.live.transports import TRANSPORTS, find_transport
+from camcast.live.wire.pipes import QueuedPipes
 from camcast.vocabulary.addresses import AddressError, is_loopback
 from tests.library.live.communities import free_address
 from tests.library.live.pipe_ends import ANY_PORT, HEADER, Inbox, at, is_refused, knock, make_record
@@ -232,6 +233,26 @@ async def test_an_absent_peer_costs_a_bounded_queue_with_a_reserve_for_control(
 
 
 @live
+async def test_a_pipe_is_crowded_while_more_than_half_of_its_queue_waits(
+    new_pipes: NewPipes,
+) -> None:
+    """Whether what waits leaves in one frame, or in several."""
+    limits = PipeLimits(queue_records_max=10, frame_bytes_max=1_000)
+    pipes, inbox = new_pipes(limits), Inbox()
+    contact = at(pipes.open_input(ANY_PORT, inbox).address)
+    for size, seen in ((20, 8), (900, 16)):
+        for number in range(6):
+            pipes.send([contact], make_record(number, size))
+        assert not pipes.crowded
+        for number in range(2):
+            pipes.send([contact], make_record(number, size))
+        assert list(pipes.crowded) == [contact.address]
+        await inbox.has_numbers(seen)
+        assert not pipes.crowded
+    pipes.close()
+
+
+@live
 async def test_the_bytes_that_wait_for_an_absent_peer_are_bounded_over_many_turns(
     new_pipes: NewPipes,
 ) -> None:
@@ -384,16 +405,16 @@ def test_at_the_most_pipes_a_busy_one_stays_and_an_idle_one_makes_room(
     async def test(limits: PipeLimits, refused: int) -> None:
         pipes, inboxes = new_pipes(limits), [Inbox(), Inbox(), Inbox()]
         contacts = [at(pipes.open_input(ANY_PORT, inbox).address) for inbox in inboxes]
-        for number, contact in enumerate(contacts[:2]):
-            pipes.send([contact], make_record(number))
-            await inboxes[number].has_numbers(1)
+        for number, count in ((0, 1), (1, 1), (0, 2)):  # the first one is open for longest
+            pipes.send([contacts[number]], make_record(number))
+            await inboxes[number].has_numbers(count)
         pipes.send(contacts[2:] * 2, make_record(2))
         assert len(pipes) == 2
         assert pipes.counters.pipes_refused == pipes.counters.records_dropped == refused
         if not refused:
             assert await inboxes[2].has_numbers(2) == [2, 2]
-            pipes.send(contacts[1:2], make_record(3))  # the first one went, not this
-            assert await inboxes[1].has_numbers(2) == [1, 3]
+            assert isinstance(pipes, QueuedPipes)
+            assert list(pipes._pipes) == [contacts[0].address, contacts[2].address]
         pipes.close()
 
     live(test)(PipeLimits(pipes_max=2, spare_seconds=3600.0), refused=2)

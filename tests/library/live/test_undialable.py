@@ -9,6 +9,7 @@ import pytest
 
 from camcast import CommunityManager
 from camcast.doors.options import OptionError
+from camcast.doors.transport import PipeLimits
 from camcast.live.transports import open_pipes
 from camcast.live.wire.zmtp import zmtp_pipes
 from camcast.live.wire.zmtp.zmtp_pipes import ZmtpPipes
@@ -21,7 +22,7 @@ from tests.library.live.communities import OPTIONS, Inbox, together
 from tests.library.live.identities import enrol, known_as
 from tests.library.live.pipe_ends import ANY_PORT, at, make_record, new_pipes
 from tests.library.live.pipe_ends import Inbox as FrameInbox
-from tests.patience import eventually, live
+from tests.patience import PATIENCE_SECONDS, eventually, live
 
 TOPIC = ".a"
 NOBODY = "tcp://127.0.0.9:1"  # where nobody listens
@@ -210,6 +211,31 @@ async def test_who_names_itself_at_the_placeholder_of_another_gets_nothing_that_
     listening.send([placeholder(liars)], make_record(3))
     assert await inbox.has_numbers(1) == [3]
     liar.close()
+    listening.close()
+
+
+@live
+async def test_a_process_that_nobody_can_dial_may_close_its_input_while_it_gets_frames() -> None:
+    hidden = new_pipes(transport="tcp")
+    listening = new_pipes(PipeLimits(frame_bytes_max=1), transport="tcp")
+    meant, frames = placeholder(PeerId(b"u" * 16)), list[bytes]()
+
+    def on_frame(frame: bytes) -> None:
+        frames.append(frame)
+        hearer.close()
+
+    hearer = hidden.open_input(ANY_PORT, on_frame, meant.peer)
+    hidden.hear_on_outputs(hearer)
+    port = listening.open_input(ANY_PORT, FrameInbox(), PeerId(b"d" * 16))
+    for number in range(5):
+        listening.send([meant], make_record(number))
+    hidden.send([at(port.address)], make_record(9), control=True)
+    await eventually(lambda: frames)
+    assert await listening.drain(PATIENCE_SECONDS)
+    hidden.send([at(port.address)], make_record(9), control=True)
+    await eventually(lambda: port.counters.frames_received == 2)
+    assert len(frames) == 1
+    hidden.close()
     listening.close()
 
 
