@@ -276,8 +276,12 @@ def _print(findings: Findings) -> None:
 
     console = wide_console(TERMINAL_WIDTH)
     labels = findings.labels
+    if unjudged := findings.unjudged_in_words:
+        console.print(Text(unjudged, "bold"), "", highlight=False)
     if verdicts := findings.verdicts:
         print_verdicts(verdicts, labels.legend, findings.repair_in_words)
+    elif repair := findings.repair_in_words:  # else the verdict says it, or the names
+        console.print(f"all runs are {repair}", "", highlight=False)
     for rows in at_a_glance(findings.rows):
         columns, lines = pivot(rows, labels.names, line_of_measure)
         room = max(1, (console.width - _LABEL) // _COLUMN)
@@ -292,7 +296,8 @@ def _print(findings: Findings) -> None:
             console.print(grid, "", highlight=False)
     if findings.changes is not None:
         worse = findings.regressions
-        lines_ = [f"against {findings.baseline}: {len(worse) or 'nothing'} regressed"]
+        nothing = "nothing" if findings.judged else "nothing that can be judged"
+        lines_ = [f"against {findings.baseline}: {len(worse) or nothing} regressed"]
         lines_ += [f"  {change_in_words(change)}" for change in worse[:_REGRESSIONS_MAX]]
         if unknown := [c for c in findings.changes if c.verdict == DIRECTION_UNKNOWN]:
             numbers = ", ".join(dict.fromkeys(change.now.measure.number for change in unknown))

@@ -396,6 +396,9 @@ MEASURES: Final[Mapping[str, Measure]] = {
 }
 """All measures of runs, simulations and models, by name."""
 
+OF_ALL: Final = ("never_joined", "lost_outside", "reception_of_all")
+"""The measures that count the processes that never joined; any other is of the members."""
+
 
 def repair_in_words(repair: bool | None) -> str:
     """Return whether missed events were asked for, as tables say it; empty where it is open."""

@@ -100,7 +100,7 @@ def compare(engine: Engine, question: Question) -> Compared:
     notes += [*unlike, *machine_notes(sources)]
     if question.against:
         rows_before = rows_of(before, setting, question.better)
-        changes = tuple(changes_of(rows, rows_before, question.threshold))
+        changes = tuple(changes_of(rows, rows_before, question.threshold, judged=judged))
         if not changes:
             raise BaselineError(
                 f"nothing that was measured was measured in {baseline} too, with the same backend,"

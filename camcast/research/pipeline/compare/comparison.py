@@ -18,7 +18,7 @@ from typing_extensions import override
 from camcast.research.pipeline.compare.differences import Difference, Sample, difference, holm
 from camcast.research.pipeline.measured import Measured
 from camcast.research.report.benchmark_measures import find_measure
-from camcast.research.report.measures import Better, Measure, repair_in_words
+from camcast.research.report.measures import OF_ALL, Better, Measure, repair_in_words
 from camcast.vocabulary.errors import CamcastError
 
 _VERSION: Final = "camcast"
@@ -74,6 +74,11 @@ class Row:
     def repair(self) -> bool | None:
         """Whether missed events were asked for; None of a benchmark."""
         return _REPAIR.get(self.variant.repair)
+
+    @property
+    def of_members(self) -> bool:
+        """Whether it is of a run's members alone, and not of the processes that never joined."""
+        return not self.measure.benchmark and self.metric not in OF_ALL
 
     @property
     def place(self) -> Place:

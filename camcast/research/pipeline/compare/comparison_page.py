@@ -14,7 +14,7 @@ from camcast.research.pipeline.compare.comparison import Pair, Place, Row, Varia
 from camcast.research.pipeline.compare.comparison_figures import GROUPS, Figure
 from camcast.research.pipeline.compare.differences import SIGNIFICANT, effect_in_words
 from camcast.research.pipeline.compare.findings import Findings, Source, place_name
-from camcast.research.pipeline.compare.regressions import DIRECTION_UNKNOWN
+from camcast.research.pipeline.compare.regressions import DIRECTION_UNKNOWN, UNJUDGED
 from camcast.research.pipeline.compare.words import amount, metric_name
 from camcast.research.report.drawing import Drawing
 from camcast.research.report.measures import Measure, repair_in_words
@@ -108,6 +108,7 @@ def _changed(findings: Findings) -> str:
         DIRECTION_UNKNOWN: "changed in a direction of which nothing is known",
         "same": "as before",
         "untested": "untested, for want of a second run",
+        UNJUDGED: "of which nothing can be judged",
     }
     told = (f"{verdicts[name]} {text}" for name, text in said.items() if verdicts[name])
     return ", ".join(told) or "nothing else to compare"
@@ -145,6 +146,8 @@ def _best(findings: Findings) -> set[Place]:
     won: Counter[Place] = Counter()
     met: Counter[Place] = Counter()
     for pair in findings.pairs:
+        if pair.first.of_members and not findings.judged:
+            continue
         measure = pair.first.measure
         ends = [pair.first.place, pair.second.place]
         met.update(ends)

@@ -11,6 +11,7 @@ from camcast.research.pipeline.compare.comparison import Pair, Place, Row, Varia
 from camcast.research.pipeline.compare.labels import Labels, labels_of, whole_names
 from camcast.research.pipeline.compare.regressions import Change
 from camcast.research.pipeline.compare.verdict import Verdict, verdicts_of
+from camcast.research.pipeline.ingest.whole_runs import OUTSIDE_MAX
 from camcast.research.report.measures import measure_of, repair_in_words
 
 
@@ -121,7 +122,18 @@ class Findings:
 
     @property
     def _judged_rows(self) -> list[Row]:
-        return [row for row in self.rows if self.judged or row.measure.benchmark]
+        return [row for row in self.rows if self.judged or not row.of_members]
+
+    @property
+    def unjudged_in_words(self) -> str:
+        """Why runs that are compared have no verdict; empty: they have one, or are not compared."""
+        of_members = [row for row in self.rows if row.of_members]
+        if self.judged or not verdicts_of(of_members, self.labels):
+            return ""
+        return (
+            f"Which is better cannot be judged: in a run more than {OUTSIDE_MAX:.0%} of the"
+            " processes never became members."
+        )
 
     @property
     def regressions(self) -> list[Change]:

@@ -12,6 +12,7 @@ from camcast.research.pipeline.compare.comparison import Row
 from camcast.research.pipeline.compare.differences import SIGNIFICANT, Difference, difference, holm
 
 DIRECTION_UNKNOWN: Final = "direction unknown"
+UNJUDGED: Final = "cannot be judged"
 THRESHOLD: Final = 0.05  # chosen: smaller changes of a real network are the weather's
 
 
@@ -27,6 +28,8 @@ class Change:
     """By Holm, among all measures that can become worse, or among all others."""
     threshold: float
     """How large a change counts, relative to the baseline."""
+    judged: bool = True
+    """Whether it can be said which is better; not of members where many never became one."""
 
     @property
     def relative(self) -> float:
@@ -40,8 +43,11 @@ class Change:
     def verdict(self) -> str:
         """regressed, improved, same, untested (one run), changed (neither is better), or unknown.
 
-        `DIRECTION_UNKNOWN`: it changed, and nobody said which way is better.
+        `DIRECTION_UNKNOWN`: it changed, and nobody said which way is better. `UNJUDGED`: it is of
+        the members alone, where too many processes never became one.
         """
+        if not self.judged:
+            return UNJUDGED
         if self.adjusted_p is None:
             return "untested"
         if self.adjusted_p >= SIGNIFICANT or abs(self.relative) <= self.threshold:
@@ -77,12 +83,16 @@ class Change:
 
 
 def changes_of(
-    now: Iterable[Row], before: Iterable[Row], threshold: float = THRESHOLD
+    now: Iterable[Row],
+    before: Iterable[Row],
+    threshold: float = THRESHOLD,
+    *,
+    judged: bool = True,
 ) -> list[Change]:
     """Compare each group with the same one of the baseline, if it has one.
 
     A change counts if it exceeds the `threshold`, relative to the baseline, and if its p-value
-    is below 5 % after Holm's adjustment.
+    is below 5 % after Holm's adjustment. `judged` is as in `Findings`.
     """
     baseline = {row.place: row for row in before}
     paired = [(row, baseline[row.place]) for row in now if row.place in baseline]
@@ -95,6 +105,6 @@ def changes_of(
     ]
     adjusted = [one if one is not None else other for one, other in zip(*families, strict=True)]
     return [
-        Change(base, row, each, p, threshold)
+        Change(base, row, each, p, threshold, judged=judged or not row.of_members)
         for (row, base), each, p in zip(paired, found, adjusted, strict=True)
     ]

@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
+import attrs
 import pyarrow.parquet as pq
 import pytest
 
@@ -19,7 +20,13 @@ from tests.printed_json import checked
 from tests.python_process import python
 from tests.research.unit.papers.page import specs_in
 from tests.research.unit.pipeline.interrupted import INTERRUPTED
-from tests.research.unit.pipeline.run_folders import finished, odd_records, write_run
+from tests.research.unit.pipeline.run_folders import (
+    CALM,
+    finished,
+    odd_records,
+    simulate,
+    write_run,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -182,6 +189,27 @@ def test_tables_for_people(tmp_path: Path, capfd: Capture) -> None:
     assert re.search(r"\[9\d\d.*\] +\[1,9\d\d, 2,0\d\d\]", printed.out)
     assert str(output / "index.html") in printed.out
     assert printed.err == ""
+
+
+@pytest.mark.parametrize("outside", [0, 5], ids=["all joined", "many outside"])
+def test_a_terminal_says_what_cannot_be_judged_and_whether_there_is_repair(
+    outside: int, tmp_path: Path, capfd: Capture
+) -> None:
+    runs = {who: tmp_path / who for who in ("scamp", "dht")}
+    for who, run in runs.items():
+        simulate(run, attrs.evolve(CALM, membership=who, repair=False))
+    summary = json.loads((runs["dht"] / "summary.json").read_text())
+    said = summary | {"never_joined": outside, "checksums": {}}
+    (runs["dht"] / "summary.json").write_text(json.dumps(said))
+    capfd.readouterr()
+    for given in (runs.values(), [runs["dht"]]):
+        assert camcast("compare", *given, "--output", tmp_path / "report") == 0
+        printed = capfd.readouterr()
+        known = " ".join(printed.out.split())
+        several = len(given) > 1
+        assert ("Which is better cannot be judged" in known) == (several and bool(outside))
+        assert "ll runs are without repair" in known
+        assert ("never became members" in printed.err) == bool(outside)
 
 
 @pytest.mark.parametrize(("scale", "threshold", "code"), [(0.8, 0.05, 3), (1.25, 0.05, 0)])

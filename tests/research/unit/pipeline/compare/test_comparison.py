@@ -223,6 +223,21 @@ def test_chance_has_as_many_tries_as_there_are_measures() -> None:
     assert {change.verdict for change in changes_of(many, base)} == {"same"}
 
 
+def test_of_members_no_change_is_judged_where_many_never_became_one() -> None:
+    """What counts those is judged, and so is a benchmark."""
+    metrics = ("reception", "view_mean", "never_joined", "reception_of_all", "live.a.ratio_to_raw")
+    now, before = ([row(metric, of) for metric in metrics] for of in (HIGH, LOW))
+    found = {change.now.metric: change.verdict for change in changes_of(now, before, judged=False)}
+    assert found == {
+        "reception": "cannot be judged",
+        "view_mean": "cannot be judged",
+        "never_joined": "regressed",
+        "reception_of_all": "improved",
+        "live.a.ratio_to_raw": "improved",
+    }
+    assert "cannot be judged" not in {change.verdict for change in changes_of(now, before)}
+
+
 def test_what_the_baseline_did_not_measure_is_no_change() -> None:
     assert changes_of([row("hops_mean", LOW)], [row("hops_mean", LOW, community=".d")]) == []
 

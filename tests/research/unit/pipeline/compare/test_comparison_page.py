@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from importlib.metadata import version
 from pathlib import Path
@@ -210,6 +211,48 @@ def test_the_best_is_better_than_every_other() -> None:
     two = [row("hops_mean", FAST, "dht"), row("hops_mean", [10.1, 10.3, 9.9], "hybrid")]
     assert 'class="best"' not in page(findings([*two, row("hops_mean", SLOW, "scamp")]))
     assert page(findings([two[0], row("hops_mean", SLOW, "scamp")])).count('class="best"') == 1
+
+
+def test_of_members_nothing_is_judged_where_many_never_became_one() -> None:
+    """Whoever lets nobody in has the best reception; that of all says so, and may be shown best."""
+    few, many = [0.29, 0.30, 0.31], [0.94, 0.95, 0.96]
+    means = {
+        "reception": {"dht": [1.0, 0.999, 0.998], "scamp": many},
+        "reception_of_all": {"dht": few, "scamp": many},
+    }
+    rows = [row(name, v, who, "") for name, of in means.items() for who, v in of.items()]
+    whole, some = page(findings(rows)), page(findings(rows, judged=False))
+    assert "Choose dht for reception" in whole
+    assert "cannot be judged" not in whole
+    assert "dht is best" not in some
+    assert re.search('id="verdict"><p><strong>Which is better cannot be judged: .* 2% of', some)
+    assert "nobody to compare" not in some
+    best = [re.findall('class="best">([^<]*)', text) for text in (whole, some)]
+    assert [sorted(set(cells)) for cells in best] == [["95.00%", "99.90%"], ["95.00%"]]
+    of_one = page(findings([one for one in rows if one.variant.backend == "dht"], judged=False))
+    assert "nobody to compare" in of_one
+    assert "cannot be judged" not in of_one
+
+
+def test_of_benchmarks_a_verdict_stays_where_runs_have_none() -> None:
+    rows = [
+        row(metric, values, who, "")
+        for metric in ("heal_seconds_p50", "x.a.cpu_ratio_to_raw")
+        for who, values in (("dht", FAST), ("scamp", SLOW))
+    ]
+    text = page(findings(rows, judged=False))
+    assert "Choose dht for" in text
+    assert "for healing" not in text
+    assert "Which is better cannot be judged" in text
+    assert text.count('id="verdict"') == 1
+
+
+def test_a_page_on_a_baseline_says_what_cannot_be_judged() -> None:
+    now, before = ([row("reception", values, community="")] for values in ([1.0] * 3, [0.9] * 3))
+    changes = tuple(changes_of(now, before, judged=False))
+    text = page(findings(now, changes=changes, baseline="version 0.1", judged=False))
+    assert "<strong>Nothing that can be judged regressed</strong> since version 0.1" in text
+    assert "1 of which nothing can be judged." in text
 
 
 def test_of_many_means_the_headlines_are_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
