@@ -307,20 +307,21 @@ class VirtualScenario(BaseScenario):
         return publications
 
     def end_seconds(self, publications: Sequence[Publication]) -> float:
-        """Return when the run ends: what happens last within its duration is settled by then."""
+        """Return when the run ends: what happens last is settled by then.
+
+        A pause or cut that begins within the duration may end later: what it kept from arriving
+        would else be lost to the end of the run. Nobody returns after the duration.
+        """
+        returns = (crash.at_seconds + (crash.restart_seconds or 0.0) for crash in self.crashes)
         happening = [
             *(one.at_seconds for one in publications),
-            *(crash.at_seconds + (crash.restart_seconds or 0.0) for crash in self.crashes),
             *(crash.at_seconds for crash in self.crashes),
-            *(
-                one
-                for pause in self.pauses
-                for one in (pause.at_seconds, pause.at_seconds + pause.seconds)
-            ),
-            *(one for cut in self.cuts for one in (cut.from_seconds, cut.until_seconds)),
+            *(when for when in returns if when <= self.duration_seconds),
+            *(pause.at_seconds + pause.seconds for pause in self.pauses),
+            *(cut.until_seconds for cut in self.cuts),
+            *(() if self.churn is None else (self.duration_seconds,)),
         ]
-        within = [one for one in happening if one <= self.duration_seconds]
-        last = self.duration_seconds if self.churn is not None else max(within, default=-inf)
+        last = max(happening, default=-inf)
         return max(self.duration_seconds, last + self.drain_seconds)
 
     @property

@@ -194,6 +194,23 @@ def test_what_happens_last_is_settled_when_the_run_ends(last: dict[str, Any]) ->
     assert outcome.virtual_seconds == pytest.approx(30 * 0.02 + 6 + 8 + 12)
 
 
+# What begins within the duration of 8 s, and is over at 14 s.
+BEYOND: list[dict[str, Any]] = [
+    {"pauses": (Pauses(at_seconds=5, seconds=9, share=0.3),)},
+    {"cuts": (Partition(from_seconds=5, until_seconds=14, share=0.5),)},
+]
+
+
+@pytest.mark.parametrize("beyond", BEYOND, ids=["pause", "cut"])
+def test_what_ends_after_the_duration_is_settled_too(beyond: dict[str, Any]) -> None:
+    """Else what it kept from arriving would be lost in a network that loses nothing."""
+    few = Workload(topic=A, events=16, rate=2)
+    timed = {"duration_seconds": 8.0, "drain_seconds": 12.0}
+    outcome = run_scenario(scenario(**beyond, **timed, workload=few, repair=True))
+    assert (outcome.summary.events, outcome.summary.lost, outcome.unpublished) == (16, 0, 0)
+    assert outcome.virtual_seconds == pytest.approx(30 * 0.02 + 6 + 14 + 12)
+
+
 @pytest.mark.slow
 def test_who_would_return_after_the_window_does_not() -> None:
     crash = Crashes(at_seconds=19, share=0.5, restart_seconds=2)
