@@ -22,7 +22,7 @@ import pytest
 
 from camcast.observe.trace import ListSink
 from camcast.research.models.binomial import binomial
-from camcast.research.models.distributions import load_of
+from camcast.research.models.distributions import HUB, load_of
 from camcast.research.population import load_counts
 from camcast.research.population.outcome import Outcome
 from camcast.research.population.xoshiro import seeded
@@ -49,6 +49,7 @@ from camcast.research.systems.percolation.graph_population import (
     simulate_network,
 )
 from camcast.research.systems.percolation.graphs import Overlay, Poisson, PowerLaw
+from camcast.research.systems.percolation.percolation_reach import poisson_degrees
 from camcast.research.systems.percolation.scamp_overlay import draw_overlay
 from camcast.research.systems.percolation.setting import ScampOverlay
 from camcast.vocabulary.identity import PeerId
@@ -408,6 +409,31 @@ def test_a_node_of_a_given_overlay_sends_and_receives_over_its_links(overlay: Ov
     assert (hubs_send.low or 0) > 2, "no hubs"
     copied = corpus_of(json.loads(json.dumps(corpus.as_json())))
     assert copied.interval("load_sent_hubs") == hubs_send
+
+
+def test_hubs_stand_out_by_the_factor_of_the_degree_law() -> None:
+    """Of a random overlay with Poisson degrees nothing is known but their law (003, 5.2.1).
+
+    Whoever is reached over one of d links sends over the others. A link does not lead into the
+    giant component with probability u = sum(q_i u^i); a node is in it with probability 1 - u^d.
+    """
+    law = poisson_degrees(4.0)
+    u = 0.0
+    for _ in range(100):  # chosen: each step leaves a tenth of the error
+        u = float(law.q @ u ** np.arange(len(law.q)))
+    degrees = np.arange(len(law.p))
+    sent = law.p * (1 - u**degrees) * (degrees - 1)
+    hubs = degrees >= np.searchsorted(np.cumsum(law.p), HUB)
+    factor = sent[hubs].sum() / law.p[hubs].sum() / sent.sum()
+    found = []
+    for number in range(8):
+        corpus = simulate_network(
+            Poisson(4, 20_000).graph(1, number), Gossip(sigma=1, gamma=0), 4, 1, number
+        )
+        found += [max(corpus.loads["load_sent_hubs"][0])]  # of an event that percolates
+    # chosen: two standard errors of eight networks; d in place of d - 1 is a sixth off
+    assert fmean(found) == pytest.approx(factor, rel=0.005)
+    assert factor > 2.5
 
 
 def played(setting: FlatSetting, rng: Random) -> dict[str, float | None]:
