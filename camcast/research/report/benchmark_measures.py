@@ -267,6 +267,6 @@ def _of_benchmark(name: str, benchmark: str) -> Measure:
     number = name.removeprefix(f"{benchmark}.")
     known = BENCHMARK_MEASURES.get(number)
     if known is None:
-        title, meaning = number.replace("_", " "), "a number of somebody else's benchmark"
-        known = Measure(number, title, "unknown", COUNT, meaning, order=_UNKNOWN_ORDER)
+        meaning = "a number of somebody else's benchmark"
+        known = Measure(number, number, "unknown", COUNT, meaning, order=_UNKNOWN_ORDER)
     return evolve(known, name=name, benchmark=benchmark)

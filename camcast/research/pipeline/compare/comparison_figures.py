@@ -10,9 +10,10 @@ begins and ends where the means do: the differences are what there is to see.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import product
+from itertools import count, product
 from math import ceil, exp, log, log10
 from statistics import fmean
 from textwrap import wrap
@@ -40,6 +41,8 @@ _LETTER: Final = (
 )
 _LEGEND_WIDTH, _SYMBOL = 330, 24  # chosen: pixels; a figure's, and what stands before a name
 _COLUMNS_MAX: Final = 3  # chosen: of a legend, and of panels of points
+_BENCHMARK: Final = "benchmark-"  # before the names of their figures' files
+_FILE_MAX: Final = 100  # chosen: characters; file systems take 255 bytes, with an ending
 _PLACE, _BENCHMARK_PLACE = 18, 40  # chosen: characters, of a community or a benchmark
 _PANELS_MAX: Final = 12  # chosen: two screens; what is left out is said
 _PLACES_MAX: Final = 16  # chosen: a screen; what is left out is said
@@ -110,19 +113,20 @@ def figures_of(findings: Findings) -> list[Figure]:
 
     Of runs they are drawn by community, if there is any.
     """
-    by_measure: defaultdict[tuple[bool, str], list[Row]] = defaultdict(list)
+    by_measure: defaultdict[str, list[Row]] = defaultdict(list)
     communities = any(row.community for row in findings.rows)
     for row in findings.rows:
         measure = row.measure
         if measure.headline and (row.community or measure.benchmark or not communities):
-            by_measure[bool(measure.benchmark), measure.title].append(row)
+            by_measure[_BENCHMARK * bool(measure.benchmark) + measure.number].append(row)
     if not any(row.metric == "never_joined" and row.sample.largest for row in findings.rows):
-        by_measure.pop((False, measure_of("reception_of_all").title), None)  # it is the reception
+        by_measure.pop("reception_of_all", None)  # it is the reception
     labels = findings.labels
     series = Series.of(labels)
+    files = _file_names(by_measure)
     figures = [
-        _figure(rows, labels, series)
-        for rows in by_measure.values()
+        _figure(files[name], rows, labels, series)
+        for name, rows in by_measure.items()
         if any(row.sample.largest for row in rows)  # else there is nothing to see: all are 0
     ]
     distributions = (_distribution(name, findings, labels, series) for name in _DISTRIBUTIONS)
@@ -134,7 +138,23 @@ def figures_of(findings: Findings) -> list[Figure]:
     ]
 
 
-def _figure(rows: Sequence[Row], labels: Labels, series: Series) -> Figure:
+def _file_names(names: Iterable[str]) -> dict[str, str]:
+    """Return the names of figures' files, by the names of measures.
+
+    A number of somebody else's benchmark may have any name, with a slash in it too. No two files
+    have one name, on no file system: upper and lower case are one on some.
+    """
+    files: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        plain = re.sub(r"[^\w.-]", "_", name, flags=re.ASCII)[:_FILE_MAX]
+        tries = (plain if number == 1 else f"{plain}-{number}" for number in count(1))
+        files[name] = next(one for one in tries if one.lower() not in taken)
+        taken.add(files[name].lower())
+    return files
+
+
+def _figure(name: str, rows: Sequence[Row], labels: Labels, series: Series) -> Figure:
     measure = rows[0].measure
     curves = _curves(rows)
     most = _curves_max(series) if curves else _places_max(series)
@@ -146,8 +166,7 @@ def _figure(rows: Sequence[Row], labels: Labels, series: Series) -> Figure:
         notes += _GREY
     points = [_point(row, labels) for row in drawn]
     _cut_places(measure, points)
-    name = ("benchmark-" if measure.benchmark else "") + measure.number
-    titles = measure.title[0].upper() + measure.title[1:], _BETTER[measure.better]
+    titles = measure.title[:1].upper() + measure.title[1:], _BETTER[measure.better]
     chart = (_lines if curves else _dots)(measure, points, series)
     return _titled(name, titles, labels, notes + left_out, drawn, chart)
 
@@ -243,7 +262,7 @@ def _titled(
 
 
 def _group(name: str) -> str:
-    if name.startswith("benchmark-"):
+    if name.startswith(_BENCHMARK):
         return "benchmarks"
     return "cost" if name.startswith(_COST) else "tables" if name.startswith(_TABLES) else "quality"
 

@@ -134,11 +134,11 @@ def pivot(
     """
     present = {names[row.variant] for row in rows}
     columns = [name for name in dict.fromkeys(names.values()) if name in present]
-    lines: dict[tuple[str, str], dict[str, Row]] = {}
+    lines: dict[tuple[str, str, str], dict[str, Row]] = {}  # of two measures with one title, two
     for row in rows:
-        lines.setdefault(line(row), {})[names[row.variant]] = row
+        lines.setdefault((*line(row), row.measure.number), {})[names[row.variant]] = row
     table, before = [], ""
-    for (first, second), found in lines.items():
+    for (first, second, _), found in lines.items():
         cells = [found.get(name) for name in columns]
         table.append((("" if first == before else first, second), cells))
         before = first

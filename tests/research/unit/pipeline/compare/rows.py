@@ -34,7 +34,7 @@ def row(
 def measure(run: str, metric: str, value: float | None, **other: Any) -> Measured:
     given: dict[str, Any] = {"backend": "scamp", "protocol": "camcast", "community": "."}
     given |= {"p_sel": None, "parameters": {}, "version": "1", "seed": 1} | other
-    given |= {"benchmark": metric.rpartition(".")[0]}
+    given = {"benchmark": metric.rpartition(".")[0]} | given
     return Measured(run=run, metric=metric, value=value, **given)
 
 

@@ -12,13 +12,15 @@ import pytest
 from markupsafe import escape
 
 from camcast.research.pipeline.compare import comparison_page
+from camcast.research.pipeline.compare.comparison import rows_of, varying
 from camcast.research.pipeline.compare.comparison_figures import figures_of
 from camcast.research.pipeline.compare.comparison_page import html
 from camcast.research.pipeline.compare.findings import Findings, Quarantined, Source
 from camcast.research.pipeline.compare.regressions import changes_of
-from camcast.research.pipeline.compare.words import amount, at_a_glance
+from camcast.research.pipeline.compare.words import amount, at_a_glance, line_of_measure, pivot
 from camcast.research.report.benchmark_measures import find_measure
 from camcast.research.report.drawing import Drawing, render
+from camcast.research.report.measures import Better
 from tests.narrow_page import PHONE_PIXELS, laid_out
 from tests.research.unit.papers.page import assert_whole
 from tests.research.unit.pipeline.compare.rows import findings, measure, row, rows
@@ -204,6 +206,42 @@ def test_hostile_names_are_text_in_pictures_and_on_the_page_whose_legend_has_the
         assert f"<tr><th>{escape(short)}</th><td>{escape(whole)}</td></tr>" in text
     written = {"".join(element.itertext()) for element in ET.fromstring(drawing.svg).iter()}
     assert {point["name"] for point in figure.spec["data"]["values"] if "name" in point} <= written
+
+
+ODD_NUMBERS = (
+    "ops/s",
+    "OPS/S",
+    "ops s",
+    "ops_s",
+    "../up",
+    "",
+    "a" * 300,
+    "a" * 299 + "b",
+    "\0",
+    "\xb5s",
+)
+
+
+def test_each_number_of_others_has_a_figure_a_file_and_a_line_whatever_its_name() -> None:
+    numbers = {number: float(place + 1) for place, number in enumerate(ODD_NUMBERS)}
+    directions: dict[str, Better] = dict.fromkeys(numbers, "less")
+    values = [
+        measure(f"{who}{run}", f"x.a.{number}", value + run / 100, backend=who, benchmark="x.a")
+        for number, value in numbers.items()
+        for who in ("dht", "scamp")
+        for run in range(3)
+    ]
+    of = rows_of(values, varying(values, versions=True), directions)
+    figures = figures_of(findings(of))
+    drawn = [{row.measure.number for row in figure.rows} for figure in figures]
+    assert sorted(drawn, key=str) == sorted(({number} for number in numbers), key=str)
+    files = [figure.name for figure in figures]
+    assert len({name.lower() for name in files}) == len(numbers)
+    assert all(re.fullmatch(r"benchmark-[\w.-]{,100}", name, re.ASCII) for name in files)
+    columns, lines = pivot(of, findings(of).labels.names, line_of_measure)
+    assert columns == ["dht", "scamp"]
+    shown = [cell.measure.number for _, cells in lines for cell in cells if cell is not None]
+    assert sorted(shown) == sorted([*numbers, *numbers])
 
 
 def test_the_best_is_better_than_every_other() -> None:
