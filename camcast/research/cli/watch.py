@@ -16,7 +16,7 @@ from rich.text import Text
 
 from camcast.cli import options
 from camcast.cli.console import PlainConsole, wide_console
-from camcast.cli.failure import clear_failures
+from camcast.cli.failure import clear_failures, remark
 from camcast.cli.output import print_json
 from camcast.research.cli.measures_table import measures_table
 from camcast.research.report.measures import repair_in_words
@@ -49,6 +49,7 @@ def watch(
         suppress(KeyboardInterrupt),  # the reader has seen enough
         sigterm_stops(),
     ):
+        from camcast.research.pipeline.watching import joining_of
         from camcast.research.pipeline.watching import watch as follow
 
         updates = follow(run, sleep, once=once)
@@ -65,6 +66,12 @@ def watch(
             console = wide_console()
             for update in updates:
                 console.print(_shown(update))
+        of_run = joining_of(run)
+        if of_run.never_joined:
+            from camcast.research.cli.run_outcome import outside_in_words
+
+            outside = outside_in_words(of_run.never_joined, of_run.joined)
+            remark(f"{outside}: the measures are of the others")
 
 
 def _shown(update: Update) -> Group:

@@ -21,7 +21,7 @@ from attrs import Factory, define, field, frozen
 from camcast.observe.trace import TraceRecord
 from camcast.observe.trace_reading import Reading, take
 from camcast.research.pipeline.ingest.run_to_read import NoTraceError, RunFolder, read_run_folder
-from camcast.research.runs.run_folder import SUMMARY_FILE
+from camcast.research.runs.run_folder import SUMMARY_FILE, Count, read_json
 from camcast.research.runs.summary import measured
 from camcast.research.scenarios.super_topics import SuperTopics
 from camcast.vocabulary.messages import UNDECODABLE
@@ -78,6 +78,21 @@ def watch(path: Path, pause: Callable[[float], object], *, once: bool = False) -
         if whole and not finished:
             # a look at a long run takes seconds: as long a pause leaves the run half a core
             pause(max(LOOK_SECONDS, monotonic() - began))
+
+
+class Joining(msgspec.Struct, frozen=True):
+    """The part of a run's summary that says who became a member; traces know of nobody else."""
+
+    joined: Count = 0
+    never_joined: Count = 0
+
+
+def joining_of(path: Path) -> Joining:
+    """Return what the summary of a run says; nothing where it says nothing that can be read."""
+    try:
+        return read_json(path / SUMMARY_FILE, Joining)
+    except (OSError, msgspec.MsgspecError):
+        return Joining()
 
 
 @define

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -16,7 +17,7 @@ from camcast.observe.trace import TraceRecord
 from camcast.observe.trace_reading import read_traces
 from camcast.research.pipeline import watching
 from camcast.research.pipeline.watching import LOOK_SECONDS, GrowingTraces, Update, watch
-from tests.camcast_command import Capture, answer, refusal
+from tests.camcast_command import Capture, answer, camcast, refusal
 from tests.python_process import python
 from tests.research.unit.pipeline.interrupted import INTERRUPTED
 from tests.research.unit.pipeline.run_folders import CALM, odd_records, simulate, write_run
@@ -133,6 +134,20 @@ def test_once_as_json_is_one_line(tmp_path: Path, capfd: Capture) -> None:
     found = answer(capfd, "watch", write_run(tmp_path / "run", odd_records(1)), "--once")
     assert (found["records"], found["finished"]) == (len(odd_records(1)), False)
     assert [of["community"] for of in found["communities"]] == [".", ".a", ".a.b", ".c"]
+
+
+def test_of_a_run_that_is_over_it_says_how_many_never_became_members(
+    tmp_path: Path, capfd: Capture
+) -> None:
+    simulate(tmp_path, CALM)
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    of_some = "camcast: 4 of 16 processes never became members: the measures are of the others\n"
+    for outside, said in ((0, ""), (4, of_some)):
+        (tmp_path / "summary.json").write_text(json.dumps(summary | {"never_joined": outside}))
+        for form in ((), ("--json",)):
+            capfd.readouterr()
+            assert camcast("watch", tmp_path, *form) == 0
+            assert capfd.readouterr().err == said
 
 
 @pytest.mark.parametrize(
