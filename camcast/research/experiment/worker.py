@@ -294,12 +294,14 @@ async def _serve() -> None:
     report = _ReportPipe()
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=messages.LINE_BYTES_MAX)
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    commands, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), sys.stdin
+    )
     loop.add_signal_handler(signal.SIGINT, lambda: None)
-    loop.add_signal_handler(signal.SIGTERM, reader.feed_eof)
+    loop.add_signal_handler(signal.SIGTERM, commands.close)
     worker: Worker | None = None
     try:
-        async for line in reader:
+        async for line in messages.whole_lines(reader):
             command = messages.COMMANDS.decode(line)
             if isinstance(command, messages.Stop):
                 break

@@ -6,6 +6,8 @@ once when the other is gone, because its pipe then ends.
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
 from typing import Any, Final
 
 import msgspec
@@ -134,3 +136,10 @@ REPORTS: Final = msgspec.json.Decoder(Ready | Joined | Status | Bye | Failed)
 def to_line(message: Command | Report) -> bytes:
     """Encode a message as one line."""
     return msgspec.json.encode(message) + b"\n"
+
+
+async def whole_lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    """Yield the lines that the other end of a pipe has sent whole; it may have died within one."""
+    async for line in reader:
+        if line.endswith(b"\n"):
+            yield line

@@ -162,7 +162,7 @@ class Workers:
 
     async def _read_reports(self, worker: WorkerHandle) -> None:
         assert worker.process.stdout is not None
-        async for line in worker.process.stdout:
+        async for line in messages.whole_lines(worker.process.stdout):
             match messages.REPORTS.decode(line):
                 case messages.Status() as status:
                     worker.status = status

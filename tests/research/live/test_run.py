@@ -1,11 +1,14 @@
 """A small experiment with real processes, and how the commands begin and end."""
 
 import asyncio
+import fcntl
 import json
 import os
 import signal
+import subprocess
 import sys
 import tempfile
+import termios
 from pathlib import Path
 from typing import Any
 
@@ -137,12 +140,40 @@ def test_a_dying_worker_is_noticed_and_takes_the_others_along(
     assert not [pid for pid in workers if _lives(pid)]
 
 
+@pytest.mark.parametrize("end", ["SIGTERM", "the run is gone"])
+def test_a_worker_that_is_ended_within_a_command_ends_without_a_complaint(end: str) -> None:
+    """A workload of megabytes is one command, and may come in parts."""
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "camcast.research.experiment.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert worker.stdin is not None
+    worker.stdin.write(b'{"command": "publish", "publications": [')
+    worker.stdin.flush()
+    wait_until(lambda: not _unread(worker.stdin), worker)
+    if end == "SIGTERM":
+        wait_until(lambda: _catches(worker.pid, signal.SIGTERM), worker)
+        worker.send_signal(signal.SIGTERM)
+    else:
+        worker.stdin.close()
+        worker.stdin = None
+    said, complaints = worker.communicate(timeout=PATIENCE_SECONDS)
+    assert (worker.returncode, said, complaints) == (0, b"", b"")
+
+
 def test_a_worker_s_last_words_are_in_the_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its log may lie in a temporary folder, which is gone when somebody reads the message."""
+    """Its log may lie in a temporary folder, which is gone when somebody reads the message.
+
+    What it had begun to report is no report.
+    """
     failing = tmp_path / "python"
-    failing.write_text("#!/bin/sh\necho 'ImportError: no such thing' >&2\nexit 3\n")
+    failing.write_text(
+        """#!/bin/sh\nprintf '{"report": "sta'\necho 'ImportError: no such thing' >&2\nexit 3\n"""
+    )
     failing.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(failing))
     with pytest.raises(ExperimentError, match=r"3: ImportError: no such thing$"):
@@ -265,6 +296,18 @@ def _children(pid: int) -> list[int]:
         for child in (task / "children").read_text().split()
         if b"camcast.research.experiment.worker" in Path(f"/proc/{child}/cmdline").read_bytes()
     ]
+
+
+def _unread(pipe: Any) -> int:
+    """Return how many bytes of a pipe its reader has not taken yet."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+def _catches(pid: int, number: signal.Signals) -> bool:
+    """Say whether a process has a handler for a signal, as Linux has it."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    (caught,) = (line.split()[1] for line in status.splitlines() if line.startswith("SigCgt"))
+    return bool(int(caught, 16) >> (number - 1) & 1)
 
 
 def _lives(pid: int) -> bool:
