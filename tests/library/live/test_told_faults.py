@@ -12,10 +12,10 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
 
 import pytest
 
@@ -29,6 +29,7 @@ from tests.patience import wait_until
 Within = Sequence[str]
 """The command that runs another one elsewhere."""
 RIGHT, WRONG = "one two three four five six", "six five four three two one"
+READ = "import sys, urllib.request as r; print(r.urlopen(sys.argv[1]).read().decode())"
 
 
 class Site:
@@ -39,6 +40,7 @@ class Site:
         self.sockets.mkdir()
         self.gateway = free_address()
         self.running: dict[str, subprocess.Popen[bytes]] = {}
+        self.within: dict[str, Within] = {}
 
     def start(
         self,
@@ -49,6 +51,7 @@ class Site:
         **streams: Any,
     ) -> None:
         """Start a command, and wait until its control socket answers."""
+        self.within[name] = within
         watched = ("--control", self.sockets / name, "--health", "0")
         with (self.folder / f"{name}.log").open("ab") as log:
             self.running[name] = subprocess.Popen(
@@ -90,18 +93,23 @@ class Site:
         """Wait until a process says so, by every instrument, and nothing else in its place."""
         wait_until(lambda: condition in self.wrong(name))
         assert self.wrong(name) == [condition]
+        self.assert_shown(name, condition)
+        for other in self.running.keys() - {name}:
+            assert self.wrong(other) in ([], [condition])
+
+    def assert_shown(self, name: str, condition: str, *others: str) -> None:
+        """Status, dashboard and metrics have a condition of a process; others are no mistake."""
         self.capfd.readouterr()
         assert camcast("status", self.sockets / name) == 0
         said = " ".join(self.capfd.readouterr().out.split())
         assert f"! {condition}" in said
         [node] = gather([self.sockets / name])["nodes"]
-        assert [one["name"] for one in node["conditions"] if not one["because"]] == [condition]
+        causes = {one["name"] for one in node["conditions"] if not one["because"]}
+        assert condition in causes <= {condition, *others}
         (url,) = {word for word in self.log(name).split() if word.endswith("/metrics")}
-        with urlopen(url) as answer:
-            metrics = answer.read().decode()
+        asking = [*self.within[name], sys.executable, "-c", READ, url]
+        metrics = subprocess.run(asking, stdout=subprocess.PIPE, check=True).stdout.decode()
         assert f'camcast_condition{{condition="{condition}"}} 1.0' in metrics
-        for other in self.running.keys() - {name}:
-            assert self.wrong(other) in ([], [condition])
 
     def assert_well(self) -> None:
         wait_until(lambda: self.wrong() == [])
@@ -220,6 +228,7 @@ def test_udp_that_is_dropped_is_told_as_that_and_ends_with_it(bare: Site) -> Non
         [finding] = [one for one in bare.doctor("a") if one["ok"] is False and not one["because"]]
         assert "let UDP pass" in finding["do"]
         wait_until(lambda: "let UDP pass" in bare.log("a"))
+        bare.assert_shown("a", finding["check"])
         wires.heal()
         bare.assert_well()
     finally:
@@ -239,19 +248,22 @@ def test_a_full_pipe_is_told_by_who_fills_it_with_the_address_of_the_slow_one(ba
             bare.start(name, "subscribe", ".s", *of, within=within, stdout=subprocess.DEVNULL)
         wires.slow(1, kilobits=400)
         with subprocess.Popen(["yes", "x" * 10_000], stdout=subprocess.PIPE) as lines:
-            bind = ("--bind", f"tcp://{wires.address(0)}:0", "--gateway", addresses[0])
-            within = wires.command(0, ())
-            bare.start("fast", "publish", ".s", *bind, within=within, stdin=lines.stdout)
-            wait_until(lambda: "slow_peer" in bare.wrong("fast"))
-            [finding] = [one for one in bare.doctor("fast") if one["check"] == "slow_peer"]
-            assert finding["about"] == addresses[1]
-            wait_until(lambda: "slow_peer: takes records more slowly" in bare.log("fast"))
-            # What b lacks waits in the pipes to it: nobody is sent to a gateway that is well.
-            wait_until(lambda: "slow_peer" in bare.wrong("b"))
-            assert "no_gateway" not in bare.log("b")
-            assert "slow_peer" in bare.wrong()
-            assert not {"no_gateway", "events_gone", "no_answer"} & {*bare.wrong()}
-            lines.kill()
+            try:
+                bind = ("--bind", f"tcp://{wires.address(0)}:0", "--gateway", addresses[0])
+                within = wires.command(0, ())
+                bare.start("fast", "publish", ".s", *bind, within=within, stdin=lines.stdout)
+                wait_until(lambda: "slow_peer" in bare.wrong("fast"))
+                [finding] = [one for one in bare.doctor("fast") if one["check"] == "slow_peer"]
+                assert finding["about"] == addresses[1]
+                wait_until(lambda: "slow_peer: takes records more slowly" in bare.log("fast"))
+                bare.assert_shown("fast", "slow_peer", "store_filling")
+                # What b lacks waits in the pipes to it: nobody is sent to a gateway that is well.
+                wait_until(lambda: "slow_peer" in bare.wrong("b"))
+                assert "no_gateway" not in bare.log("b")
+                assert "slow_peer" in bare.wrong()
+                assert not {"no_gateway", "events_gone", "no_answer"} & {*bare.wrong()}
+            finally:
+                lines.kill()  # or a failure would wait for its end
         bare.end("fast")
     finally:
         wires.close()
