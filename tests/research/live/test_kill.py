@@ -41,7 +41,8 @@ def test_two_of_five_died(outcome: Outcome) -> None:
 def test_the_others_keep_receiving(outcome: Outcome) -> None:
     assert outcome.kill is not None
     at_once, later = outcome.kill["reception_after"], outcome.kill["reception_after_tables"]
-    assert outcome.kill["events_after"] == 220
+    # half of 440; one at the very moment may come before or after it
+    assert outcome.kill["events_after"] == pytest.approx(220, abs=2)
     # 40 % of each table is dead at first: what that costs, repair brings
     assert set(at_once.values()) == set(later.values()) == {1.0}
 
