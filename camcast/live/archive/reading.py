@@ -31,7 +31,7 @@ from camcast.vocabulary.wire import MalformedError
 
 PAGE_ROWS: Final = 256  # chosen: as a commit writes
 _LAST_ID: Final = 1 << 48  # chosen: beyond what any archive has numbered
-LOST_MAX: Final = 1 << 32  # chosen: beyond what an archive has after the last batch that is read
+_UNREAD_IDS: Final = 1 << 32  # chosen: more than can follow the last one that is read
 _CHAINS: Final = msgspec.msgpack.Decoder(tuple[bytes, ...])
 
 
@@ -159,7 +159,7 @@ def salvage(path: Path) -> Salvaged:
                     writer.write(rows)
                     rows.clear()
             writer.write(rows)
-            _number_beyond(database, last + LOST_MAX)
+            _number_beyond(database, last + _UNREAD_IDS)
             database.close()
         old.unlink(missing_ok=True)
         with suppress(OSError):  # a file system without links: `path` is away for a moment
