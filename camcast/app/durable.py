@@ -128,6 +128,8 @@ class DurableFeed(EventFeed[E], Generic[E]):
         self._put = self._done = 0  # events
         self._filling: list[int] | None = None
         self._begun_at = self.loop.time()
+        self._given: int | None = None
+        """How many batches had been given to the archive when the past was here."""
         self._full = False  # whether the archive has more than there was room for
         self.take, self.take_batch = self._after(self.take), self._after(self.take_batch)
         self._handle: asyncio.Handle = self.loop.call_soon(self._begin)
@@ -187,10 +189,13 @@ class DurableFeed(EventFeed[E], Generic[E]):
             cursor = row.after
             self._rows.popleft()
         if cursor is not None:
-            try:
-                self._file.move(cursor)
-            except OSError as error:  # a full disk: it is moved with the next item
-                _log.warning("the cursor of %r cannot be moved: %s", self.name, error.strerror)
+            self._move(cursor)
+
+    def _move(self, cursor: Cursor) -> None:
+        try:
+            self._file.move(cursor)
+        except OSError as error:  # a full disk: it is moved with the next item
+            _log.warning("the cursor of %r cannot be moved: %s", self.name, error.strerror)
 
     # -- reading the archive -----------------------------------------------------------------
 
@@ -202,12 +207,31 @@ class DurableFeed(EventFeed[E], Generic[E]):
             is_here = waited > ALONE_SECONDS
         else:
             is_here = group.repair is None or group.repair.has_past(self.loop.time())
-        if is_here or waited > BEGIN_SECONDS_MAX:
+        if (is_here and self._is_past_written()) or waited > BEGIN_SECONDS_MAX:
             self._tell_reach(group)
+            if not self._goes_on:
+                self._end_past()
             self._archive.watch(self._read)
             self._read()
         else:
             self._handle = self.loop.call_later(LOOK_SECONDS, self._begin)
+
+    def _is_past_written(self) -> bool:
+        """Say whether a new name finds in the archive what was here when the past was."""
+        archive = self._archive
+        if self._given is None:
+            self._given = archive.given()
+        return self._goes_on or archive.settled >= self._given or archive.stats().state != "writing"
+
+    def _end_past(self) -> None:
+        """Let the first pass of a new name have what is here by now.
+
+        That pass alone leaves out what was published before the name begins: what comes later
+        counts, also of a publisher whose clock is behind.
+        """
+        if not self._begin_pass():
+            self._reading = Cursor(self._reading.base, self._reading.base)
+        self._move(self._reading)
 
     def _tell_reach(self, group: LocalGroup | None) -> None:
         """Queue how far back events are kept, if that was asked for or some may be lost."""

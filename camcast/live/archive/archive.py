@@ -104,6 +104,16 @@ class FileArchive(Archive):
             lost=writer.lost,
         )
 
+    def given(self) -> int:
+        """Return how many batches were given to the writer since the start."""
+        self._forget()
+        return self._forgotten + len(self._indexed) + len(self._given)
+
+    @property
+    def settled(self) -> int:
+        """How many of these were written, in the order in which they were given."""
+        return self._writer.settled
+
     def watch(self, on_written: Callable[[], None]) -> None:
         """Call this in the running event loop after something was written, until `unwatch`."""
         self._watchers[on_written] = asyncio.get_running_loop()

@@ -31,6 +31,7 @@ from camcast.vocabulary.wire import MalformedError
 
 PAGE_ROWS: Final = 256  # chosen: as a commit writes
 _LAST_ID: Final = 1 << 48  # chosen: beyond what any archive has numbered
+_UNREAD_IDS: Final = 1 << 32  # chosen: more than can follow the last one that is read
 _CHAINS: Final = msgspec.msgpack.Decoder(tuple[bytes, ...])
 
 
@@ -129,7 +130,8 @@ class Salvaged:
 def salvage(path: Path) -> Salvaged:
     """Put an archive of what can be read of a damaged one in its place; that one is kept beside it.
 
-    Raises `ArchiveError` for a file that a process writes to.
+    Raises `ArchiveError` for a file that a process writes to. A kill at any moment leaves the
+    damaged file or the new one in its place, and the damaged one can be put right again.
     """
     new, old = (path.with_name(f"{path.name}.{end}") for end in ("repaired", "damaged"))
     lock = Lock(path)
@@ -141,6 +143,7 @@ def salvage(path: Path) -> Salvaged:
             database = open_archive(new)
             writer = Writer(database, str(new), _LAST_ID, inf)
             topics = _topics(damaged)
+            last = 0
             chains = {
                 name: _CHAINS.decode(packed) for _, name, packed in _readable(damaged, "chain")
             }
@@ -151,19 +154,33 @@ def salvage(path: Path) -> Salvaged:
                 except MalformedError:
                     continue
                 rows.append(_row(id, batch, topics.get(community), published, chains))
-                saved += 1
+                saved, last = saved + 1, id
                 if len(rows) == PAGE_ROWS:
                     writer.write(rows)
                     rows.clear()
             writer.write(rows)
+            _number_beyond(database, last + _UNREAD_IDS)
             database.close()
-        for end in ("", "-wal", "-shm"):
+        old.unlink(missing_ok=True)
+        with suppress(OSError):  # a file system without links: `path` is away for a moment
+            os.link(path, old)
+        for end in ("-wal", "-shm") if old.exists() else ("", "-wal", "-shm"):
             with suppress(FileNotFoundError):
                 os.replace(f"{path}{end}", f"{old}{end}")
         os.replace(new, path)
     finally:
         lock.close()
     return Salvaged(saved, old)
+
+
+def _number_beyond(database: sqlite3.Connection, number: int) -> None:
+    """Let the next batch have a number above this one.
+
+    A cursor may be behind batches that could not be read: if their numbers came again, it would
+    leave out what has them.
+    """
+    database.execute("DELETE FROM sqlite_sequence WHERE name = 'batch'")
+    database.execute("INSERT INTO sqlite_sequence (name, seq) VALUES ('batch', ?)", (number,))
 
 
 _COLUMNS: Final = {

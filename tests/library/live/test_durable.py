@@ -14,8 +14,11 @@ from camcast.app import blocking
 from camcast.app.durable import DurableSubscription
 from camcast.engine.repair.told import REORDER_SECONDS
 from camcast.live.archive.cursor import Cursor, CursorFile
+from camcast.vocabulary.batches import make_batch
+from camcast.vocabulary.events import stream_id
+from camcast.vocabulary.identity import PeerId
 from tests.library.live.communities import OPTIONS, together
-from tests.patience import PATIENCE_SECONDS, live
+from tests.patience import PATIENCE_SECONDS, eventually, live
 
 NAME = "billing"
 
@@ -92,6 +95,30 @@ async def test_a_new_name_begins_with_the_call_though_older_events_are_fetched(
             subscription = subscribed(far)
             await publish(near, 5, 7)
             assert await take(subscription, 2) == [5, 6]
+
+
+@live
+async def test_a_new_name_gets_what_comes_later_also_of_a_clock_that_is_behind(
+    tmp_path: Path,
+) -> None:
+    """What it does not get is what was here before the call, of which it judges by the time."""
+    async with manager(tmp_path / "events") as one:
+        near = await one.join(".a")
+        await publish(near, 0, 3)
+        archive = one._archive
+        assert archive is not None
+        await eventually(lambda: archive.last() > 0)
+        subscription = subscribed(near)
+        await eventually(lambda: len(archive._watchers) == 1)  # it reads
+        past = archive.last()
+        [group] = one._lifetime.running().node.local_groups
+        assert group.archive is not None
+        behind = int(1000 * (time.time() - 3600))
+        stream = stream_id(PeerId(bytes(16)), 1)
+        group.archive(make_batch(stream, 1, [b"3"], near.topic, published=behind))
+        await eventually(lambda: archive.last() > past)
+        await publish(near, 4, 6)
+        assert await take(subscription, 2) == [3, 4]
 
 
 @live

@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from attrs import evolve
 
 from camcast import ArchiveError
 from camcast.live.archive.archive import FileArchive
+from camcast.live.archive.cursor import Cursor
 from camcast.live.archive.schema import FORMAT
 from camcast.vocabulary.batches import Batch, make_batch
 from camcast.vocabulary.events import SEQUENCE_MAX, stream_id
@@ -143,6 +145,33 @@ def test_the_last_events_of_a_large_file_cost_three_bare_reads_of_them_at_most(
     assert len(bodies) == last
     assert took <= 3 * least
     assert archive.stats().bytes <= 500 * count
+
+
+def test_a_clock_that_is_set_back_costs_nothing_that_was_kept_nor_what_comes(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By two days, which is more than the age of what is kept; also while the process runs."""
+    now = time.time()
+    archive = opened(path)
+    before = [batch(number, published=now) for number in (1, 2)]
+    for one in before:
+        archive.keep(A, one, ())
+    wait_until(lambda: archive.stats().written == 2)
+    monkeypatch.setattr(time, "time", lambda: now - 2 * DAY)
+    back = [batch(3, published=now - 2 * DAY), batch(4, published=now)]  # the latter by another
+    for one in back:
+        archive.keep(A, one, ())
+    behind = Cursor(archive.last(), archive.last())
+    archive.close()
+    for later in (-2 * DAY, 0.0):
+        monkeypatch.setattr(time, "time", lambda later=later: now + later)
+        archive = opened(path)
+        assert list(archive.known(A, STREAM)) == [5]
+        assert [body for _, _, body in archive.passed(A, evolve(behind, until=archive.last()))] == [
+            one.body for one in back
+        ]
+        assert sorted(archive.history(A, 0)) == sorted(one.body for one in before + back)
+        archive.close()
 
 
 def test_only_one_process_writes_to_a_file(archive: FileArchive, path: Path) -> None:

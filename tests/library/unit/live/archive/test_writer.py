@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from camcast.live.archive import schema
 from camcast.live.archive import writer as writer_module
 from camcast.live.archive.archive import FileArchive
 from camcast.live.archive.schema import open_archive, unpack_numbers
@@ -19,15 +24,18 @@ from camcast.vocabulary.topics import Topic
 
 A = Topic.parse(".a")
 HOUR = 3600.0
+KILLED = 9  # the exit code of a child
+
+OnCommit = Callable[[Writer], object]
 
 
 def stream(number: int) -> StreamId:
     return stream_id(PeerId(bytes(16)), number)
 
 
-def row(first: int, of: int = 1, ago: float = 0.0) -> Row:
+def row(first: int, of: int = 1, ago: float = 0.0, size: int = 1) -> Row:
     published = int(1000 * (time.time() - ago))
-    batch = make_batch(stream(of), first, [b"!"], A, published=published)
+    batch = make_batch(stream(of), first, [bytes(size)], A, published=published)
     return Row(A.group, A.name, batch, published)
 
 
@@ -104,3 +112,81 @@ def test_a_batch_that_is_given_twice_is_there_for_questions_until_it_is_written(
     assert not any(left), "what is written is forgotten"
     assert list(archive.history(A, 0)) == bodies
     archive.close()
+
+
+def content(database: sqlite3.Connection) -> list[str]:
+    """Return all that is in a file, as statements that would make it again."""
+    assert database.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
+    return list(database.iterdump())
+
+
+def write_all(path: Path, transactions: Sequence[list[Row]], on_commit: OnCommit) -> None:
+    """Make an archive that is too small for the last transaction."""
+    path.touch()
+    with closing(open_archive(path)) as database:
+        writer = Writer(database, str(path), 10_000_000, HOUR)
+        writer.bytes_max = writer.bytes + 20_000
+        on_commit(writer)
+        for rows in transactions:
+            writer.write(rows)
+            on_commit(writer)
+
+
+def tell(descriptor: int, _writer: Writer) -> None:
+    """Tell the parent that something was committed."""
+    os.write(descriptor, b".")
+
+
+def connect_to_be_killed(
+    connect: Callable[[Path, str], sqlite3.Connection], at: int, path: Path, mode: str
+) -> sqlite3.Connection:
+    """Connect so that this process is killed before the statement of this number."""
+    left = at
+
+    def count(_statement: str) -> None:
+        nonlocal left
+        left -= 1
+        if not left:
+            os._exit(KILLED)
+
+    connection = connect(path, mode)
+    connection.set_trace_callback(count)
+    return connection
+
+
+def test_a_kill_before_any_statement_leaves_whole_transactions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also while the tables are made, while room is made, and while what is too old goes."""
+    monkeypatch.setattr(writer_module, "DROP_SECONDS", 0.0)
+    transactions = [
+        [row(1, size=3000), row(1, of=2, size=3000)],
+        [row(2, size=3000), row(1, of=3, ago=2 * HOUR), row(2, of=2, size=3000)],
+        [row(number, size=3000) for number in range(3, 6)],
+    ]
+    whole: list[list[str]] = []
+    write_all(tmp_path / "w", transactions, lambda one: whole.append(content(one._database)))
+    batches = [sum('INTO "batch"' in line for line in lines) for lines in whole]
+    assert batches == [0, 2, 4, 5], "some went to make room"
+    connect = schema.connect
+    at, code = 0, KILLED
+    while code == KILLED:
+        at += 1
+        path = tmp_path / str(at)
+        source, said = os.pipe()
+        if not (child := os.fork()):
+            code = 1
+            try:
+                monkeypatch.setattr(schema, "connect", partial(connect_to_be_killed, connect, at))
+                write_all(path, transactions, partial(tell, said))
+                code = 0
+            finally:
+                os._exit(code)
+        os.close(said)
+        with open(source, "rb") as reader:
+            committed = max(0, len(reader.read()) - 1)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        with closing(open_archive(path)) as database:
+            assert content(database) in whole[committed : committed + 2], at
+    assert (code, committed) == (0, len(transactions))
+    assert at > 20, "the statements were counted"
