@@ -353,10 +353,8 @@ class Case:
         """By how many seconds membership may miss a time at most (docs/reliability.md)."""
         if self.scenario.links.loss >= LOSSY:
             return inf
-        if self._is_slow:
-            return TABLES_LATE_WHERE_SLOW
         many = any(crashes.share >= MANY for crashes in self.scenario.crashes)
-        return TABLES_LATE_AFTER_MANY if many else 0.0
+        return TABLES_LATE_AFTER_MANY * many + TABLES_LATE_WHERE_SLOW * self._is_slow
 
     @property
     def _is_slow(self) -> bool:

@@ -18,7 +18,7 @@ from camcast.engine.repair.asking import GivingUp, MissingRanges
 from camcast.vocabulary.cold_list import ColdList
 from membership.scamp.scamp import Scamp
 from tests.library.laws.fault_judge import Verdict, judge
-from tests.library.laws.faults import make_case, make_forgetful, make_order
+from tests.library.laws.faults import make_case, make_forgetful, make_harsh, make_order
 
 # chosen: each operation twice with one overlay, and once with the others; 300 were run by hand
 ORDERS: Final = {"scamp": range(10), "hybrid": range(800, 805), "dht": range(900, 905)}
@@ -52,6 +52,14 @@ def test_what_is_let_go_before_a_cut_is_over_is_told_in_time(seed: int) -> None:
     were not told at all where fewer than three neighbours had them."""
     verdict = judge(make_forgetful("scamp", seed))
     assert verdict.told > 500
+    assert not wrong(verdict), verdict
+
+
+@pytest.mark.slow
+def test_where_half_crash_and_messages_take_seconds_both_times_are_added() -> None:
+    """Half and the gateway crash while links take seconds: one of the dead was named for 30.6 s."""
+    verdict = judge(make_harsh("scamp", 0))
+    assert verdict.due > 1_000
     assert not wrong(verdict), verdict
 
 
