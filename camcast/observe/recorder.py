@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
@@ -43,6 +44,8 @@ class Recorder:
         self.on_batch: TakeBatch | None = ring
         """Takes what happens to events, duplicates excluded; None if nobody wants to know, so that
         an event costs one comparison."""
+        self.control_bytes: Counter[str] = Counter()
+        """The control traffic that `record_control` took from the outbox, by community."""
         self._outbox = outbox
         self._community_of = community_of
         self._control_due = CONTROL_SECONDS
@@ -71,16 +74,19 @@ class Recorder:
             self._outbox.happenings.append(happening)
 
     def record_control(self, now: float, *, due: bool = False) -> None:
-        """Trace the control traffic since the last time; drivers call this at a run's end.
+        """Count and trace the control traffic since the last time; drivers do so at a run's end.
 
         `due`: only if the last time is `CONTROL_SECONDS` ago.
         """
         sent = self._outbox.control_bytes
-        if self.trace is None or sent is None or (due and now < self._control_due):
+        if sent is None or (due and now < self._control_due):
             return
         self._control_due = now + CONTROL_SECONDS
         for group, size in sent.items():
-            self.trace.record(now, "control", self._community_of(group), size=size)
+            community = self._community_of(group)
+            self.control_bytes[community] += size
+            if self.trace is not None:
+                self.trace.record(now, "control", community, size=size)
         sent.clear()
 
     def _note_failure(self, error: BaseException) -> None:

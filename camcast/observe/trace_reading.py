@@ -116,6 +116,12 @@ class Reading:
     """The copies of events that a node sent in a community, and from it upward."""
     received: Counter[Place] = field(factory=Counter)
     """The copies of events that arrived at a node in a community, wanted or not."""
+    sent_bytes: Counter[Place] = field(factory=Counter)
+    """The bytes of the copies `sent`, and of the control messages that a node sent there."""
+    publishers: set[str] = field(factory=set)
+    """The nodes that published an event, in whichever community."""
+    links: set[str] = field(factory=set)
+    """The nodes that sent an event upward, from whichever community."""
     missed: dict[tuple[str, str, str], list[range]] = field(factory=lambda: defaultdict(list))
     """The numbers of the events that a node was told it can no longer get, by node, community and
     stream."""
@@ -184,21 +190,28 @@ def records_of(path: Path, reading: Reading) -> Iterator[TraceRecord]:
 def take(record: TraceRecord, reading: Reading) -> None:
     """Add a record to a reading."""
     reading.records += 1
-    node, community = record.node, record.community
+    place = node, community = record.node, record.community
     match record.kind:
+        case "send":  # this and the next are most of a trace
+            reading.sent[place] += 1
+            reading.sent_bytes[place] += record.size
+        case "duplicate":
+            reading.duplicates[community] += 1
+            reading.received[place] += 1
         case "join":
-            before = reading.members.get((node, community))
+            before = reading.members.get(place)
             crashed = math.inf if before is None else before.crashed
-            reading.members[node, community] = Member(node, community, record.when, crashed=crashed)
+            reading.members[place] = Member(*place, record.when, crashed=crashed)
         case "leave":
-            before = reading.members.get((node, community), Member(node, community, math.inf))
-            reading.members[node, community] = evolve(before, left=record.when)
+            before = reading.members.get(place, Member(*place, math.inf))
+            reading.members[place] = evolve(before, left=record.when)
         case "crash":
-            for place in _crashing(reading, node, community):
-                before = reading.members.get(place, Member(*place, math.inf))
-                reading.members[place] = evolve(before, crashed=record.when)
+            for ended in _crashing(reading, node, community):
+                before = reading.members.get(ended, Member(*ended, math.inf))
+                reading.members[ended] = evolve(before, crashed=record.when)
         case "publish":
             reading.published[record.event] = Published(node, record.when, record.topic)
+            reading.publishers.add(node)
         case "deliver":
             delivery = Delivery(record.when, record.hops)
             reading.deliveries[record.event][community][node] = delivery
@@ -206,18 +219,17 @@ def take(record: TraceRecord, reading: Reading) -> None:
                 reading.parasites[node] += 1
         case "receive":
             reading.useful[community] += 1
-            reading.received[node, community] += 1
-        case "duplicate":
-            reading.duplicates[community] += 1
-            reading.received[node, community] += 1
+            reading.received[place] += 1
         case "upward":
             reading.upward[community] += 1
-            reading.sent[node, community] += 1
-        case "send":
-            reading.sent[node, community] += 1
+            reading.links.add(node)
+            reading.sent[place] += 1
+            reading.sent_bytes[place] += record.size
+        case "control":
+            reading.sent_bytes[place] += record.size
         case "parasite":
             reading.parasites[node] += 1
-            reading.received[node, community] += 1
+            reading.received[place] += 1
         case "missed":
             stream, _, first = record.event.rpartition("-")
             numbers = range(int(first), int(first) + record.size)

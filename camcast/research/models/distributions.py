@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from math import ceil
 from typing import Final
 
@@ -58,7 +60,42 @@ def role_load(of_role: Sequence[int], of_all: Sequence[int]) -> float | None:
     return sum(of_role) * len(of_all) / divisor if divisor else None
 
 
-def hubs_of(neighbours: Mapping[str, int]) -> list[str]:
+def loads_by_role(
+    sent: Mapping[str, int],
+    publishers: Container[str],
+    links: Container[str],
+    tables: Mapping[str, AbstractSet[str]],
+) -> dict[str, float | None]:
+    """Compute what the processes of each role send, for the mean of what each process `sent`.
+
+    Of `publishers` and `links`, those count that are in `sent`. `tables` are the topic tables at
+    the end of a run, by process, and say who is a hub.
+    """
+    neighbours = _neighbours_of(tables)
+    hubs = dict.fromkeys(_hubs_of({process: neighbours[process] for process in sent}))
+    roles = {"publishers": publishers, "links": links, "hubs": hubs}
+    of_all = [*sent.values()]
+    return {
+        f"load_sent_{role}": role_load([n for one, n in sent.items() if one in having], of_all)
+        for role, having in roles.items()
+    }
+
+
+def _neighbours_of(tables: Mapping[str, AbstractSet[str]]) -> Counter[str]:
+    """Count whom the table of each process names, or whose table names it."""
+    neighbours = Counter({process: len(table) for process, table in tables.items()})
+    neighbours.update(
+        [
+            peer
+            for process, table in tables.items()
+            for peer in table
+            if process not in tables.get(peer, ())
+        ]
+    )
+    return neighbours
+
+
+def _hubs_of(neighbours: Mapping[str, int]) -> list[str]:
     """Return the processes of which no more than 1 % have more neighbours; none without any."""
     most = nearest_rank(sorted(neighbours.values()), HUB)
     return [process for process, number in neighbours.items() if most and number >= most]

@@ -21,6 +21,7 @@ from attrs import Factory, define, field, frozen
 from camcast.observe.trace import TraceRecord
 from camcast.observe.trace_reading import Reading, take
 from camcast.research.pipeline.ingest.run_to_read import NoTraceError, RunFolder, read_run_folder
+from camcast.research.pipeline.measures.metrics import unrecorded
 from camcast.research.runs.run_folder import SUMMARY_FILE, Count, read_json
 from camcast.research.runs.summary import measured
 from camcast.research.scenarios.super_topics import SuperTopics
@@ -137,8 +138,9 @@ class GrowingTraces:
         reading.table_changes.sort(key=lambda change: change[0])
         levels = cache(self.super_topics.names_above)
         events = Counter(name for one in reading.published.values() for name in levels(one.topic))
+        unknown = {*unrecorded(run)}
         found = {
-            name: {"events": events[name], **metrics}
+            name: {"events": events[name], **metrics, **dict.fromkeys(unknown & metrics.keys())}
             for name, metrics in measured(reading, sorted(run.communities), levels).items()
         }
         return Update(

@@ -11,8 +11,10 @@ Then, for one community:
 * reliability: the share of events that all their expected receivers here received;
 * reach: how the share of its expected receivers that an event reaches is distributed over events,
   as quantiles and as the share of the events that reach so many (002, 1.1.3);
-* load: how many copies a member that did not crash sends, and receives, wanted or not, as quantiles
-  over members, and the largest for the mean (000, 1.3);
+* load: how many copies a member that did not crash sends, and receives, wanted or not, and how many
+  bytes it sends, as quantiles over members, and the largest for the mean (000, 1.3); and what the
+  publishers send for the mean, those that send upward (links), and those of which no more than 1 %
+  have more neighbours (hubs);
 * efficiency: useful / (useful + duplicate) copies that arrived here;
 * hops and latency: of the deliveries at expected receivers, from publish to deliver;
 * upward messages: copies sent from here to super-communities, the total of the run;
@@ -35,8 +37,8 @@ from attrs import define, field, frozen
 
 from camcast.doors.plugs import find_protocol, membership_for
 from camcast.doors.protocol import Protocol
-from camcast.observe.trace_reading import Delivery, Member, Published, Reading
-from camcast.research.models.distributions import load_of, nearest_rank, reach_of
+from camcast.observe.trace_reading import Delivery, Member, Place, Published, Reading
+from camcast.research.models.distributions import load_of, loads_by_role, nearest_rank, reach_of
 from camcast.research.scenarios.base import BaseScenario
 from camcast.research.scenarios.live import Scenario
 from camcast.research.scenarios.super_topics import SuperTopics
@@ -70,7 +72,8 @@ class CommunitySummary:
     reaches_95: float | None
     reaches_99: float | None
     load_sent_p5: float | None
-    """Of the copies of events that a member sends, or receives, that did not crash."""
+    """Of the copies of events that a member sends, or receives, that did not crash, and of the
+    bytes of these copies and of control messages that it sends."""
     load_sent_p50: float | None
     load_sent_p99: float | None
     load_sent_peak: float | None
@@ -78,6 +81,14 @@ class CommunitySummary:
     load_received_p50: float | None
     load_received_p99: float | None
     load_received_peak: float | None
+    load_bytes_p5: float | None
+    load_bytes_p50: float | None
+    load_bytes_p99: float | None
+    load_bytes_peak: float | None
+    load_sent_publishers: float | None
+    """The copies that a member of this role sends, for the mean of all; None if it is nobody's."""
+    load_sent_links: float | None
+    load_sent_hubs: float | None
     efficiency: float | None
     hops_mean: float | None
     latency_ms_p50: float | None
@@ -181,8 +192,8 @@ def summarise(
     levels = cache(scenario.super_topics.names_above)
     topics = sorted(scenario.sizes, key=lambda t: (t.level, t))
     tallies = _tally(reading, published, levels)
-    found = measured(reading, [topic.name for topic in topics], levels, tallies)
     views = reading.views(_end(reading))
+    found = measured(reading, [topic.name for topic in topics], levels, tallies, views)
     alive = [m for m in reading.members.values() if m.crashed == math.inf]
     dead = {m.node for m in reading.members.values() if m.crashed < math.inf}
     predictions = _predictions(published, scenario, law) if predicted and protocol.linked else {}
@@ -232,14 +243,16 @@ def measured(
     communities: Iterable[str],
     levels: Callable[[str], Iterable[str]],
     tallies: Mapping[str, _Tally] | None = None,
+    views: Mapping[Place, set[str]] | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Compute, by community, the fields of `CommunitySummary` that need nothing but the traces.
 
     `levels` returns the communities that an event of a topic is for. Without `tallies`, those of
-    all events. Parasites count in the community that their receiver joined last.
+    all events; without `views`, those at the end. Parasites count in the community that their
+    receiver joined last.
     """
     tallies = _tally(reading, reading.published, levels) if tallies is None else tallies
-    views = reading.views(_end(reading))
+    views = reading.views(_end(reading)) if views is None else views
     alive: dict[str, list[str]] = defaultdict(list)
     for member in reading.members.values():
         if member.crashed == math.inf:
@@ -248,9 +261,11 @@ def measured(
     homes = {m.node: m.topic for m in sorted(reading.members.values(), key=_joining)}
     for node, count in reading.parasites.items():
         parasites[homes.get(node, "")] += count
+    tables = _living_tables(reading, views)
     found = {}
     for name in communities:
         here = alive[name]
+        sent = {node: reading.sent[node, name] for node in here}
         useful, duplicates = reading.useful[name], reading.duplicates[name]
         tally = tallies[name]
         latencies = sorted(tally.latencies)
@@ -260,8 +275,10 @@ def measured(
             "reception": _ratio(tally.received, tally.expected),
             "reliability": _ratio(tally.reaches.count(1.0), len(tally.reaches)),
             **reach_of(tally.reaches),
-            **load_of("load_sent", [reading.sent[node, name] for node in here]),
+            **load_of("load_sent", sent.values()),
             **load_of("load_received", [reading.received[node, name] for node in here]),
+            **load_of("load_bytes", [reading.sent_bytes[node, name] for node in here]),
+            **loads_by_role(sent, reading.publishers, reading.links, tables[name]),
             "efficiency": _ratio(useful, useful + duplicates),
             "hops_mean": _ratio(tally.hops, tally.received),
             "latency_ms_p50": nearest_rank(latencies, 0.5),
@@ -273,6 +290,19 @@ def measured(
             "lost": tally.expected - tally.received,
         }
     return found
+
+
+def _living_tables(
+    reading: Reading, views: Mapping[Place, set[str]]
+) -> defaultdict[str, dict[str, set[str]]]:
+    """Return the topic tables at the end by community and node, but for those of the dead."""
+    end = _end(reading)
+    dead = {member.node for member in reading.members.values() if member.crashed <= end}
+    tables: defaultdict[str, dict[str, set[str]]] = defaultdict(dict)
+    for (node, community), view in views.items():
+        if node not in dead:
+            tables[community][node] = view
+    return tables
 
 
 def _of_all(found: Mapping[str, Any], outside: int, events: int) -> dict[str, Any]:

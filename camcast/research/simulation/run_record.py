@@ -21,13 +21,15 @@ from camcast.research.runs.summary import Summary, summarise
 from camcast.research.scenarios.virtual import VirtualScenario
 from camcast.research.simulation.liars import FORGED
 from camcast.virtual.network import Process, VirtualNetwork
+from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import EventId
-from camcast.vocabulary.happenings import TraceKind
+from camcast.vocabulary.happenings import BatchKind, TakeBatch, TraceKind
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.outbox import Deliver, Tell
 from camcast.vocabulary.topics import Topic
 
 _COUNTED: Final[tuple[TraceKind, ...]] = ("receive", "duplicate", "send", "upward")
+_SENT: Final[tuple[BatchKind, ...]] = ("send", "upward")
 
 
 class CommunityTally:
@@ -52,7 +54,7 @@ class CommunityTally:
         """Count a record, and pass it to the sink."""
         if record.kind in self.copies:
             self.copies[record.kind][record.community] += 1
-        if record.kind in ("send", "upward"):
+        if record.kind in _SENT:
             self.sent[record.node, record.community] += 1
             if record.kind == "upward":
                 self.upward[record.node] += 1
@@ -145,13 +147,21 @@ class RunRecord:
         self._sent: Counter[Place] = Counter() if tally is None else tally.sent
         self._received: Counter[Place] = Counter() if tally is None else tally.received
         """The copies of each identity, as traces name it, in all its lives."""
+        self._sent_bytes: Counter[Place] = Counter()
+        self._publishers: dict[str, None] = {}
+        self._links: dict[str, None] = {}
+        """The identities of these roles."""
         self._names: dict[EventId, str] = {}
         self._keys: dict[PeerId, str] = {}
         """The name of the last life of each identity."""
 
     def born(self, process: Process) -> None:
-        """Note a process that begins a life."""
+        """Note a process that begins a life, and have it count the bytes that it sends."""
         self._keys[process.me.peer] = key_of(process)
+        outbox, recorder = process.node.outbox, process.node.recorder
+        if outbox.control_bytes is None:  # it has no trace
+            outbox.control_bytes = {}
+        recorder.on_batch = self._counting(process.me.peer.hex(), recorder.on_batch)
 
     def joined(self, process: Process, topic: Topic) -> None:
         """Note that a process has become a member."""
@@ -160,6 +170,7 @@ class RunRecord:
 
     def crashed(self, process: Process) -> None:
         """Note that a process is about to die."""
+        process.node.recorder.record_control(self._network.now)
         self._count(process)
         for topic in self._topics[process.number]:
             place = key_of(process), topic.name
@@ -168,6 +179,7 @@ class RunRecord:
 
     def published(self, event: EventId, published: Published) -> None:
         """Note an event, and the processes that do not want it."""
+        self._publishers[event.publisher.hex()] = None
         self._unwanted[event] = published.unwanted_by
         self.reading.published[self._name(event)] = published
 
@@ -222,8 +234,14 @@ class RunRecord:
             reading.useful, reading.duplicates = copies["receive"], copies["duplicate"]
             reading.upward = copies["upward"]
         lives = {peer.hex(): key for peer, key in self._keys.items()}
-        for of, counts in ((reading.sent, self._sent), (reading.received, self._received)):
+        for of, counts in (
+            (reading.sent, self._sent),
+            (reading.received, self._received),
+            (reading.sent_bytes, self._sent_bytes),
+        ):
             of.update({(lives[node], place): n for (node, place), n in counts.items()})
+        reading.publishers.update(lives[node] for node in self._publishers)
+        reading.links.update(lives[node] for node in self._links)
         latencies = self._latencies()
         numbers = (network.checksum, network.messages, network.queue.happened, network.now)
         state.update(repr((*numbers, network.undeliverable, network.weather.lost)).encode())
@@ -268,12 +286,17 @@ class RunRecord:
     def _count(self, process: Process) -> None:
         """Add up what a process counted, at its death or at the end."""
         counters, reading = process.node.counters, self.reading
+        node = process.me.peer.hex()
+        for community, size in process.node.recorder.control_bytes.items():
+            self._sent_bytes[node, community] += size
+        if counters.upward_sent:
+            self._links[node] = None
         if self._tally is None:
             (topic,) = self._topics[process.number]
             reading.useful[topic.name] += counters.events
             reading.duplicates[topic.name] += counters.duplicates
             reading.upward[topic.name] += counters.upward_sent
-            place = process.me.peer.hex(), topic.name
+            place = node, topic.name
             self._sent[place] += counters.event_copies_sent + counters.upward_sent
             arrived = counters.events + counters.duplicates + counters.parasites
             self._received[place] += arrived
@@ -281,6 +304,20 @@ class RunRecord:
         self._trace_failures += counters.trace_failures
         self._event_copies += counters.event_copies_sent + counters.upward_sent
         reading.parasites[key_of(process)] += counters.parasites
+
+    def _counting(self, node: str, then: TakeBatch | None) -> TakeBatch:
+        """Return what counts the bytes of copies that a process sends, and hands on to `then`."""
+        sent = self._sent_bytes
+
+        def take(
+            now: float, kind: BatchKind, batch: Batch, community: str, peers: tuple[bytes, ...]
+        ) -> None:
+            if kind in _SENT:
+                sent[node, community] += batch.size * len(peers)
+            if then is not None:
+                then(now, kind, batch, community, peers)
+
+        return take
 
     def _latencies(self) -> list[float]:
         """Return how long every delivery took that was not the publisher's own, in ms, sorted."""

@@ -15,14 +15,14 @@ from typing import Final
 from attrs import define, field
 
 from camcast.observe.trace import TraceRecord
-from camcast.research.models.distributions import hubs_of, load_of, reach_of, role_load
+from camcast.research.models.distributions import load_of, loads_by_role, reach_of
 from camcast.research.pipeline.local.read_traces import Trace
 from camcast.research.pipeline.local.stints import Members, Stint, members_of
 from camcast.research.pipeline.local.tables import (
     Spans,
-    neighbours_of,
     sizes_of,
     spans_of,
+    tables_of,
     waits_of,
 )
 from camcast.research.pipeline.measures.metrics import IN_VAIN, SEEN, SHARES
@@ -264,19 +264,15 @@ def _put_load(
     for node, community in members.alive:
         for place in _both(community):
             here[place].add(node)
-    neighbours: defaultdict[str, defaultdict[str, set[str]]]
-    neighbours = defaultdict(lambda: defaultdict(set))
-    for (node, community), peers in neighbours_of(spans, members.end).items():
+    tables: defaultdict[str, defaultdict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for (node, community), table in tables_of(spans, members.end).items():
         for place in _both(community):
-            neighbours[place][node] |= peers
+            tables[place][node] |= table
     for place, nodes in here.items():
-        hubs = {*hubs_of({node: len(neighbours[place][node]) for node in nodes})}
         for load in _LOADS:
             found.put(place, **load_of(load, [loads[load][place, node] for node in nodes]))
         sent = {node: loads["load_sent"][place, node] for node in nodes}
-        for name, role in (("publishers", publishers), ("links", links), ("hubs", hubs)):
-            of_role = [sent[node] for node in nodes & role]
-            found.put(place, **{f"load_sent_{name}": role_load(of_role, [*sent.values()])})
+        found.put(place, **loads_by_role(sent, publishers, links, tables[place]))
 
 
 def _put_parasites(

@@ -70,15 +70,14 @@ def sizes_of(spans: Spans, members: Members) -> tuple[Counter[Place], Counter[Pl
     return sizes, named
 
 
-def neighbours_of(spans: Spans, end: float) -> defaultdict[Place, set[str]]:
-    """Return whom the table of a place names at the end, or whose table names it."""
-    neighbours: defaultdict[Place, set[str]] = defaultdict(set)
+def tables_of(spans: Spans, end: float) -> defaultdict[Place, set[str]]:
+    """Return whom the table of each place names at the end."""
+    tables: defaultdict[Place, set[str]] = defaultdict(set)
     for peer, of_peer in spans.items():
         for span in of_peer:
             if span.stop == end:
-                neighbours[span.node, span.community].add(peer)
-                neighbours[peer, span.community].add(span.node)
-    return neighbours
+                tables[span.node, span.community].add(peer)
+    return tables
 
 
 def waits_of(spans: Spans, members: Members) -> Iterator[Wait]:

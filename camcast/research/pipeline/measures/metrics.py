@@ -42,6 +42,11 @@ _OF_CONTROL: Final = ("control_bytes", *(name for name in METRICS if "load_bytes
 _CONTROL_SINCE: Final = 2  # the schema version from which `control` is recorded
 
 
+def unrecorded(run: RunFolder) -> tuple[str, ...]:
+    """Return the metrics of what traces of a run's version have no records of."""
+    return _OF_CONTROL if run.trace_version < _CONTROL_SINCE else ()
+
+
 def measured_of(
     runs: Iterable[RunFolder], values: Mapping[tuple[str, str, str], float | None]
 ) -> list[Measured]:
@@ -52,11 +57,12 @@ def measured_of(
     """
     measured = []
     for run in runs:
+        unknown = unrecorded(run)
         for community in ("", *sorted(run.communities)):
             for metric in METRICS:
                 else_ = run.of_all.get((community, metric), 0.0 if metric in COUNTS else None)
                 value = values.get((run.run, community, metric), else_)
-                if metric in _OF_CONTROL and run.trace_version < _CONTROL_SINCE:
+                if metric in unknown:
                     value = None
                 measured.append(
                     Measured(

@@ -84,10 +84,26 @@ def test_what_it_says_is_what_the_twin_says(tmp_path: Path) -> None:
     assert (update.records, update.quarantined) == (len(twin.records), 0)
     assert set(update.communities) == {".", ".d"}
     known = {"reception", "reliability", "efficiency", "hops_mean", "latency_ms_p99", "view_mean"}
+    known |= {"load_sent_p50", "load_received_p50", "load_bytes_p50", "load_sent_hubs"}
     for community, metrics in update.communities.items():
         assert known | {"events", "duplicates", "parasites", "upward_messages"} <= set(metrics)
         for metric, value in metrics.items():
             assert value == pytest.approx(twin.values[community, metric]), metric
+
+
+def test_of_an_old_trace_it_does_not_say_what_was_not_recorded(tmp_path: Path) -> None:
+    """Version 1 has no control traffic, which is in the bytes that a process sends."""
+    folder = tmp_path / "run"
+    simulate(folder, CALM)
+    (now,) = watch(folder, no_pause)
+    described = json.loads((folder / "scenario.json").read_text())
+    described["versions"]["trace"] = 1
+    (folder / "scenario.json").write_text(json.dumps(described))
+    (then,) = watch(folder, no_pause)
+    for community, metrics in now.communities.items():
+        in_bytes = {metric for metric in metrics if metric.startswith("load_bytes")}
+        assert len(in_bytes) == 4
+        assert then.communities[community] == metrics | dict.fromkeys(in_bytes)
 
 
 def test_a_growing_run_is_followed_to_its_end(tmp_path: Path) -> None:

@@ -51,10 +51,11 @@ class Story:
         hops: int = 0,
         peer: str = "",
         topic: str = ".low",
+        size: int = 0,
     ) -> None:
-        topic = topic if event else ""
+        number, topic = len(self.records), topic if event else ""
         self.records.append(
-            TraceRecord(when, len(self.records), kind, node, community, peer, topic, event, hops)
+            TraceRecord(when, number, kind, node, community, peer, topic, event, hops, size)
         )
 
     def publish(self, when: float, event: str, node: str = "a") -> None:
@@ -99,7 +100,7 @@ def as_the_twin_has_it(summary: Summary, folder: Path) -> None:
                 compared += 1
     for name in ("events", "deliveries", "lost", "parasites"):
         assert getattr(summary, name) == twin["", name], name
-    assert compared == (32 if written else 30) * len(summary.communities)
+    assert compared == (39 if written else 37) * len(summary.communities)
 
 
 def test_processes_in_several_communities_count_in_each(tmp_path: Path) -> None:
@@ -164,7 +165,39 @@ def killed(story: Story) -> None:
         story.add(100, "leave", node)
 
 
-@pytest.mark.parametrize("tell", [lost, duplicated, parasites, newcomer, killed, Story.end])
+def loaded(story: Story) -> None:
+    """Node a publishes, sends within and upward; b leads the tables, of which c's died with it."""
+    _complete(story)
+    for node, peer in (("a", "b"), ("b", "a"), ("b", "d"), ("c", "a"), ("c", "d")):
+        story.add(5, "learn", node, peer=peer)
+    for _ in range(3):
+        story.add(10, "send", "a", event="e1", peer="b", size=100)
+    story.add(10, "upward", "a", event="e1", peer="r1", size=100)
+    story.add(10, "send", "b", event="e1", peer="a", size=100)
+    story.add(10, "send", "r1", ".", event="e1", peer="r2", size=100)
+    story.add(11, "control", "b", size=7)
+    story.add(11, "control", "b", "", size=5_000)  # of a discovery, which is no community's
+    story.add(20, "crash", "c")
+    for node in ("r1", "r2"):
+        story.add(100, "leave", node, ".")
+    for node in ("a", "b"):
+        story.add(100, "leave", node)
+
+
+def test_the_load_of_a_process_in_bytes_and_by_role(tmp_path: Path) -> None:
+    story = Story()
+    loaded(story)
+    root, low = story.summary(tmp_path).communities
+    # 4 copies and 1; 400 bytes and 107
+    assert (low.load_bytes_p5, low.load_bytes_p50, low.load_bytes_p99) == (107, 107, 400)
+    assert low.load_bytes_peak == 400 * 2 / 507
+    assert low.load_sent_publishers == low.load_sent_links == 4 * 2 / 5
+    assert low.load_sent_hubs == 1 * 2 / 5
+    assert (root.load_bytes_p50, root.load_bytes_p99, root.load_bytes_peak) == (0, 100, 2.0)
+    assert root.load_sent_publishers is root.load_sent_links is root.load_sent_hubs is None
+
+
+@pytest.mark.parametrize("tell", [lost, duplicated, parasites, newcomer, killed, loaded, Story.end])
 def test_the_summary_says_what_the_twin_says(tmp_path: Path, tell: Callable[[Story], None]) -> None:
     story = Story()
     tell(story)

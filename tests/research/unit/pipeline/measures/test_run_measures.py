@@ -147,6 +147,7 @@ def test_both_engines_equal_the_twin_on_two_hundred_random_scenarios(
     for name, summary in summaries.items():
         for community in summary.communities:  # as `camcast run` and `watch` have them
             said = {m: v for m, v in attrs.asdict(community).items() if m in METRICS}
+            assert {m for m in METRICS if m.startswith("load_")} <= said.keys()
             assert said == {m: values[name, community.topic, m] for m in said}, name
     lossy = [row for row in local.measures if (row.community, row.metric) == ("", "lost")]
     assert sum(bool(row.value) for row in lossy) > len(folders) / 4
