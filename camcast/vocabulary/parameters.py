@@ -263,6 +263,9 @@ class CommunitySettings(Parameters):
         return evolve(self, **asdict(parameters))
 
 
+_DEFAULT: Final = CommunitySettings()
+
+
 @define(eq=False)
 class Tuning:
     """The settings of one community of a process, which may change while the process is in it.
@@ -276,7 +279,7 @@ class Tuning:
 
 def settings_of(parameters: Parameters) -> CommunitySettings:
     """Return the settings that a community with these parameters has by default."""
-    return CommunitySettings().with_parameters(parameters)
+    return _DEFAULT.with_parameters(parameters)
 
 
 PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {"paper": {"as_printed": True}}
