@@ -49,6 +49,7 @@ from camcast.vocabulary.parameters import (
     CommunitySettings,
     Parameters,
     SpreadKind,
+    settings_of,
 )
 from camcast.vocabulary.topic_parameters import TopicParameters
 
@@ -428,12 +429,12 @@ class Spread:
             "retention_seconds": self.retention_seconds,
             "spread": self.spread,
         }
-        given = {name: value for name, value in given.items() if value is not None}
-        settings = CommunitySettings()
-        if isinstance(self.parameters, Parameters):
-            settings = settings.with_parameters(self.parameters)
-        if given:
-            settings = attrs.evolve(settings, **given)
+        settings: CommunitySettings = attrs.evolve(
+            settings_of(self.parameters)
+            if isinstance(self.parameters, Parameters)
+            else CommunitySettings(),
+            **{name: value for name, value in given.items() if value is not None},
+        )
         if settings.spread == "tree" and not self.repair:
             raise OptionError("the spread 'tree' goes with repair, which asks for what it misses")
         return settings

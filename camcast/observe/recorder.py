@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
@@ -44,8 +43,8 @@ class Recorder:
         self.on_batch: TakeBatch | None = ring
         """Takes what happens to events, duplicates excluded; None if nobody wants to know, so that
         an event costs one comparison."""
-        self.control_bytes: Counter[str] = Counter()
-        """The control traffic that `record_control` took from the outbox, by community."""
+        self.on_control: Callable[[str, int], None] | None = None
+        """Takes the bytes of control messages of a community; None if nobody wants to know."""
         self._outbox = outbox
         self._community_of = community_of
         self._control_due = CONTROL_SECONDS
@@ -74,7 +73,7 @@ class Recorder:
             self._outbox.happenings.append(happening)
 
     def record_control(self, now: float, *, due: bool = False) -> None:
-        """Count and trace the control traffic since the last time; drivers do so at a run's end.
+        """Tell of the control traffic since the last time; drivers call this at a run's end.
 
         `due`: only if the last time is `CONTROL_SECONDS` ago.
         """
@@ -84,7 +83,8 @@ class Recorder:
         self._control_due = now + CONTROL_SECONDS
         for group, size in sent.items():
             community = self._community_of(group)
-            self.control_bytes[community] += size
+            if self.on_control is not None:
+                self.on_control(community, size)
             if self.trace is not None:
                 self.trace.record(now, "control", community, size=size)
         sent.clear()

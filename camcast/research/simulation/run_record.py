@@ -161,7 +161,9 @@ class RunRecord:
         outbox, recorder = process.node.outbox, process.node.recorder
         if outbox.control_bytes is None:  # it has no trace
             outbox.control_bytes = {}
-        recorder.on_batch = self._counting(process.me.peer.hex(), recorder.on_batch)
+        node, sent = process.me.peer.hex(), self._sent_bytes
+        recorder.on_batch = _counting(sent, node, recorder.on_batch)
+        recorder.on_control = lambda community, size: sent.update({(node, community): size})
 
     def joined(self, process: Process, topic: Topic) -> None:
         """Note that a process has become a member."""
@@ -287,8 +289,6 @@ class RunRecord:
         """Add up what a process counted, at its death or at the end."""
         counters, reading = process.node.counters, self.reading
         node = process.me.peer.hex()
-        for community, size in process.node.recorder.control_bytes.items():
-            self._sent_bytes[node, community] += size
         if counters.upward_sent:
             self._links[node] = None
         if self._tally is None:
@@ -305,20 +305,6 @@ class RunRecord:
         self._event_copies += counters.event_copies_sent + counters.upward_sent
         reading.parasites[key_of(process)] += counters.parasites
 
-    def _counting(self, node: str, then: TakeBatch | None) -> TakeBatch:
-        """Return what counts the bytes of copies that a process sends, and hands on to `then`."""
-        sent = self._sent_bytes
-
-        def take(
-            now: float, kind: BatchKind, batch: Batch, community: str, peers: tuple[bytes, ...]
-        ) -> None:
-            if kind in _SENT:
-                sent[node, community] += batch.size * len(peers)
-            if then is not None:
-                then(now, kind, batch, community, peers)
-
-        return take
-
     def _latencies(self) -> list[float]:
         """Return how long every delivery took that was not the publisher's own, in ms, sorted."""
         return sorted(
@@ -333,3 +319,17 @@ class RunRecord:
 def key_of(process: Process) -> str:
     """Return the name of one life of a process, in the order of the lives."""
     return f"{process.life:08}"
+
+
+def _counting(sent: Counter[Place], node: str, then: TakeBatch | None) -> TakeBatch:
+    """Return what counts the bytes of copies that a process sends, and hands on to `then`."""
+
+    def take(
+        now: float, kind: BatchKind, batch: Batch, community: str, peers: tuple[bytes, ...]
+    ) -> None:
+        if kind in _SENT:
+            sent[node, community] += batch.size * len(peers)
+        if then is not None:
+            then(now, kind, batch, community, peers)
+
+    return take
