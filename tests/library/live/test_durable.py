@@ -13,10 +13,12 @@ from camcast import Community, CommunityError, CommunityManager, Reach, Received
 from camcast.app import blocking
 from camcast.app.durable import DurableSubscription
 from camcast.engine.repair.told import REORDER_SECONDS
+from camcast.live.archive import writer
 from camcast.live.archive.cursor import Cursor, CursorFile
 from camcast.vocabulary.batches import make_batch
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import PeerId
+from camcast.vocabulary.topics import Topic
 from tests.library.live.communities import OPTIONS, together
 from tests.patience import PATIENCE_SECONDS, eventually, live
 
@@ -97,6 +99,15 @@ async def test_a_new_name_begins_with_the_call_though_older_events_are_fetched(
             assert await take(subscription, 2) == [5, 6]
 
 
+def keep_behind(one: CommunityManager, payload: bytes) -> None:
+    """Let the archive have an event of another publisher, whose clock is an hour behind."""
+    [group] = one._lifetime.running().node.local_groups
+    assert group.archive is not None
+    behind = int(1000 * (time.time() - 3600))
+    stream = stream_id(PeerId(bytes(16)), 1)
+    group.archive(make_batch(stream, 1, [payload], Topic.parse(".a"), published=behind))
+
+
 @live
 async def test_a_new_name_gets_what_comes_later_also_of_a_clock_that_is_behind(
     tmp_path: Path,
@@ -111,14 +122,49 @@ async def test_a_new_name_gets_what_comes_later_also_of_a_clock_that_is_behind(
         subscription = subscribed(near)
         await eventually(lambda: len(archive._watchers) == 1)  # it reads
         past = archive.last()
-        [group] = one._lifetime.running().node.local_groups
-        assert group.archive is not None
-        behind = int(1000 * (time.time() - 3600))
-        stream = stream_id(PeerId(bytes(16)), 1)
-        group.archive(make_batch(stream, 1, [b"3"], near.topic, published=behind))
+        keep_behind(one, b"3")
         await eventually(lambda: archive.last() > past)
         await publish(near, 4, 6)
         assert await take(subscription, 2) == [3, 4]
+
+
+@live
+async def test_a_new_name_that_took_nothing_goes_on_where_it_began_to_read(tmp_path: Path) -> None:
+    """What came since then is new, whichever clock has dated it."""
+    async with manager(tmp_path / "events") as one:
+        near = await one.join(".a")
+        near.subscribe(lambda _: None)  # which keeps it a member
+        archive = one._archive
+        assert archive is not None
+        subscription = subscribed(near)
+        await eventually(lambda: len(archive._watchers) == 1)  # it reads
+        subscription.close()
+        past = archive.last()
+        keep_behind(one, b"3")
+        await eventually(lambda: archive.last() > past)
+        subscription = subscribed(near)
+        # It had nothing, so that nobody knows how far back it would have to go.
+        assert isinstance(await anext(subscription), Reach)
+        assert await take(subscription, 1) == [3]
+
+
+@live
+async def test_a_new_name_does_not_get_what_was_here_but_not_written_yet(
+    tmp_path: Path,
+) -> None:
+    with pytest.MonkeyPatch.context() as slower:
+        slower.setattr(writer, "COMMIT_SECONDS", 2.0)
+        async with manager(tmp_path / "events") as one:
+            near = await one.join(".a")
+            await publish(near, 0, 3)
+            now = time.time()
+            await eventually(lambda: time.time() > now + 0.01)  # times of publication are in ms
+            [group] = one._lifetime.running().node.local_groups
+            slower.setattr(type(group.repair), "has_past", lambda *_: True)
+            subscription = subscribed(near)
+            await asyncio.sleep(0)  # it would begin to read
+            await publish(near, 3, 5)
+            assert await take(subscription, 2) == [3, 4]
 
 
 @live
