@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from random import SystemRandom
 from typing import Any
 
 import pytest
@@ -130,13 +131,21 @@ class Inbox:
 
 
 def free_port() -> int:
-    """Return a port that is free for both TCP and UDP, or was just now."""
+    """Return a port that is free for both TCP and UDP, or was just now.
+
+    It is none of those that Linux gives for port 0, or to who connects: another test's process
+    could get it before it is bound.
+    """
     while True:
-        with socket.socket() as tcp, socket.socket(type=socket.SOCK_DGRAM) as udp:
-            tcp.bind(("127.0.0.1", 0))
-            with suppress(OSError):  # another test's node of a DHT has that one
-                udp.bind(tcp.getsockname())
-                return int(tcp.getsockname()[1])
+        place = "127.0.0.1", SystemRandom().randrange(10_000, 32_768)
+        with (
+            socket.socket() as tcp,
+            socket.socket(type=socket.SOCK_DGRAM) as udp,
+            suppress(OSError),  # something listens there
+        ):
+            tcp.bind(place)
+            udp.bind(place)
+            return place[1]
 
 
 def free_address() -> str:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.library.live.communities import free_address
 from tests.python_process import output_of
 
 PROGRAM = """
@@ -11,9 +12,9 @@ from camcast import CommunityManager
 async def main():
     fork = multiprocessing.get_context("fork")
     end = fork.Event()
+    address = "{address}"
     place = pathlib.Path(tempfile.mkdtemp()) / "control"
-    async with CommunityManager({options}, control=place) as manager:
-        address = manager.address
+    async with CommunityManager({options}, bind=address, control=place) as manager:
         await manager.join(".a")
         child = fork.Process(target=end.wait, args=(60,), daemon=True)
         child.start()
@@ -28,5 +29,5 @@ asyncio.run(main())
 
 @pytest.mark.parametrize("options", ["", "transport='tcp'", "'hybrid'"])
 def test_a_port_is_free_when_its_manager_has_closed_whatever_was_forked(options: str) -> None:
-    program = PROGRAM.format(options=options).replace("(, ", "(")
+    program = PROGRAM.format(options=options, address=free_address()).replace("(, ", "(")
     assert output_of("-c", program) == "free\n"
