@@ -355,6 +355,18 @@ def test_statements_on_pairs_are_judged_of_the_pairs_that_are_compared() -> None
             assert f"Figure 19{'' if backend == 'dht' else f', {backend}'}" in rows
 
 
+def test_in_the_virtual_network_the_ranking_is_of_memberships_as_their_papers_have_them() -> None:
+    """What this project has added to V1 is not the paper's, and does not turn its ranking round."""
+    plan = MembershipsPlan(memberships=("scamp", "dht"), runs=3, virtual_p_sel=(1.0,))
+    of = {("scamp", False): 0.9, ("scamp", True): 0.5, ("dht", False): 0.7}
+    runs = results_of(plan, ("virtual",), lambda cell: of[cell["backend"], cell["printed"]])
+    rows = {row.item: row for row in together(plan, runs).evidence}
+    row = rows["6.2, in the virtual network: efficiency"]
+    assert row.verdict == "consistent"
+    assert row.found.startswith("V3 - V1 = +0.200 (more). Compared is V1 scamp without sponsors")
+    assert row.found.endswith("As shipped: V3 - V1 = -0.200 (less).")
+
+
 # -- the verdict, and what chance makes of few events ---------------------------------------------
 
 
