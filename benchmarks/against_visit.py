@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
 import os
 import sys
@@ -15,6 +17,7 @@ from pathlib import Path
 from community_members import CommunityMembers
 from fleet import TICKS_PER_SECOND, Fleet, Run
 from fleet_worker import PythonWorker
+from members import Share
 
 import camcast
 from camcast import Parameters
@@ -31,11 +34,13 @@ PUBLISHERS = 10  # chosen: a fifth of the fleet, so that streams meet
 
 def main(nodes: int, transport: str | None) -> None:
     members = partial(CommunityMembers, parameters=PARAMETERS, transport=transport)
+    joins = [join_one_by_one(members(), nodes) for _ in range(ROUNDS)]
     started, foreign = time.monotonic(), foreign_seconds()
     with Fleet(nodes, partial(PythonWorker, members)) as fleet:
         burst = partial(fleet.publish, DELIVERIES // nodes, PAYLOAD_BYTES)
         fleet.publish(PACED_EVENTS, PAYLOAD_BYTES)  # connections, memory: not measured
         figures = {
+            "joining": joins,
             "one publisher": [fast(burst()) for _ in range(ROUNDS)],
             "ten at once": [fast(burst(publishers=PUBLISHERS)) for _ in range(ROUNDS)],
             "all each turn": [fast(burst(publishers=nodes, by_turn=True)) for _ in range(ROUNDS)],
@@ -52,6 +57,20 @@ def foreign_seconds() -> float:
     ticks = [int(text) for text in Path("/proc/stat").read_text().split(maxsplit=8)[1:8]]
     idle = ticks[3] + ticks[4]
     return (sum(ticks) - idle) / TICKS_PER_SECOND - sum(os.times()[:4])
+
+
+def join_one_by_one(members: CommunityMembers, nodes: int) -> dict[str, float]:
+    """Return what it costs to make nodes, start them and let them join, in one event loop."""
+
+    async def start() -> float:
+        gc.collect()  # where in its rounds the collector is must not tell two commits apart
+        before = time.process_time()
+        await members.start(Share(nodes, 0, nodes, seed=1), [])
+        seconds = time.process_time() - before
+        await members.close()
+        return seconds
+
+    return {"ms/member (CPU)": asyncio.run(start()) / nodes * 1e3}
 
 
 def fast(run: Run) -> dict[str, float]:
