@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from random import Random, SystemRandom
 from typing import TYPE_CHECKING, Any, Final
@@ -48,7 +49,7 @@ from camcast.live.snapshot import take_announced, take_peer_stats, take_stats
 from camcast.live.wall_clock import start_clock
 from camcast.observe.condition_table import Sight
 from camcast.observe.conditions import Watch
-from camcast.observe.counters import Counters
+from camcast.observe.counters import Counters, NodeCounters
 from camcast.observe.event_trace import Account
 from camcast.observe.recent import Recent
 from camcast.observe.stats import FirstContactStats, PeerStats, Stats
@@ -276,6 +277,12 @@ class CommunityManager:
         backend, options = membership_for(protocol, contacts.membership, contacts.options)
         found_by = contacts.discovery or backend.discovery
         discovery = discovery_for(backend, contacts.discovery)
+        given.check_profile(discovery, found_by, pipes)
+        self._transport = listening.transport or transports.DEFAULT
+        listed = contacts.gateways_by_topic()
+        pinned = self._transport != transports.ZMQ
+        check_keys(listed, wanted=security.signed, pinned=pinned)
+        gateways, keys = without_keys(listed)
         self._settings = Settings(
             backend=backend,
             discovery=discovery,
@@ -283,7 +290,8 @@ class CommunityManager:
             discovery_options=discovery_options(
                 discovery, found_by, contacts.discovery_options or {}
             ),
-            gateways=contacts.gateways_by_topic(),
+            gateways=gateways,
+            keys=keys,
             parameters=given.spread.community(),
             remember=contacts.remember,
             relay=given.relay,
@@ -293,13 +301,9 @@ class CommunityManager:
             order=given.spread.order,
             hold_seconds=given.spread.held_seconds(),
             topics=topics,
+            system=contacts.system if pipes is None else pipes.system,
         )
         self._by_topic = given.spread.by_topic()
-        given.check_profile(discovery, found_by, pipes)
-        self._transport = listening.transport or transports.DEFAULT
-        pinned = self._transport != transports.ZMQ
-        check_keys(self._settings.gateways, wanted=security.signed, pinned=pinned)
-        self._system = contacts.system
         self._passphrases = security.passphrases()
         self._parts = Parts(discovery_rng=None if rng is not None else SystemRandom())
         self._identity: IdentityWatch | None = None
@@ -328,19 +332,12 @@ class CommunityManager:
         self._repair = given.spread.repair
         self._archiving = given.archiving
         self._archive: FileArchive | None = None
-        recent = Recent()
-        answers: dict[str, Answer] = {
-            "status": lambda _: self.stats().as_dict(),
-            "peers": lambda _: self.peers(),
-            "trace": self._trace_event,
-            "tune": self._tune,
-            "ready": lambda _: self.stats().unready(),
-            "events": lambda given: recent.answer(given.get("after", 0)),
-            "announced": lambda _: take_announced(self._lifetime.running()),
-        }
-        self._audit, control = security.audit, given.control
-        self._recent = None if control is None else recent
-        self._control = None if control is None else ControlServer(Path(control), answers)
+        self._audit = security.audit
+        self._recent: Recent | None = None
+        self._control: ControlServer | None = None
+        if given.control is not None:
+            self._recent = Recent()
+            self._control = ControlServer(Path(given.control), self._answers(self._recent))
         self._rng = rng
         self._pipes: OutputPipes | None = None
         self._lifetime = Lifetime()
@@ -389,7 +386,7 @@ class CommunityManager:
             raise
         self._watch = Watch(self._condition_changed)
         runner = self._lifetime.running()
-        runner.look_regularly(self.stats)
+        runner.look_regularly(self._look)
         if runner.node.me.is_dialable:
             self._own_address.watch(self.address, runner.clock, runner.move)
         if self._identity is not None:
@@ -401,8 +398,7 @@ class CommunityManager:
         False if it is to be found out which of them it is, and it is the other one.
         """
         settings = self._settings
-        gateways, keys = without_keys(settings.gateways)
-        listed = [one for several in gateways.values() for one in several]
+        listed = [one for several in settings.gateways.values() for one in several]
         advertise = await self._own_address.find(listed)
         pipes, loop = self._given_pipes, asyncio.get_running_loop()
         admission = penalties = None
@@ -411,16 +407,20 @@ class CommunityManager:
             from camcast.live.profiles.signed_links import SignedLinks
 
             profile = SignedLinks.of(
-                self._identity.signatures, keys, clock, loop.time, self._parts.reserve_numbers
+                self._identity.signatures,
+                settings.keys,
+                clock,
+                loop.time,
+                self._parts.reserve_numbers,
             )
             admission, penalties = profile.known, profile.penalties
-            pipes = transports.open_with(self._transport, profile, self._system)
+            pipes = transports.open_with(self._transport, profile, settings.system)
         elif pipes is None:
             for passphrase in filter(None, self._passphrases):
                 await asyncio.to_thread(group_key, passphrase)  # slow, but only once a process
             first, also = self._passphrases
             pipes = transports.open_pipes(
-                self._transport, passphrase=first, also_passphrase=also, system=self._system
+                self._transport, passphrase=first, also_passphrase=also, system=settings.system
             )
         store = _stores.setdefault(loop, Store()) if self._repair else None
         runner: Runner | None = None
@@ -428,7 +428,7 @@ class CommunityManager:
             if self._given_pipes is None:
                 check_descriptors(pipes)
             runner = Runner(
-                attrs.evolve(settings, gateways=gateways, keys=keys, system=pipes.system),
+                settings,
                 attrs.evolve(self._parts, store=store, admission=admission, penalties=penalties),
                 pipes,
                 clock=clock,
@@ -666,7 +666,7 @@ class CommunityManager:
         """The counts of this process until now: a copy, which does not change."""
         runner = self._lifetime.running()
         return Counters(
-            **attrs.asdict(runner.node.counters, recurse=False),
+            *_values(runner.node.counters),
             published=runner.published,
             unpublished=runner.unpublished,
             failures=runner.failures,
@@ -682,17 +682,26 @@ class CommunityManager:
         A snapshot costs some microseconds for each peer and community. Called in the event loop of
         the manager, as `peers` is; `CommunityError` elsewhere.
         """
-        runner = self._lifetime.running()
+        self._lifetime.running()
         self._lifetime.check_loop()
+        stats = self._snapshot()
+        return attrs.evolve(stats, conditions=self._watch.look(stats))
+
+    def _snapshot(self) -> Stats:
+        """Return a snapshot without the conditions, which are seen in it."""
         communities = [community._stats() for community in self._communities]
-        stats = take_stats(
-            runner,
+        return take_stats(
+            self._lifetime.running(),
             self.pipes,
             self.counters,
             [one for one in communities if one is not None],
             self._archive,
         )
-        return attrs.evolve(stats, conditions=self._watch.look(stats))
+
+    @step
+    def _look(self) -> None:
+        """Let the watch see the process as it is now."""
+        self._watch.look(self._snapshot())
 
     async def ask_gateways(self, timeout: float = ASK_SECONDS) -> tuple[FirstContactStats, ...]:
         """Ask all gateways who is in the topics that they serve; return which of them answer.
@@ -782,6 +791,18 @@ class CommunityManager:
                 if community is not None:
                     community._changed(group, change)
 
+    def _answers(self, recent: Recent) -> dict[str, Answer]:
+        """Return what the control socket answers, by the name of the question."""
+        return {
+            "status": lambda _: self.stats().as_dict(),
+            "peers": lambda _: self.peers(),
+            "trace": self._trace_event,
+            "tune": self._tune,
+            "ready": lambda _: self.stats().unready(),
+            "events": lambda given: recent.answer(given.get("after", 0)),
+            "announced": lambda _: take_announced(self._lifetime.running()),
+        }
+
     def _trace_event(self, question: Mapping[str, Any]) -> Account:
         """Answer a question of `camcast trace`: what this process knows of an event."""
         assert self._recent is not None, "there is a control socket"
@@ -824,6 +845,9 @@ def make_manager(
     manager._set_up(settings, trace, pipes, rng, tuple(topics))
     return manager
 
+
+_values: Final = attrgetter(*attrs.fields_dict(NodeCounters))
+"""Returns the counts of a node, in the order of their fields."""
 
 _stores: WeakKeyDictionary[asyncio.AbstractEventLoop, Store] = WeakKeyDictionary()
 """The store that all managers of a loop share."""

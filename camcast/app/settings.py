@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from math import inf
 from pathlib import Path
 from types import NoneType
@@ -429,12 +430,10 @@ class Spread:
             "retention_seconds": self.retention_seconds,
             "spread": self.spread,
         }
-        settings: CommunitySettings = attrs.evolve(
-            settings_of(self.parameters)
-            if isinstance(self.parameters, Parameters)
-            else CommunitySettings(),
-            **{name: value for name, value in given.items() if value is not None},
-        )
+        changes = {name: value for name, value in given.items() if value is not None}
+        settings = settings_of(self.parameters if isinstance(self.parameters, Parameters) else None)
+        if changes:
+            settings = attrs.evolve(settings, **changes)
         if settings.spread == "tree" and not self.repair:
             raise OptionError("the spread 'tree' goes with repair, which asks for what it misses")
         return settings
@@ -528,17 +527,14 @@ class ProcessSettings:
 
         Raises `TypeError` for a value of a wrong type, and for a name that no field has.
         """
-        layers = {
-            one.name: type(one.default)(
-                **{
-                    name: values.pop(name)
-                    for name in attrs.fields_dict(type(one.default))
-                    if name in values
-                }
-            )
-            for one in attrs.fields(cls)
-            if attrs.has(type(one.default))
-        }
+        layers: dict[str, Any] = {}
+        for name, default, fields in _layers():
+            changed = {
+                key: value
+                for key, before in fields.items()
+                if (value := values.pop(key, before)) is not before
+            }
+            layers[name] = type(default)(**changed) if changed else default
         return cls(**layers, **values)
 
     def check_profile(self, discovery: DiscoveryFactory, name: str, pipes: Any) -> None:
@@ -603,6 +599,17 @@ class ProcessSettings:
             transports.check_named(transport, self.contacts.system)
         except ValueError as error:
             raise OptionError(str(error)) from error
+
+
+@cache
+def _layers() -> list[tuple[str, Any, dict[str, Any]]]:
+    """Return the records in `ProcessSettings`: the field, its default, and that of each field."""
+    records: list[tuple[str, Any]] = [
+        (one.name, one.default)
+        for one in attrs.fields(ProcessSettings)
+        if attrs.has(type(one.default))
+    ]
+    return [(name, default, attrs.asdict(default, recurse=False)) for name, default in records]
 
 
 def is_closed(pipes: OutputPipes | None) -> bool:

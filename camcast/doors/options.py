@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import lru_cache
 from numbers import Real
 from pathlib import Path
 from types import MappingProxyType
@@ -46,7 +47,7 @@ def build_options(options: type[Any], given: Mapping[str, object], owner: str) -
     Raises `OptionError` for an unknown name, or a value of the wrong type or out of range; the
     message names the `owner` of the options, as in "membership 'scamp'".
     """
-    fields = attrs.fields_dict(attrs.resolve_types(options))
+    fields = attrs.fields_dict(attrs.resolve_types(options)) if given else {}
     values: dict[str, object] = {}
     for name, value in given.items():
         if name not in fields:
@@ -71,11 +72,18 @@ def build_options(options: type[Any], given: Mapping[str, object], owner: str) -
 
 def shared_options(*plugs: object) -> str:
     """Return the options that others must have the same, as in ``arity=10 depth=2``."""
+    kinds: list[Any] = [type(plug) for plug in plugs]
     shared = {
-        option.name: getattr(plug, option.name)
-        for plug in plugs
-        if attrs.has(kind := type(plug))
-        for option in attrs.fields(kind)
-        if SHARED.items() <= option.metadata.items()
+        name: getattr(plug, name)
+        for plug, kind in zip(plugs, kinds, strict=True)
+        for name in _shared(kind)
     }
     return " ".join(f"{name}={value}" for name, value in sorted(shared.items()))
+
+
+# chosen: more than a program has plugs; a notebook that defines one again and again keeps the last
+@lru_cache(maxsize=64)
+def _shared(kind: type[Any]) -> list[str]:
+    """Return the names of the options of a class of plugs that others must have the same."""
+    options = attrs.fields(kind) if attrs.has(kind) else ()
+    return [option.name for option in options if SHARED.items() <= option.metadata.items()]

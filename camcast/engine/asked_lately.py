@@ -15,6 +15,10 @@ class AskedLately:
     def __init__(self) -> None:
         self._when: dict[Hashable, float] = {}  # the oldest comes first
 
+    def __bool__(self) -> bool:
+        """Whether any question is remembered."""
+        return bool(self._when)
+
     def due(self, question: Hashable, seconds: float, now: float) -> bool:
         """Say whether a question was not put for so long; if so, it counts as put now."""
         if now < self.when(question) + seconds:

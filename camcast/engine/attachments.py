@@ -77,10 +77,9 @@ class Attachments:
 
     def introduce(self, sender: Contact, receivers: Sequence[Contact]) -> None:
         """Say to whom an undialable sender is attached, before a message is passed on for it."""
-        if not sender.is_dialable:
-            known = [] if sender.peer in self._heard else self._named.of(sender.peer, 1)
-            for by in known or [self._outlet.me] * self._outlet.me.is_dialable:
-                self._outlet.send(receivers, Attached(sender.peer, by))
+        known = [] if sender.peer in self._heard else self._named.of(sender.peer, 1)
+        for by in known or [self._outlet.me] * self._outlet.me.is_dialable:
+            self._outlet.send(receivers, Attached(sender.peer, by))
 
     def greet(self, contact: Contact) -> None:
         """Send a heartbeat to an undialable process that entered a table, so that it connects."""

@@ -59,7 +59,7 @@ class Joining:
         self._process, self._around = process, around
         self._discovery, self._misfits = discovery, misfits
         self._is_put_out, self._tell_neighbours = is_put_out, tell_neighbours
-        self._joining: dict[GroupId, LocalGroup] = {}
+        self.under_way: dict[GroupId, LocalGroup] = {}
         self.moved: dict[GroupId, None] = {}
         """The joining groups whose membership has had an input, so that it may have joined."""
 
@@ -90,13 +90,13 @@ class Joining:
 
     def _begin(self, local_group: LocalGroup, now: float) -> None:
         """Announce this process as a member of a group, and seek others."""
-        self._joining[local_group.topic.group] = local_group
+        self.under_way[local_group.topic.group] = local_group
         self._discovery.announce(local_group.topic, now)
         self.seek(local_group.topic, now)
 
     def end(self, topic: Topic, now: float) -> None:
         """Announce this process no longer, be it a member by now or not."""
-        self._joining.pop(topic.group, None)
+        self.under_way.pop(topic.group, None)
         self._discovery.withdraw(topic, now)
 
     def seek(self, topic: Topic, now: float) -> None:
@@ -105,18 +105,18 @@ class Joining:
 
     def on_clock_set(self, now: float) -> None:
         """Ask anew for each group: it may be that the wrong time was why nobody answered."""
-        for local_group in self._joining.values():
+        for local_group in self.under_way.values():
             local_group.retry_seconds = RETRY_SECONDS
             self.seek(local_group.topic, now)
 
     def note_moved(self, local_group: LocalGroup) -> None:
         """Note that the membership of a group has had an input."""
-        if (group := local_group.topic.group) in self._joining:
+        if (group := local_group.topic.group) in self.under_way:
             self.moved[group] = None
 
     def note_all_moved(self) -> None:
         """Note an input that any membership may have had."""
-        self.moved |= dict.fromkeys(self._joining)
+        self.moved |= dict.fromkeys(self.under_way)
 
     def settle_if_due(self, now: float) -> None:
         """Call `settle` if there is anything to handle: cheap, since after each frame and timer."""
@@ -138,11 +138,11 @@ class Joining:
             for finding in findings:
                 self.found(finding, now)
         moved, self.moved = self.moved, {}
-        joining = [self._joining[group] for group in moved if group in self._joining]
+        joining = [self.under_way[group] for group in moved if group in self.under_way]
         joined = [local_group for local_group in joining if local_group.joined]
         if joined:
             for local_group in joined:
-                del self._joining[local_group.topic.group]
+                del self.under_way[local_group.topic.group]
             for local_group in joined:
                 for topic in local_group.context.interest.topics:
                     tell(Happening("joined", local_group.topic.group, topic=topic))

@@ -77,18 +77,19 @@ class LocalGroup:
     """How often the discovery could not answer; only the latest timer for a retry counts."""
     outlived: bool = False
     """Whether the peer that left the topic table last was found dead or cut off."""
+    topic: Topic = field(init=False)
+    """The group's topic."""
     _lost: dict[str, float] = field(factory=dict)
     """When peers were found dead or cut off that have not come back, by address."""
+
+    @topic.default
+    def _its_topic(self) -> Topic:
+        return self.context.group
 
     @property
     def links(self) -> list[SuperTopicTable]:
         """The super-topic tables by which events climb now."""
         return self.ways_up.active
-
-    @property
-    def topic(self) -> Topic:
-        """The group's topic."""
-        return self.context.group
 
     @property
     def last_values(self) -> LastValues | None:

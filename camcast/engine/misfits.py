@@ -57,10 +57,10 @@ class MisfitAnswers:
     def fits(self, arrival: Arrival) -> bool:
         """Return whether a record of a membership or a protocol is of this process's choice."""
         peer = arrival.source.peer
-        return (
-            arrival.choice == self._choice.byte(peer)
-            and arrival.now >= self._differ.when(peer) + DIFFERS_SECONDS
-        )
+        if arrival.choice != self._choice.byte(peer):
+            return False
+        differ = self._differ
+        return not differ or arrival.now >= differ.when(peer) + DIFFERS_SECONDS
 
     def ask(self, addresses: Iterable[str], now: float) -> None:
         """Say the choice to first contacts that have not answered the discovery's datagrams.

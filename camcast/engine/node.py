@@ -147,6 +147,7 @@ class Node:
             )
         guard.penalties, guard.audit = parts.penalties, parts.audit or guard.audit
         outbox.vouch = guard.vouch
+        self._takes_all = parts.admission is None and parts.signatures is None
         self._plug_failed = parts.plug_failed
         self._wake_failed = False  # whether a plug has raised in the timer that came last
         lateness = Lateness()
@@ -609,22 +610,25 @@ class Node:
 
     def _on_control(self, arrival: Arrival, body: bytes) -> None:
         """Give a control record to the part that it is for."""
-        counters = self.recorder.counters
-        sender, now = arrival.source.peer, arrival.now
+        counters, liveness = self.recorder.counters, self.liveness
+        source, now = arrival.source, arrival.now
+        sender = source.peer
         counters.controls += 1
-        if sender == self.me.peer:
+        if sender == self.outbox.me.peer:
             return  # a message of our own that came back
-        # Messages about certificates pass: the process may have a new one.
-        if arrival.kind is not Kind.SECURITY and self._is_put_out(sender):
+        if not self._takes_all:
+            # Messages about certificates pass: the process may have a new one.
+            if arrival.kind is not Kind.SECURITY and self._is_put_out(sender):
+                counters.stray_controls += 1
+                return
+            if not self.guard.lets_in(arrival, body):
+                return
+        if liveness.is_elsewhere(source, now):
             counters.stray_controls += 1
             return
-        if not self.guard.lets_in(arrival, body):
-            return
-        if self.liveness.is_elsewhere(arrival.source, now):
-            counters.stray_controls += 1
-            return
-        # A message that was passed on is no sign of life of its sender.
-        if arrival.is_direct and self.liveness.heard(sender, now):
+        # A message that was passed on is no sign of life of its sender. Where links prove nothing,
+        # all are direct, which spares a call.
+        if (arrival.link is None or arrival.is_direct) and liveness.heard(sender, now):
             self._tell_all_neighbours(now)
         if (
             arrival.choice  # 0: nothing is said
@@ -653,7 +657,8 @@ class Node:
         message = self._read(membership.decoder, arrival, body, local_group.topic)
         if message is not None:
             membership.receive(arrival.source, message, arrival.now)
-        self._joining.note_moved(local_group)
+        if self._joining.under_way:
+            self._joining.note_moved(local_group)
         if local_group.neighbour_changes:
             self._tell_neighbours(local_group, arrival.now)
         return True
@@ -719,7 +724,8 @@ class Node:
         self, decoder: Decoder[MessageT], arrival: Arrival, body: bytes, topic: Topic | None = None
     ) -> MessageT | None:
         """Decode a message; return what the guard leaves of it, None if it leaves nothing."""
-        message = self.guard.judge(decoder.decode(body), arrival, topic)
+        decoded = decoder.decode(body)
+        message = decoded if self._takes_all else self.guard.judge(decoded, arrival, topic)
         if message is not None:
             self._attachments.note(arrival, message, body)
         return message

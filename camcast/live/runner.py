@@ -72,7 +72,8 @@ ResultT = TypeVar("ResultT")
 # chosen: 800 joins in one turn at a process whose view has 20 peers; as many records as a queue has
 # room for. Control records beyond it, which strangers may cause, are dropped.
 CONTROL_COPIES_A_TURN_MAX: Final = 2**14
-
+# chosen: a quiet process says less than that in a second, and is spared a callback in each turn
+_FEW_COPIES: Final = 2**8
 
 # chosen: of two gateways one may be down, or behind a firewall of its own
 GATEWAYS_ASKED: Final = 2
@@ -138,7 +139,7 @@ class Runner:
         self.conditions = Conditions(self.reading)
         """The conditions that tasks wait for, such as that this process has joined."""
         self._closed = False
-        self._control_copies = 0  # in this turn of the loop
+        self._control_copies = 0  # in this turn of the loop, with at most `_FEW_COPIES` of before
         self._gathered = 0  # the bytes published since the last flush
         self._timers = Timers(self.reading, self._wake)
         self.published = 0
@@ -415,7 +416,7 @@ class Runner:
         self._pipes.dial_anew()
         self._drain()
 
-    def look_regularly(self, look: Callable[[], object]) -> None:
+    def look_regularly(self, look: Callable[[], None]) -> None:
         """Call `look` now, and every `LOOK_SECONDS` until this is closed."""
         look()
         due = self._timers.shared(LOOK_SECONDS)
@@ -582,10 +583,11 @@ class Runner:
 
     def _may_answer(self, copies: int) -> bool:
         """Count copies of a control record; False if there were too many in this turn."""
-        if not self._control_copies:
+        before = self._control_copies
+        self._control_copies = count = before + copies
+        if before < _FEW_COPIES <= count:
             self._loop.call_soon(self._turn_ended)
-        self._control_copies += copies
-        if self._control_copies > CONTROL_COPIES_A_TURN_MAX:
+        if count > CONTROL_COPIES_A_TURN_MAX:
             self._pipes.counters.controls_unsent += copies
             return False
         self._pipes.counters.controls_sent += copies

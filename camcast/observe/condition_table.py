@@ -21,6 +21,7 @@ from datetime import UTC, datetime
 from math import inf
 from typing import Final, NamedTuple
 
+import msgspec
 from attrs import define, field, frozen
 
 from camcast.observe.stats import FirstContactStats, Stats
@@ -50,8 +51,7 @@ class Sight(NamedTuple):
     do: str
 
 
-@define
-class _Count:
+class _Count(msgspec.Struct, gc=False):  # a Struct: each process has some twenty from its start
     """A count of the process."""
 
     base: float
@@ -79,7 +79,9 @@ class Past:
 
     def grew(self, name: str, value: float) -> float:
         """Return by how much a count grew until it last stood still for `FADES_SECONDS`."""
-        count = self._counts.setdefault(name, _Count(value, value))
+        count = self._counts.get(name)
+        if count is None:
+            count = self._counts[name] = _Count(value, value)
         if value > count.value:
             if self.now - count.grew_at > FADES_SECONDS:
                 count.base = count.value

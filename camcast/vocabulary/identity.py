@@ -12,6 +12,7 @@ import msgspec
 from typing_extensions import override
 
 from camcast.vocabulary.addresses import (
+    PLACEHOLDER_START,
     PLACEHOLDERS,
     AddressError,
     check_address,
@@ -64,7 +65,8 @@ class Contact(msgspec.Struct, frozen=True, array_like=True):
     @property
     def is_dialable(self) -> bool:
         """Whether the process can be connected to; else it connects to others (`placeholder`)."""
-        return is_dialable(self.address)
+        address = self.address
+        return not address.startswith(PLACEHOLDER_START) or is_dialable(address)
 
     def meets(self, other: Contact) -> bool:
         """Say whether a connection between the two processes is possible: one must be dialable."""

@@ -158,7 +158,8 @@ class Outbox:
         self.vouch: Vouch | None = None
         """In the profile ``signed``: called before a control message leaves."""
         self.introduce: Callable[[Contact, Sequence[Contact]], None] | None = None
-        """Called with the sender and the receivers of a message before it is passed on."""
+        """Called with the sender and the receivers of a message before it is passed on, for a
+        sender that nobody can dial."""
 
 
 _OF_CHOICE: Final = (Kind.MEMBERSHIP, Kind.PROTOCOL)
@@ -210,15 +211,16 @@ class ControlOutlet:
         _check_contacts(chosen)
         if not isinstance(message, messages.Message):
             raise TypeError(f"a message is a Message, and not {message!r}")
+        outbox = self._outbox
         if message.extension:
-            chosen = [one for one in chosen if self._outbox.speaks(one, message.extension)]
+            chosen = [one for one in chosen if outbox.speaks(one, message.extension)]
             if not chosen:
                 return
-        if reply_to is not None and self._outbox.introduce is not None:
-            self._outbox.introduce(reply_to, chosen)
-        if self._headed is not self.me:
-            self._headed, self._head, self._said = self.me, None, None
-        sends, own = self._outbox.sends, group is None and reply_to is None
+        if reply_to is not None and not reply_to.is_dialable and outbox.introduce is not None:
+            outbox.introduce(reply_to, chosen)
+        if self._headed is not outbox.me:
+            self._headed, self._head, self._said = outbox.me, None, None
+        sends, own = outbox.sends, group is None and reply_to is None
         if own and message is self._said:
             record = self._record
             if sends and sends[-1].record is record:
@@ -228,28 +230,27 @@ class ControlOutlet:
         else:
             target = self._group if group is None else group
             mandate = b""
-            if (vouch := self._outbox.vouch) is not None:
-                given = vouch(chosen, self._kind, target, message, reply_to, self._outbox.now)
+            if (vouch := outbox.vouch) is not None:
+                given = vouch(chosen, self._kind, target, message, reply_to, outbox.now)
                 if given is None:
                     return
                 mandate = given
             head = self._head
             if head is None or not own or mandate:
-                sender = reply_to or self.me
+                sender = outbox.me if reply_to is None else reply_to
                 # The communities of other levels may have made another choice.
                 of_choice = group is None and self._kind in _OF_CHOICE
-                choice = self._outbox.choice if of_choice else None
+                choice = outbox.choice if of_choice else None
                 said = 0 if choice is None else choice.byte(sender.peer)
-                head = control_head(
-                    *(self._kind, target, sender.peer, sender.address, mandate, said)
-                )
+                address = sender.address
+                head = control_head(self._kind, target, sender.peer, address, mandate, said)
                 if own and not mandate:
                     self._head = head
             record = encode_control(head, messages.encode(message))
             sends.append(Send(chosen, record, True))
             if own and vouch is None:
                 self._said, self._record = message, record
-        if (sent := self._outbox.control_bytes) is not None:
+        if (sent := outbox.control_bytes) is not None:
             sent[self._group] = sent.get(self._group, 0) + len(chosen) * len(record)
 
     def wake(self, delay_seconds: float, *name: Hashable) -> None:

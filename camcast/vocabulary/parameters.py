@@ -277,9 +277,9 @@ class Tuning:
     settings: CommunitySettings
 
 
-def settings_of(parameters: Parameters) -> CommunitySettings:
-    """Return the settings that a community with these parameters has by default."""
-    return _DEFAULT.with_parameters(parameters)
+def settings_of(parameters: Parameters | None) -> CommunitySettings:
+    """Return the settings that a community with these parameters, or none, has by default."""
+    return _DEFAULT if parameters is None else _DEFAULT.with_parameters(parameters)
 
 
 PRESETS: Final[Mapping[str, Mapping[str, Any]]] = {"paper": {"as_printed": True}}

@@ -100,6 +100,8 @@ class TopicParameters:
 
         Raises `TopicParametersError` if what is said does not go with the rest.
         """
+        if not self.said:  # mostly
+            return before
         for level in _from_the_root(topic):
             values = self.said.get(level, {})
             changes = {key: value for key, value in values.items() if key not in OF_COPIES}

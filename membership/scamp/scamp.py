@@ -414,7 +414,7 @@ class Scamp(Membership):
         these, fewer copies, or all would go to and fro between them.
         """
         drawn = self._view.sample(len(self._view), self._rng, without=subscriber.peer)
-        members = [one for one in drawn if one.meets(subscriber)]
+        members = drawn if subscriber.is_dialable else [one for one in drawn if one.is_dialable]
         if not members:
             self._keep(subscriber, now)  # the founder has no view to send copies to
             return

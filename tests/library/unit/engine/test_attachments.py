@@ -71,16 +71,18 @@ def test_a_flood_of_calls_is_bounded_at_both_ends() -> None:
 
 def test_what_is_passed_on_says_to_whom_its_undialable_sender_is_attached() -> None:
     bench = Bench()
-    bench.attachments.introduce(OTHER, [THIRD])
-    assert bench.said_to() == []
-    bench.attachments.introduce(HIDDEN, [THIRD])
+    bench.outbox.introduce = bench.attachments.introduce
+    outlet = bench.outlet(Kind.LIVENESS)
+    passed_on = Attached(THIRD.peer, THIRD)
+    outlet.send([THIRD], passed_on, reply_to=OTHER)
+    outlet.send([THIRD], passed_on, reply_to=HIDDEN)
     bench.takes(OTHER, Attached(HIDDEN.peer, OTHER))
-    bench.attachments.introduce(HIDDEN, [THIRD])
+    outlet.send([THIRD], passed_on, reply_to=HIDDEN)
     bench.hears(HIDDEN, WhoAre(".", ()))
-    bench.attachments.introduce(HIDDEN, [THIRD])
-    assert [one for _, one in bench.said_to()] == [
-        Attached(HIDDEN.peer, by) for by in (ME, OTHER, ME)
-    ]
+    outlet.send([THIRD], passed_on, reply_to=HIDDEN)
+    said = [one for _, one in bench.said_to()]
+    by_me, by_other = (Attached(HIDDEN.peer, by) for by in (ME, OTHER))
+    assert said == [passed_on, by_me, passed_on, by_other, passed_on, by_me, passed_on]
 
 
 def test_an_undialable_process_that_enters_a_table_is_greeted_so_that_it_connects() -> None:

@@ -1,4 +1,4 @@
-"""Timers: none comes early, long ones share wake-ups, and short ones wait for nobody."""
+"""The runner: timers, none of which comes early, and a bound on what leaves in a turn."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, cast
 
-from camcast.live.runner import PATIENT_SECONDS, TOGETHER_SECONDS, Timers
+from camcast import CommunityManager
+from camcast.live.runner import (
+    CONTROL_COPIES_A_TURN_MAX,
+    PATIENT_SECONDS,
+    TOGETHER_SECONDS,
+    Timers,
+)
 from camcast.live.wire.reading_time import ReadingTime
 from camcast.vocabulary.outbox import Token
 from camcast.vocabulary.topics import GroupId
@@ -102,3 +108,26 @@ def test_closed_timers_give_nothing_back() -> None:
     timers.close()
     loop.run()
     assert came == []
+
+
+def test_a_turn_of_the_loop_sends_so_many_control_copies_and_the_next_turn_as_many() -> None:
+    """What one turn refuses is counted; what was sent in the turns before takes no room away."""
+    copies = 64
+
+    async def run() -> None:
+        async with CommunityManager() as manager:
+            runner = manager._lifetime.running()
+            for _ in range(3 * CONTROL_COPIES_A_TURN_MAX // copies):
+                assert runner._may_answer(copies)
+                await asyncio.sleep(0)
+            for _ in range(2):
+                before = manager.counters.outputs
+                asked = CONTROL_COPIES_A_TURN_MAX // copies + 8
+                sent = copies * sum(runner._may_answer(copies) for _ in range(asked))
+                assert 0.98 * CONTROL_COPIES_A_TURN_MAX <= sent <= CONTROL_COPIES_A_TURN_MAX
+                after = manager.counters.outputs
+                assert after.controls_sent - before.controls_sent == sent
+                assert after.controls_unsent - before.controls_unsent == copies * asked - sent
+                await asyncio.sleep(0)
+
+    asyncio.run(run())
