@@ -8,7 +8,8 @@ queue decides what is dropped when it is full, and how the reader learns of it.
 
 A feed without a callback is closed, with a `ResourceWarning`, when its last `Reader` is garbage:
 nobody can read it any more. A task that waits for an item is held by the feed's line, and holds the
-reader itself.
+reader itself. A feed whose callback's task was cancelled, by an application that cancels all tasks,
+or has ended itself by a `GeneratorExit`, is closed as well.
 
 Several tasks may iterate one feed, and then each item goes to one of them. A task that finds the
 queue empty waits in line. As long as a task waits, a task that asks for the next item joins the
@@ -153,6 +154,7 @@ class Feed(Generic[_Queue]):
             ).start()
         elif callback is not None:
             self.running = self.loop.create_task(self._run_task())
+            self.running.add_done_callback(self._task_ended)
         if callback is not None:
             self._look_later()
 
@@ -318,6 +320,17 @@ class Feed(Generic[_Queue]):
                 if is_for_task(error):
                     raise
                 self._failed(error)
+
+    def _task_ended(self, task: asyncio.Future[None]) -> None:
+        """Close a feed of which the task was ended: nobody takes what comes any more."""
+        if self._closed:
+            return
+        error = None if task.cancelled() else task.exception()
+        if error is None:
+            _log.info("the callback %s in %s was cancelled", self._name(), self._topic)
+        elif not isinstance(error, SystemExit | KeyboardInterrupt):  # which end the program
+            self._failed(error)
+        self.close()
 
     def _run_thread(self) -> None:
         self._hand_out()
@@ -496,7 +509,7 @@ class Reader(Generic[_Feed, _Item]):
 def _check_callback(callback: Callable[..., object]) -> None:
     """Raise `TypeError` for what is no function, or one that would never run."""
     if not callable(callback):
-        raise TypeError(f"a callback is a function, and not {callback!r}")
+        raise TypeError(f"a callback is a function, and not {shown(callback)}")
     if is_generator_function(callback):
         raise TypeError(
             f"{callback!r} has a `yield`: nobody would iterate it, and it would never run"

@@ -179,6 +179,27 @@ async def test_a_callback_goes_on_without_anybody_who_holds_its_subscription(pla
     await feed.running
 
 
+@pytest.mark.parametrize("by", ["the application", "itself", "GeneratorExit"])
+@live
+async def test_a_callback_whose_task_is_ended_closes_its_feed(by: str) -> None:
+    """Else it would stay open for ever, and be filled for nobody."""
+
+    async def take(_: object) -> None:
+        if by == "GeneratorExit":
+            raise GeneratorExit
+        if by == "itself" and (task := asyncio.current_task()):
+            task.cancel()
+
+    feed = events(callback=take)._feed
+    await asyncio.sleep(0)
+    if by == "the application":
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
+    put(feed)
+    await eventually(lambda: feed.closed)
+    assert feed.errors == (by == "GeneratorExit")
+
+
 @pytest.mark.parametrize("plain", [True, False])
 @live
 async def test_a_callback_that_does_not_return_is_logged_once_and_what_it_misses_is_counted(
