@@ -334,8 +334,16 @@ class Feed(Generic[_Queue]):
 
     def _run_thread(self) -> None:
         self._hand_out()
-        with suppress(RuntimeError):  # the loop has ended by now
-            self.loop.call_soon_threadsafe(self._thread_ended)
+        if not self._is_forked():
+            with suppress(RuntimeError):  # the loop has ended by now
+                self.loop.call_soon_threadsafe(self._thread_ended)
+
+    def _is_forked(self) -> bool:
+        """Say whether this is a child that the callback has forked.
+
+        All events are the parent's. The thread ends, and with it the child, whose only one it is.
+        """
+        return _this.process != self._process
 
     def _thread_ended(self) -> None:
         assert self.running is not None
@@ -364,7 +372,11 @@ class Feed(Generic[_Queue]):
                         " it an `async def` itself"
                     )
             except BaseException as error:  # a SystemExit would end the thread in silence
+                if self._is_forked():
+                    raise
                 self._failed(error)
+            if self._is_forked():
+                return
 
     def _wait_in_thread(self) -> Any:
         """Wait for the next item of a plain callback; None at the end."""
@@ -504,6 +516,21 @@ class Reader(Generic[_Feed, _Item]):
 
     async def __aexit__(self, *_: object) -> None:
         self.close()
+
+
+class _ThisProcess:
+    """The process, known without a system call, which would cost as much as a short callback."""
+
+    def __init__(self) -> None:
+        self.look()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.look)
+
+    def look(self) -> None:
+        self.process = os.getpid()
+
+
+_this: Final = _ThisProcess()
 
 
 def _check_callback(callback: Callable[..., object]) -> None:
