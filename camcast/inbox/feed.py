@@ -101,7 +101,8 @@ class Feed(Generic[_Queue]):
 
     Readers and the callback get what `take` returns, None where the queue is empty. `on_close` is
     called when the feed is closed; what it adds is still handed out. `topic` is the community's,
-    for logs. Raises `TypeError` for a callback that is no function, or a generator function.
+    for logs. Raises `TypeError` for a callback that is no function, or a generator function, and
+    `CommunityError` where the system has no thread for it.
     """
 
     _kind: ClassVar[str]
@@ -149,9 +150,15 @@ class Feed(Generic[_Queue]):
         if self._threaded:
             self.running = self.loop.create_future()
             # A daemon, because a callback that hangs must not keep the process from ending.
-            threading.Thread(
+            thread = threading.Thread(
                 target=self._run_thread, name="camcast-subscriber", daemon=True
-            ).start()
+            )
+            try:
+                thread.start()
+            except RuntimeError as error:
+                if "new thread" not in str(error):
+                    raise  # a signal handler's
+                raise CommunityError(f"the callback cannot have a thread: {error}") from None
         elif callback is not None:
             self.running = self.loop.create_task(self._run_task())
             self.running.add_done_callback(self._task_ended)
