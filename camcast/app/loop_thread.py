@@ -83,9 +83,13 @@ class timeout:  # as `asyncio.timeout`
         check_timeout(seconds)
         self._seconds = inf if seconds is None else seconds
         self._outer: _Limits = None
+        self._entered = False  # inside a `with`
         self.ends = inf
 
     def __enter__(self) -> Self:
+        if self._entered:  # its own outer limit, it would never end
+            raise CommunityError("this limit is in a `with` already: make another one")
+        self._entered = True
         self.ends = monotonic() + self._seconds
         self._outer = _limits.get()
         _limits.set((ref(self), self._outer))
@@ -93,6 +97,7 @@ class timeout:  # as `asyncio.timeout`
 
     def __exit__(self, *_: object) -> None:
         _limits.set(self._outer)
+        self._entered = False
 
 
 _Limits: TypeAlias = "tuple[ref[timeout], _Limits] | None"

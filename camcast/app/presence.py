@@ -22,6 +22,7 @@ from attrs import frozen
 
 from camcast.app.community import Community
 from camcast.app.manager import CommunityManager
+from camcast.app.topic_arguments import TopicLike, topic_of
 from camcast.inbox.received import Received
 from camcast.inbox.subscription import Subscription
 from camcast.live.wire.reading_time import reading_time
@@ -31,7 +32,6 @@ from camcast.vocabulary.errors import CamcastError, CommunityError
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.messages import UNDECODABLE
-from camcast.vocabulary.topics import Topic
 
 BEAT_SECONDS: Final = 5.0  # chosen: soon enough for a person; 100 processes make 20 events/s
 _SILENT_BEATS: Final = 3  # chosen: two lost in a row are no death
@@ -74,12 +74,13 @@ class Presence:
     def __init__(
         self,
         manager: CommunityManager,
-        topic: str,
+        topic: TopicLike,
         name: str,
         *,
         on_change: Callable[[PresenceChange], None] = lambda _: None,
         beat_seconds: float = BEAT_SECONDS,
     ) -> None:
+        check_type("manager", manager, CommunityManager, "a CommunityManager of asyncio")
         check_type("name", name, str, "a text")
         check_plain("on_change", on_change)
         check_finite("beat_seconds", beat_seconds)
@@ -89,9 +90,9 @@ class Presence:
             raise ValueError(
                 f"a name has 1 to {NAME_LENGTH_MAX} printable characters, not {name!r}"
             )
-        self.name = name
+        self.name = str(name)  # messages carry no class of texts of the application's
         self._manager = manager
-        below = Topic.parse(topic).child("presence")
+        below = topic_of(topic).child("presence")
         self._community: Community = manager.community(below, super_topics=())
         self._on_change = on_change
         self._beat_seconds = beat_seconds

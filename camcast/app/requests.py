@@ -28,6 +28,7 @@ from attrs import frozen
 
 from camcast.app.community import Community
 from camcast.app.manager import CommunityManager
+from camcast.app.topic_arguments import TopicLike, topic_of
 from camcast.inbox.own_exceptions import is_for_task
 from camcast.inbox.received import Received
 from camcast.inbox.subscription import Subscription
@@ -45,7 +46,6 @@ from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.messages import UNDECODABLE
 from camcast.vocabulary.minute_log import MinuteLog
-from camcast.vocabulary.topics import Topic
 
 ASK_SECONDS: Final = 5.0  # chosen: repair brings what was lost on the way in 2 s or so
 _HANDLED_MAX: Final = 64  # chosen: questions in work; of more, none is answered, which is logged
@@ -87,11 +87,12 @@ class Requests:
     """
 
     def __init__(
-        self, manager: CommunityManager, topic: str, handler: Handler | None = None
+        self, manager: CommunityManager, topic: TopicLike, handler: Handler | None = None
     ) -> None:
+        check_type("manager", manager, CommunityManager, "a CommunityManager of asyncio")
         if handler is not None and not is_coroutine_function(handler):
             raise TypeError(f"a handler is a coroutine function, and not {handler!r}")
-        below = Topic.parse(topic).child("requests")
+        below = topic_of(topic).child("requests")
         self._community: Community = manager.community(below, super_topics=())
         self._handler = handler
         self._waiting: dict[bytes, asyncio.Queue[Answer]] = {}
@@ -123,14 +124,14 @@ class Requests:
                 async with patience(timeout):
                     await self._community.ready(1, timeout=None)
                     await self._community.publish(
-                        msgspec.msgpack.encode(_Question(token, question))
+                        msgspec.msgpack.encode(_Question(token, bytes(question)))
                     )
                     while len(found) < answers:
                         found.append(await got.get())
         finally:
             del self._waiting[token]
         if not found:
-            raise NoAnswer(f"nobody in {self._community.topic} answered within {timeout:g} s")
+            raise NoAnswer(f"nobody in {self._community.topic} answered within {timeout} s")
         return found
 
     async def __aenter__(self) -> Requests:
@@ -147,6 +148,8 @@ class Requests:
 
     async def __aexit__(self, *_: object) -> None:
         tasks, self._tasks = self._tasks, []
+        # A handler that ends this is one of them, and would wait for itself.
+        tasks = [task for task in tasks if task is not asyncio.current_task()]
         for task in tasks:
             task.cancel()
         try:
@@ -189,7 +192,7 @@ class Requests:
             check_type("an answer", payload, BYTES, "bytes or None")
             with suppress(CommunityError):  # it leaves, or the manager closes
                 await self._community.publish(
-                    msgspec.msgpack.encode(_Reply(question.token, payload))
+                    msgspec.msgpack.encode(_Reply(question.token, bytes(payload)))
                 )
         except BaseException as error:
             if is_for_task(error):

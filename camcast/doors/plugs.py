@@ -26,7 +26,7 @@ from attrs import frozen
 from typing_extensions import override
 
 from camcast.doors.contained import PlugError
-from camcast.doors.discovery import DiscoveryFactory
+from camcast.doors.discovery import Discovery, DiscoveryFactory
 from camcast.doors.membership import Backend
 from camcast.doors.options import OptionError, build_options
 from camcast.doors.protocol import Protocol
@@ -101,8 +101,14 @@ def find_backend(name: str) -> Backend:
 
 
 def find_discovery(name: str) -> DiscoveryFactory:
-    """Return the discovery of this name; raises `UnknownPlugError`."""
-    factory: DiscoveryFactory = _load(OVERLAY_GROUP, "discovery", name)
+    """Return the discovery of this name.
+
+    Raises `UnknownPlugError`, and `TypeError` if the entry point names something else.
+    """
+    found = _load(OVERLAY_GROUP, "discovery", name)
+    if not callable(found) or (isinstance(found, type) and not issubclass(found, Discovery)):
+        raise TypeError(f"the entry point {name!r} in {OVERLAY_GROUP} is not a Discovery class")
+    factory: DiscoveryFactory = found
     return factory
 
 

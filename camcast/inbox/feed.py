@@ -8,7 +8,8 @@ queue decides what is dropped when it is full, and how the reader learns of it.
 
 A feed without a callback is closed, with a `ResourceWarning`, when its last `Reader` is garbage:
 nobody can read it any more. A task that waits for an item is held by the feed's line, and holds the
-reader itself.
+reader itself. A feed whose callback's task was cancelled, by an application that cancels all tasks,
+or has ended itself by a `GeneratorExit`, is closed as well.
 
 Several tasks may iterate one feed, and then each item goes to one of them. A task that finds the
 queue empty waits in line. As long as a task waits, a task that asks for the next item joins the
@@ -100,7 +101,8 @@ class Feed(Generic[_Queue]):
 
     Readers and the callback get what `take` returns, None where the queue is empty. `on_close` is
     called when the feed is closed; what it adds is still handed out. `topic` is the community's,
-    for logs. Raises `TypeError` for a callback that is no function, or a generator function.
+    for logs. Raises `TypeError` for a callback that is no function, or a generator function, and
+    `CommunityError` where the system has no thread for it.
     """
 
     _kind: ClassVar[str]
@@ -148,11 +150,18 @@ class Feed(Generic[_Queue]):
         if self._threaded:
             self.running = self.loop.create_future()
             # A daemon, because a callback that hangs must not keep the process from ending.
-            threading.Thread(
+            thread = threading.Thread(
                 target=self._run_thread, name="camcast-subscriber", daemon=True
-            ).start()
+            )
+            try:
+                thread.start()
+            except RuntimeError as error:
+                if "new thread" not in str(error):
+                    raise  # a signal handler's
+                raise CommunityError(f"the callback cannot have a thread: {error}") from None
         elif callback is not None:
             self.running = self.loop.create_task(self._run_task())
+            self.running.add_done_callback(self._task_ended)
         if callback is not None:
             self._look_later()
 
@@ -319,10 +328,29 @@ class Feed(Generic[_Queue]):
                     raise
                 self._failed(error)
 
+    def _task_ended(self, task: asyncio.Future[None]) -> None:
+        """Close a feed of which the task was ended: nobody takes what comes any more."""
+        if self._closed:
+            return
+        error = None if task.cancelled() else task.exception()
+        if error is None:
+            _log.info("the callback %s in %s was cancelled", self._name(), self._topic)
+        elif not isinstance(error, SystemExit | KeyboardInterrupt):  # which end the program
+            self._failed(error)
+        self.close()
+
     def _run_thread(self) -> None:
         self._hand_out()
-        with suppress(RuntimeError):  # the loop has ended by now
-            self.loop.call_soon_threadsafe(self._thread_ended)
+        if not self._is_forked():
+            with suppress(RuntimeError):  # the loop has ended by now
+                self.loop.call_soon_threadsafe(self._thread_ended)
+
+    def _is_forked(self) -> bool:
+        """Say whether this is a child that the callback has forked.
+
+        All events are the parent's. The thread ends, and with it the child, whose only one it is.
+        """
+        return _this.process != self._process
 
     def _thread_ended(self) -> None:
         assert self.running is not None
@@ -351,7 +379,11 @@ class Feed(Generic[_Queue]):
                         " it an `async def` itself"
                     )
             except BaseException as error:  # a SystemExit would end the thread in silence
+                if self._is_forked():
+                    raise
                 self._failed(error)
+            if self._is_forked():
+                return
 
     def _wait_in_thread(self) -> Any:
         """Wait for the next item of a plain callback; None at the end."""
@@ -493,10 +525,25 @@ class Reader(Generic[_Feed, _Item]):
         self.close()
 
 
+class _ThisProcess:
+    """The process, known without a system call, which would cost as much as a short callback."""
+
+    def __init__(self) -> None:
+        self.look()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.look)
+
+    def look(self) -> None:
+        self.process = os.getpid()
+
+
+_this: Final = _ThisProcess()
+
+
 def _check_callback(callback: Callable[..., object]) -> None:
     """Raise `TypeError` for what is no function, or one that would never run."""
     if not callable(callback):
-        raise TypeError(f"a callback is a function, and not {callback!r}")
+        raise TypeError(f"a callback is a function, and not {shown(callback)}")
     if is_generator_function(callback):
         raise TypeError(
             f"{callback!r} has a `yield`: nobody would iterate it, and it would never run"

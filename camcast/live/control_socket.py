@@ -155,6 +155,8 @@ def _listen(path: Path) -> socket.socket:
             errno.ENAMETOOLONG,
             f"the control socket {path} has too long a path: {PATH_BYTES_MAX} bytes at most",
         )
+    if "\0" in str(path):
+        raise BindError(errno.EINVAL, f"the control socket {str(path)!r} has a path with a NUL")
     try:
         if path.is_symlink() or (path.exists() and not stat.S_ISSOCK(path.stat().st_mode)):
             raise BindError(errno.EEXIST, f"{path} exists and is no socket; choose another path")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
-from collections.abc import Callable, Coroutine, Hashable
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Hashable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from threading import Thread
 from typing import Any, TypeVar
@@ -61,14 +62,16 @@ class LiveWaiting:
             with suppress(RuntimeError):  # the loop is closed
                 self._loop.call_soon_threadsafe(settle, result, failed)
 
-        Thread(target=run, name="camcast discovery", daemon=True).start()
+        with _threads_as_resources():
+            Thread(target=run, name="camcast discovery", daemon=True).start()
         return await outcome
 
     async def look_up(self, named: str) -> tuple[str, ...]:
         """See `Waiting`; the resolver of the operating system knows the names."""
         host, _, port = named.removeprefix("tcp://").rpartition(":")
         try:
-            found = await self._loop.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)
+            with _threads_as_resources():
+                found = await self._loop.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)
         except UnicodeError as error:  # by Python, for an empty or long label
             raise OSError(f"{host!r} is no host name: {error}") from error
         hosts = [str(one[4][0]) for one in found]
@@ -92,6 +95,17 @@ class LiveWaiting:
         self._tasks.discard(task)
         if not task.cancelled():
             self._finish(name, task.result())
+
+
+@contextmanager
+def _threads_as_resources() -> Iterator[None]:
+    """Let it be an `OSError`, and no fault of the discovery's, that the system has no thread."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "new thread" not in str(error):
+            raise
+        raise OSError(errno.EAGAIN, str(error)) from None
 
 
 async def _ended(coroutine: Coroutine[Any, Any, Any]) -> object:

@@ -9,6 +9,7 @@ from camcast.doors.plugs import UnknownPlugError
 from camcast.doors.profile import Profile
 from camcast.doors.transport import OutputPipes, PipeLimits
 from camcast.security.passphrase import check_passphrase, group_key
+from camcast.vocabulary.arguments import check_type
 from camcast.vocabulary.systems import check_system
 from camcast.vocabulary.wire import FRAME_HEADER, RECORD_BYTES_MAX
 
@@ -47,6 +48,7 @@ TRANSPORTS: Final[Mapping[str, Callable[[], Callable[..., OutputPipes]]]] = {
 
 def check(name: str) -> str:
     """Return the name if there is such a transport; else `UnknownPlugError` lists them."""
+    check_type("transport", name, str, "a text")
     if name not in TRANSPORTS:
         raise UnknownPlugError(f"unknown transport {name!r}; there are: {', '.join(TRANSPORTS)}")
     return name

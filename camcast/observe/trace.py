@@ -19,7 +19,7 @@ from typing import Annotated, Final, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
-from camcast.vocabulary.arguments import check_plain
+from camcast.vocabulary.arguments import check_plain, check_type
 from camcast.vocabulary.batches import Batch, decode_body
 from camcast.vocabulary.events import event_name
 from camcast.vocabulary.given_file import open_to_write
@@ -187,6 +187,8 @@ class JsonLinesSink:
     _HELD = 1000
 
     def __init__(self, path: Path) -> None:
+        # `open` would take a number for a descriptor: of stdout, say, which it then closes.
+        check_type("path", path, str | bytes | os.PathLike, "the pathlib.Path of a file")
         # The records held are the only buffer.
         self._file: FileIO = open(path, "wb", buffering=0, opener=private)  # noqa: SIM115  # kept
         self._held: list[TraceRecord] = []

@@ -16,6 +16,8 @@ from typing import Any, Final, NoReturn
 
 from attrs import validators
 
+from camcast.vocabulary.printable import shown
+
 BYTES: Final = (bytes, bytearray, memoryview)
 """The types of a payload."""
 PROBABILITY: Final = [validators.ge(0.0), validators.le(1.0)]
@@ -27,7 +29,7 @@ NOT_NEGATIVE: Final = [validators.ge(0.0)]
 def check_type(name: str, given: object, kinds: Any, meant: str) -> None:
     """Raise `TypeError` unless an argument is of one of these types, as `isinstance` takes them."""
     if not isinstance(given, kinds):
-        raise TypeError(f"{name} is {meant}, and not {given!r}")
+        raise TypeError(f"{name} is {meant}, and not {shown(given)}")
 
 
 def check_optional(name: str, given: object, kind: type, meant: str) -> None:
@@ -89,7 +91,7 @@ def check_timeout(given: float | None) -> None:
 def check_list(name: str, given: object, of: str) -> None:
     """Raise `TypeError` for a text, of which each character would be one, and for no iterable."""
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise TypeError(f"{name} is a list of {of}, and not {given!r}")
+        raise TypeError(f"{name} is a list of {of}, and not {shown(given)}")
 
 
 def refuse_copy(running: object, _protocol: object) -> NoReturn:
@@ -112,7 +114,7 @@ def is_left_to_do(result: object) -> bool:
 def check_plain(name: str, call: Callable[..., object]) -> None:
     """Raise `TypeError` for what is no plain function: nobody would await or iterate its result."""
     if not callable(call) or is_coroutine_function(call) or is_generator_function(call):
-        raise TypeError(f"{name} is a plain function, which is not awaited, and not {call!r}")
+        raise TypeError(f"{name} is a plain function, which is not awaited, and not {shown(call)}")
 
 
 def is_generator_function(callback: Callable[..., object]) -> bool:

@@ -44,7 +44,7 @@ def read_regular(path: Path, bytes_max: int) -> bytes:
 
 def open_regular(path: Path, flags: int, mode: int) -> int:
     """Return a descriptor of a file that is no pipe or device; raises `OSError`."""
-    descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, mode)
+    descriptor = _open(path, flags, mode)
     try:
         _check_regular(descriptor, path)
     except BaseException:
@@ -68,7 +68,7 @@ def open_to_write(path: Path | str, flags: int, mode: int) -> int:
     Raises `OSError`, with `ENXIO` for a pipe that nobody reads.
     """
     try:
-        descriptor = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, mode)
+        descriptor = _open(path, flags, mode)
     except OSError as error:
         if error.errno == errno.ENXIO:
             says = "it is a pipe that nobody reads, or a socket"
@@ -78,10 +78,18 @@ def open_to_write(path: Path | str, flags: int, mode: int) -> int:
     return descriptor
 
 
+def _open(path: Path | str, flags: int, mode: int = 0o777) -> int:
+    """Open a file without waiting; raises `OSError`, also for what cannot be a path at all."""
+    try:
+        return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, mode)
+    except ValueError as error:  # Python's own, of a NUL, and of characters that are no text
+        raise OSError(errno.EINVAL, f"it cannot be a path: {error}", str(path)) from None
+
+
 @contextmanager
 def _opened(path: Path) -> Iterator[int]:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = _open(path, os.O_RDONLY)
     except OSError as error:
         if error.errno == errno.ENXIO:
             raise OSError(errno.ENXIO, "it is a socket, and no file", str(path)) from None

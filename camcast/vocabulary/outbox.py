@@ -22,6 +22,7 @@ from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind, control_head, encode_control
 
+WANTED_MAX: Final = 2**32  # chosen: more than there are processes; messages carry 64 bits
 DELAY_SECONDS_MAX: Final = 10**12  # chosen: never; a float still tells milliseconds apart
 
 
@@ -275,6 +276,8 @@ class ControlOutlet:
         """Ask for contacts in a community; they arrive as `contacts_found`."""
         check_type("topic", topic, Topic, "a Topic")
         check_whole("wanted", wanted)
+        if not 0 <= wanted <= WANTED_MAX:  # else the discovery fails, and gets the blame
+            raise ValueError(f"0 to {WANTED_MAX} contacts can be sought, and not {wanted}")
         self._outbox.seeks.append(Seek(topic, wanted, self._kind))
 
     def found(

@@ -130,7 +130,12 @@ class Topic:
 
     @classmethod
     def parse(cls, name: str) -> Topic:
-        """Read ``.soccer.italy``; raises `TopicError` for anything else."""
+        """Read ``.soccer.italy``; raises `TopicError` for anything else.
+
+        `TypeError` for what is no text, also for a topic: the cache would take one for its name, as
+        long as it has the name.
+        """
+        check_type("a topic", name, str, "a text such as '.soccer.italy'")
         return _parse(name)
 
     @property
@@ -185,7 +190,6 @@ ROOT: Final = Topic(())
 # parsed once per event of a new topic. A bound, because peers feed this table.
 @lru_cache(maxsize=4096)
 def _parse(name: str) -> Topic:
-    check_type("a topic", name, str, "a text such as '.soccer.italy'")
     if not name.startswith("."):
         raise TopicError(f"topic {name!r} must start with '.', the root; try {'.' + name!r}")
     return ROOT if name == "." else Topic(tuple(name[1:].split(".")))

@@ -282,9 +282,12 @@ class EventDecoder(Generic[E]):
             if (cls := self._class(name)) is not None:
                 try:
                     event: E = msgspec.convert(sent.fields, cls)
-                # Same name, other fields: perhaps a base still fits. Any exception, since a class's
-                # own validators see what a stranger sent, and may fail at it in their own ways.
-                except Exception:
+                except KeyboardInterrupt:  # of the person, and not of the class
+                    raise
+                # Same name, other fields: perhaps a base still fits. Whatever it is, for a class's
+                # own validators see what a stranger sent, and may fail at it in their own ways: a
+                # panic of an extension in Rust would end whoever reads.
+                except BaseException:
                     continue
                 return event
         return sent

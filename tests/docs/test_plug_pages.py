@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
+import io
 import os
 import re
 import shlex
 import shutil
 import sys
+import tokenize
 from pathlib import Path
 from typing import Final
 
@@ -39,6 +42,30 @@ def blocks(language: str) -> list[tuple[str, str]]:
         for text in re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.M | re.S)
         if not any(text in quoted for quoted in QUOTED)
     ]
+
+
+def lines_of_code(text: str) -> int:
+    """Count the lines that have more than comments and docstrings."""
+    no_code = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+    lines = {
+        line
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+        if token.type not in no_code | {tokenize.ENDMARKER}
+        for line in range(token.start[0], token.end[0] + 1)
+    }
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            lines.difference_update(range(node.lineno, (node.end_lineno or 0) + 1))
+    return len(lines)
+
+
+@pytest.mark.parametrize(
+    ("package", "lines_max"),
+    [("full_view", 80), ("newscast", 80), ("shared_directory", 40), ("push_pull", 50)],
+)
+def test_an_example_is_as_short_as_the_page_says(package: str, lines_max: int) -> None:
+    lines = lines_of_code((EXAMPLES / package / f"{package}.py").read_text())
+    assert 40 <= lines <= lines_max
 
 
 @pytest.fixture

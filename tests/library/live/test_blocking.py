@@ -28,6 +28,7 @@ from camcast import (
 from camcast.app import blocking
 from camcast.inbox.received import Gap
 from tests.patience import PATIENCE_SECONDS, wait_until
+from tests.python_process import output_of
 
 CERTAIN = CommunitySettings(a=3.0, search_seconds=0.2)
 
@@ -122,6 +123,32 @@ def test_a_forked_child_is_told_that_nothing_is_inherited() -> None:
         events = community.subscribe()
         community.publish(b"y")
         assert payloads([next(events)]) == [b"y"]
+
+
+@pytest.mark.parametrize("end", ["return", "sys.exit(3)", "raise ValueError"])
+def test_a_child_that_a_callback_forks_ends_with_it_and_hears_nothing_more(end: str) -> None:
+    printed = output_of("-W", "ignore", "-c", FORKS.format(end=end)).splitlines()
+    assert printed == ["heard b'0'", "ended", "heard b'1'", "ended"]
+
+
+FORKS = """
+import os, sys
+from camcast.app import blocking
+
+def callback(event):
+    child = os.fork()
+    if not child:
+        {end}
+    print("heard", event.payload, flush=True)
+    os.waitpid(child, 0)
+    print("ended", flush=True)
+
+with blocking.CommunityManager() as manager:
+    community = manager.join(".a")
+    community.subscribe(callback)
+    for number in range(2):
+        community.publish(b"%d" % number)
+"""
 
 
 def test_an_event_travels_between_two_managers() -> None:

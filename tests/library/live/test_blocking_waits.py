@@ -147,6 +147,18 @@ def test_a_limit_that_was_never_left_properly_is_none_any_more(
     assert manager.join(".a").state == "alone"
 
 
+def test_a_limit_that_is_entered_within_itself_is_refused_and_ends_with_the_outer(
+    manager: blocking.CommunityManager,
+) -> None:
+    limit = blocking.timeout(PATIENCE_SECONDS)
+    for _ in range(2):  # one after the other is well
+        with limit:
+            with pytest.raises(CommunityError, match="in a `with` already"), limit:
+                pass
+            assert loop_thread.seconds_left() is not None
+        assert loop_thread.seconds_left() is None
+
+
 def test_a_moment_is_waited_for_no_longer_than_the_limit_whatever_handlers_do() -> None:
     """`SimpleQueue.get` waits for ever when a handler takes longer than what is left."""
     before = signal.signal(signal.SIGALRM, lambda *_: threading.Event().wait(3 * SHORT))

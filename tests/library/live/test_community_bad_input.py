@@ -8,6 +8,7 @@ import pickle
 from collections.abc import Callable
 from fractions import Fraction
 from math import inf, nan
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -15,11 +16,13 @@ import zmq
 
 import camcast
 from camcast import (
+    CamcastError,
     CommunityManager,
     GatewayError,
     GatewayTimeout,
     InsecureError,
     Interest,
+    JsonLinesSink,
     Parameters,
     Topic,
     TopicError,
@@ -28,6 +31,7 @@ from camcast import (
 )
 from camcast.app import blocking
 from camcast.app.presence import Presence
+from camcast.app.requests import Requests
 from camcast.security.passphrase import PassphraseError
 from camcast.vocabulary.wire import FRAME_HEADER
 from tests.library.live.communities import Inbox, managers
@@ -130,6 +134,16 @@ class Awaited:
 ROME: Any = ".rome"  # a text where something else is meant
 
 
+class Unshown:
+    """What it is cannot be said."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("no text")
+
+
+UNSHOWN: Any = Unshown()
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -162,6 +176,21 @@ ROME: Any = ".rome"  # a text where something else is meant
         (lambda: Parameters(z=ROME), "z is a whole number, and not '.rome'"),
         (lambda: Topic(ROME), r"a Topic is made of a tuple of levels; Topic.parse reads '\.rome'"),
         (lambda: Topic.parse(cast("Any", 5)), "a topic is a text such as '.soccer.italy', and not"),
+        (lambda: Topic.parse(cast("Any", Topic(("a",)))), "a topic is a text such as"),
+        (lambda: Topic.parse(cast("Any", [])), "a topic is a text such as"),
+        (lambda: JsonLinesSink(cast("Any", 1)), "path is the pathlib.Path of a file, and not 1"),
+        (lambda: open_pipes(cast("Any", [])), r"transport is a text, and not \[\]"),
+        (
+            lambda: Requests(cast("Any", blocking.CommunityManager()), ".a"),
+            "manager is a CommunityManager of asyncio, and not <CommunityManager that is not",
+        ),
+        (lambda: Presence(ROME, ".a", "Ada"), "manager is a CommunityManager of asyncio, and not"),
+        (lambda: CommunityManager(bind=UNSHOWN), "bind is a text, and not <Unshown, which cannot"),
+        (lambda: CommunityManager(trust=UNSHOWN), "trust is a list of .*, and not <Unshown"),
+        (
+            lambda: Presence(CommunityManager(), ".a", "Ada", on_change=UNSHOWN),
+            "on_change is a plain function, .* <Unshown, which cannot",
+        ),
         (lambda: Interest.parse(cast("Any", 5)), "an interest is a text"),
         (lambda: camcast.topic(".a", version=ROME), "version is a whole number"),
     ],
@@ -191,6 +220,15 @@ async def test_what_runs_in_one_process_cannot_be_copied_into_another() -> None:
                             cast("Any", duplicate)(running)
                 for feed in feeds:
                     feed.close()
+
+
+@live
+@pytest.mark.parametrize("setting", ["archive", "audit", "control", "gateways", "parameters"])
+async def test_a_path_that_cannot_be_one_is_named(setting: str) -> None:
+    wrong: Any = {setting: Path("a\0b")}
+    with pytest.raises(CamcastError, match=r"a\S+b"):
+        async with CommunityManager(**wrong):
+            pass
 
 
 @live

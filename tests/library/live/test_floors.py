@@ -13,13 +13,15 @@ import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[3]
-EXTRAS = ("lan", "metrics", "report", "sim", "spark")
+EXTRAS = ("examples", "lan", "metrics", "report", "sim", "spark")
 TESTED_BY = ("pytest", "pytest-benchmark", "pytest-xdist", "hypothesis", "jsonschema")
 LIBRARY = ("app", "cli", "live", "observe", "ops", "overlays", "security")
 RESEARCH = ("models", "report")
 TRIED = (
     *(f"tests/library/unit/{name}" for name in LIBRARY),
     *(f"tests/research/unit/{name}" for name in RESEARCH),
+    "tests/library/live/test_examples_beside.py",
+    "tests/library/live/test_stats.py",
 )
 """Each of the packages is used by a test of these folders, but for Spark, of which no other release
 is admitted."""

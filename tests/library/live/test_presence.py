@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from camcast import CommunityManager
+from camcast import CommunityManager, Topic
 from camcast.app import presence
 from camcast.app.presence import NAME_LENGTH_MAX, Presence, PresenceChange
 from tests.library.live.communities import assert_left_whenever_cancelled, managers
@@ -40,6 +40,19 @@ async def test_who_comes_and_leaves_is_told_and_a_newcomer_hears_of_all() -> Non
     ]
     assert told[0].peer == peers["Ben"]
     assert told[-2].peer == peers["Cem"]
+
+
+@live
+async def test_a_name_is_sent_as_a_text_whatever_class_of_texts_it_is() -> None:
+    class Name(str):
+        """As numpy's, which MessagePack does not know."""
+
+    async with (
+        managers(2) as (first, second),
+        Presence(first, Topic(("chat",)), Name("Ada"), beat_seconds=QUICK),
+        Presence(second, ".chat", "Ben", beat_seconds=QUICK) as ben,
+    ):
+        await eventually(lambda: names(ben) == ["Ada", "Ben"])
 
 
 @live

@@ -7,11 +7,11 @@ from typing import Any, cast
 
 import pytest
 
-from camcast import CommunityError, CommunityManager
+from camcast import CommunityError, CommunityManager, Topic
 from camcast.app.requests import Answer, NoAnswer, Requests
 from camcast.observe import failure_log
 from tests.library.live.communities import assert_left_whenever_cancelled, managers
-from tests.patience import eventually, live
+from tests.patience import PATIENCE_SECONDS, eventually, live
 
 
 def sensor(manager: CommunityManager, site: str) -> Requests:
@@ -118,6 +118,41 @@ async def test_what_is_no_question_or_no_answer_is_said(
         for handler in (5, print, _generator_function):
             with pytest.raises(TypeError, match="a handler is a coroutine function, and not "):
                 Requests(first, ".other", cast("Any", handler))
+
+
+@live
+async def test_bytes_are_sent_whatever_class_of_bytes_they_are() -> None:
+    class Read(bytes):
+        """As numpy's, which MessagePack does not know."""
+
+    async def answer(question: bytes) -> bytes:
+        return cast("bytes", memoryview(question)[::2]) if question == b"text" else Read(b"ok")
+
+    async with (
+        managers(2) as (first, second),
+        Requests(first, Topic(("plant",)), answer),
+        Requests(second, ".plant") as plant,
+    ):
+        for question, answered in ((Read(b"roof"), b"ok"), (memoryview(b"t.e.x.t")[::2], b"tx")):
+            [one] = await plant.ask(cast("bytes", question), timeout=60)
+            assert one.payload == answered
+
+
+@live
+async def test_a_handler_may_end_what_calls_it() -> None:
+    ended = asyncio.Event()
+
+    async def answer(_: bytes) -> None:
+        await roof.__aexit__()
+        ended.set()
+
+    async with managers(2) as (first, second), Requests(second, ".plant") as plant:
+        roof = await Requests(first, ".plant", answer).__aenter__()
+        asking = asyncio.create_task(plant.ask(b"end", timeout=60))
+        await asyncio.wait_for(ended.wait(), PATIENCE_SECONDS)
+        asking.cancel()
+        await asyncio.wait([asking])
+        assert first.community(".plant.requests").state == "left"
 
 
 async def _generator_function(_: bytes) -> AsyncIterator[bytes]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import warnings
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +15,7 @@ import attrs
 import pytest
 from attrs import make_class
 
-from camcast import CommunityManager, NotReady, Received, topic
+from camcast import CommunityManager, NotReady, Parameters, Received, topic
 from camcast.app import blocking
 from camcast.app.presence import Presence
 from camcast.app.requests import NoAnswer, Requests
@@ -42,6 +43,27 @@ async def join_linked(manager: CommunityManager) -> Round:
         community = await manager.join(f".user.u{number}", super_topics=[f".all.a{number}"])
         community.link(f".more.m{number}")
         community.tune(g=4)
+        await community.leave()
+
+    return once
+
+
+async def settings(manager: CommunityManager) -> Round:
+    async def once(number: int) -> None:
+        community = manager.community(f".user.u{number}", parameters=Parameters(g=number + 1))
+        await community.join()
+        await community.leave()
+
+    return once
+
+
+async def last_values(manager: CommunityManager) -> Round:
+    kept = await manager.join(".a")
+
+    async def once(number: int) -> None:
+        await kept.publish(b"%d" % number, key=b"roof")
+        community = await manager.join(f".user.u{number}")
+        await community.publish(b"x", key=b"roof")
         await community.leave()
 
     return once
@@ -122,6 +144,26 @@ async def callbacks(manager: CommunityManager) -> Round:
     return once
 
 
+async def raising_callbacks(manager: CommunityManager) -> Round:
+    community = await manager.join(".a")
+    await community.publish(b"x")
+
+    def plain(_: object) -> None:
+        raise ValueError
+
+    async def coroutine(_: object) -> None:
+        raise ValueError
+
+    async def once(number: int) -> None:
+        async with community.subscribe(plain if number % 2 else coroutine) as subscription:
+            await community.publish(b"x")
+        assert subscription._feed.running is not None
+        await subscription._feed.running
+        assert subscription.errors
+
+    return once
+
+
 async def failed_joins(manager: CommunityManager) -> Round:
     async def once(number: int) -> None:
         with suppress(NotReady):
@@ -182,9 +224,12 @@ async def blocking_managers(_: CommunityManager) -> Round:
 ROWS: Final[dict[str, Row]] = {
     "topics joined and left": join_and_leave,
     "topics linked, tuned and left": join_linked,
+    "settings of topics that are joined and left": settings,
+    "last values replaced, and left": last_values,
     "subscriptions left by `break`": break_out,
     "subscriptions with a filter": filters,
     "callbacks": callbacks,
+    "callbacks that raise": raising_callbacks,
     "changes": changes,
     "requests": requests,
     "presence": presence,
@@ -211,6 +256,14 @@ async def kept_in(row: str, rounds: int, before: int) -> None:
             warnings.simplefilter("ignore", ResourceWarning)
             first, last = await kept_by(manager, once, rounds, before)
     assert_nothing_stayed(first, last, rounds, DEAR.get(row, BLOCKS_MAX))
+
+
+@pytest.fixture(autouse=True)
+def no_log() -> Iterator[None]:
+    """Pytest keeps what is logged, with the traceback and all objects in it."""
+    logging.disable(logging.ERROR)
+    yield
+    logging.disable(logging.NOTSET)
 
 
 @pytest.mark.parametrize("row", ROWS)

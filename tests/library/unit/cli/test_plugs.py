@@ -10,16 +10,24 @@ from tests.camcast_command import Capture, answer, camcast
 from tests.library.example_packages import install
 
 BROKEN = """
+import sys
+from math import inf
 from attrs import evolve
 from newscast import BACKEND as GOOD
 OTHER = evolve(GOOD, name="other")
 LAW = evolve(GOOD, name="law", expected_view=lambda options, size: size)
+NAN = evolve(GOOD, name="nan", expected_view=lambda _, size: float("nan") if size > 10 else 0.0)
+ENDLESS = evolve(GOOD, name="endless", expected_view=lambda _, size: inf if size > 10 else 0.0)
+ENDS = evolve(GOOD, name="ends", expected_view=lambda options, size: sys.exit(3))
 ELSEWHERE = evolve(GOOD, name="elsewhere", discovery="nonesuch")
 NOTHING = 7
 """
 NAMES = {
     "misnamed": ("OTHER", "it calls itself 'other'"),
     "law": ("LAW", "it expects views of"),
+    "nan": ("NAN", "it expects views of"),
+    "endless": ("ENDLESS", "it expects views of"),
+    "ends": ("ENDS", "3"),
     "elsewhere": ("ELSEWHERE", "unknown discovery 'nonesuch'"),
     "nothing": ("NOTHING", "is not a Backend"),
     "scamp": ("OTHER", "'scamp' is offered by camcast and by broken 1"),

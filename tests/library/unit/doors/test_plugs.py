@@ -110,6 +110,13 @@ def test_an_entry_point_that_is_no_backend_is_refused_by_name() -> None:
         find_backend("wrong")
 
 
+def test_an_entry_point_that_is_no_discovery_is_refused_by_name(site: Path) -> None:
+    install(site, "wrong", "[camcast.overlays]\na-class = builtins:int\na-value = os:sep\n")
+    for name in ("a-class", "a-value"):
+        with pytest.raises(TypeError, match=rf"'{name}' in camcast\.overlays is not a Discovery"):
+            find_discovery(name)
+
+
 FIND: dict[str, Callable[[str], object]] = {
     MEMBERSHIP_GROUP: find_backend,
     OVERLAY_GROUP: find_discovery,

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from camcast import CommunityError
 from camcast.inbox import feed as feed_module
 from camcast.inbox.changes import ChangeFeed, Changes
 from camcast.inbox.feed import Feed, Reader
@@ -177,6 +178,39 @@ async def test_a_callback_goes_on_without_anybody_who_holds_its_subscription(pla
     feed.close()
     assert feed.running is not None
     await feed.running
+
+
+@live
+async def test_a_system_without_threads_is_an_error_of_ours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def start(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(CommunityError, match="the callback cannot have a thread: can't start"):
+        events(callback=print)
+
+
+@pytest.mark.parametrize("by", ["the application", "itself", "GeneratorExit"])
+@live
+async def test_a_callback_whose_task_is_ended_closes_its_feed(by: str) -> None:
+    """Else it would stay open for ever, and be filled for nobody."""
+
+    async def take(_: object) -> None:
+        if by == "GeneratorExit":
+            raise GeneratorExit
+        if by == "itself" and (task := asyncio.current_task()):
+            task.cancel()
+
+    feed = events(callback=take)._feed
+    await asyncio.sleep(0)
+    if by == "the application":
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
+    put(feed)
+    await eventually(lambda: feed.closed)
+    assert feed.errors == (by == "GeneratorExit")
 
 
 @pytest.mark.parametrize("plain", [True, False])

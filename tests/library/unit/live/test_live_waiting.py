@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import threading
 from collections.abc import Hashable
 
@@ -34,6 +35,24 @@ async def test_outcomes_and_errors_come_under_their_names() -> None:
     assert "SystemExit(3)" in str(outcomes["left",])
     assert outcomes["seven",] == 7
     assert isinstance(outcomes["wrong", 2], ValueError)
+
+
+@live
+async def test_a_system_without_threads_is_no_fault_of_a_discovery(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    outcomes: dict[tuple[Hashable, ...], object] = {}
+    waiting = LiveWaiting(Clock(), outcomes.__setitem__)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", no_thread)
+        waiting.start(waiting.call(int, "7"), "called")
+        waiting.start(waiting.look_up("tcp://localhost:7000"), "looked up")
+        await eventually(lambda: len(outcomes) == 2)
+    assert [getattr(one, "errno", None) for one in outcomes.values()] == [errno.EAGAIN] * 2
+
+
+def no_thread(_: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
 
 
 class PanicError(BaseException):

@@ -35,6 +35,19 @@ def test_a_file_is_read_up_to_one_byte_more_than_it_may_have(tmp_path: Path) -> 
         assert read_regular(path, 100_000) == data
 
 
+@pytest.mark.parametrize("name", ["a\0b", "a\ud8ff"])
+def test_what_cannot_be_a_path_is_an_error_as_a_missing_file_is(name: str) -> None:
+    for opened in (
+        lambda: read_given(Path(name), 10),
+        lambda: read_regular(Path(name), 10),
+        lambda: open_regular(Path(name), os.O_RDWR | os.O_CREAT, 0o600),
+        lambda: open_to_write(Path(name), os.O_WRONLY | os.O_CREAT, 0o600),
+    ):
+        with pytest.raises(OSError, match="it cannot be a path: ") as raised:
+            opened()
+        assert raised.value.errno == errno.EINVAL
+
+
 def test_a_pipe_is_read_whole_also_if_its_writer_comes_later(
     pipe: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

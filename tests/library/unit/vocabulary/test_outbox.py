@@ -92,6 +92,7 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     *(("send", (contacts, ALIVE), {}) for contacts in ([X, b"x"], ["tcp://10.0.0.1:7000"], [None])),
     *(("send", ([X], message), {}) for message in (None, b"bytes", {"alive": True})),
     *(("seek", arguments, {}) for arguments in ((".x", 1), (None, 1), (TOPIC, 1.5), (TOPIC, None))),
+    *(("seek", (TOPIC, wanted), {}) for wanted in (-1, 10**30)),
     *(("found", (TOPIC, contacts), {}) for contacts in (["nobody"], [X, None], None)),
     ("found", (".x", [X]), {}),
     *(("found", (TOPIC, [X]), {"size": size}) for size in (nan, inf, "7")),

@@ -147,13 +147,15 @@ def test_fields_that_do_not_fit_a_class_may_fit_its_base() -> None:
     assert EventDecoder(Sport).decode(payload) == Sport("Rio")
 
 
-@pytest.mark.parametrize("goals", [0, -1])
+@pytest.mark.parametrize("goals", [0, -1, -2])
 def test_a_validator_that_fails_at_what_a_stranger_sent_fails_nothing_else(goals: int) -> None:
     """The delivery of later events, for one: what it raises is the application's, not msgspec's."""
 
     def divide(_event: object, _field: object, value: int) -> None:
-        if value < 0:
+        if value == -1:
             raise LookupError("no such score")
+        if value == -2:
+            raise BaseException("a panic of an extension in Rust")
         assert 90 / value
 
     ratio = attrs.field(type=int, validator=divide)
