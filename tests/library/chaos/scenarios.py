@@ -224,15 +224,18 @@ def restart_in_turn(pause: float) -> Happening:
     return happen
 
 
-def flap(seconds: int, *, politely: bool) -> Happening:
-    """Return a time in which four nodes join every second, and leave again after three."""
+def flap(seconds: float, *, politely: bool | None = None, pause: float = 1.0) -> Happening:
+    """Return a time in which four nodes join after each pause, and leave again after three seconds.
 
-    async def visit(lab: Lab) -> None:
+    They leave politely, or are killed; unless `politely` says which, in turn.
+    """
+
+    async def visit(lab: Lab, number: int) -> None:
         gateways = [node.as_gateway for node in lab.gateways[0].nodes]
         host = lab.random.randrange(lab.hosts)
         worker = await lab.welcome(host, lab.random.sample(over_levels(50), 4), gateways)
         await asyncio.sleep(3.0)
-        if politely:
+        if number % 2 if politely is None else politely:
             await lab.close(worker)
         else:
             lab.kill(worker)
@@ -240,9 +243,9 @@ def flap(seconds: int, *, politely: bool) -> Happening:
     async def happen(lab: Lab) -> None:
         lab.fault_begins()
         visits = []
-        for _ in range(seconds):
-            visits.append(asyncio.create_task(visit(lab)))
-            await asyncio.sleep(1.0)
+        for number in range(int(seconds / pause)):
+            visits.append(asyncio.create_task(visit(lab, number)))
+            await asyncio.sleep(pause)
         await asyncio.gather(*visits)
         lab.fault_ends()
 
@@ -275,6 +278,8 @@ def burst(publishers: int, events: int = 20_000, size: int = 256) -> Happening:
 
 _WHEN_HEALED: Final = 10.0
 """What was published during a fault is there within 10 s of its end."""
+_SOAK_PAUSE: Final = 10.0
+"""Seconds between the joins of a soak. chosen: starting a process costs 0.6 s of CPU"""
 
 
 def _weather(name: str, title: str, settle: float = 15.0, **what: float) -> Scenario:
@@ -505,14 +510,29 @@ SCENARIOS: Final = [
 ]
 
 
-def soak(minutes: float) -> Scenario:
-    """Return the long quiet run, of 50 events a second."""
+def soak(minutes: float, churn_minutes: float = 0.0) -> Scenario:
+    """Return the long run: quiet, or with churn for its first minutes and then without.
+
+    With churn the processes have fewer nodes and publish less, so that three memberships can be
+    tried at once, beside other work.
+    """
+    if not churn_minutes:
+        return Scenario(
+            name="soak",
+            title=f"{minutes:g} minutes at 50 events/s",
+            happen=nothing(60 * minutes),
+            nodes=20,
+            processes=4,
+            rate=12.5,
+            growth_max=1.1,  # chosen: a leak of one record an event would be 20 %
+        )
     return Scenario(
         name="soak",
-        title=f"{minutes:g} minutes at 50 events/s",
-        happen=nothing(60 * minutes),
-        nodes=20,
-        processes=4,
-        rate=12.5,
-        growth_max=1.1,  # chosen: a leak of one record an event would be 20 %
+        title=f"{churn_minutes:g} minutes in which 24 nodes a minute join and leave, then"
+        f" {minutes - churn_minutes:g} without",
+        happen=flap(60 * churn_minutes, pause=_SOAK_PAUSE),
+        nodes=12,
+        processes=8,
+        rate=1.0,
+        after=60 * (minutes - churn_minutes),
     )
