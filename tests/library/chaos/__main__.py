@@ -18,6 +18,7 @@ import typer
 from rich.console import Console
 
 from camcast.doors.plugs import UnknownPlugError, find_backend
+from camcast.engine.settings import Order
 from camcast.live import transports
 from camcast.vocabulary.parameters import SpreadKind
 from tests.library.chaos import results
@@ -40,6 +41,9 @@ def main(
         SpreadKind,
         typer.Option(help="How events spread inside a community; tree: from the first node alone."),
     ] = "auto",
+    order: Annotated[
+        Order, typer.Option(help="In which order the events of a publisher are delivered.")
+    ] = "fifo",
     profile: Annotated[
         Literal["open", "signed"],
         typer.Option(help="Who may take part; signed: each node has a key and a certificate."),
@@ -85,7 +89,14 @@ def main(
             raise typer.Exit(SKIPPED)
     console = Console(width=None if sys.stdout.isatty() else _WIDTH)
     choices = [
-        Choice(membership=name, transport=transport, seed=seed, spread=spread, profile=profile)
+        Choice(
+            membership=name,
+            transport=transport,
+            seed=seed,
+            spread=spread,
+            order=order,
+            profile=profile,
+        )
         for name in backends
     ]
     outcomes = asyncio.run(_run_all(scenarios, choices, jobs, folder, console))

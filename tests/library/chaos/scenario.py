@@ -11,6 +11,7 @@ from typing import Final
 
 from attrs import evolve, frozen
 
+from camcast.engine.settings import Order
 from tests.library.chaos.checker import Fault, Findings, check
 from tests.library.chaos.lab import Choice, Lab, WorkerError
 from tests.library.chaos.network import Network, Weather, Wires
@@ -109,14 +110,15 @@ class Outcome:
     """The limits that were not kept, and errors of the run itself; empty: passed."""
 
 
-def verdict(scenario: Scenario, findings: Findings) -> list[str]:
-    """Return the limits that a run did not keep."""
+def verdict(scenario: Scenario, findings: Findings, order: Order = "fifo") -> list[str]:
+    """Return the limits that a run of this order did not keep."""
     limits = {
         "lost": findings.lost,
         "late": findings.late,
         "missed": findings.missed,
         "told falsely": findings.told_falsely,
         "duplicated": findings.duplicated,
+        "out of order": findings.out_of_order if order == "fifo" else 0,
         "parasites": findings.parasites,
         "refused": findings.refused,
         "failures": findings.failures,
@@ -152,7 +154,7 @@ async def run(
             await asyncio.sleep(scenario.after)
             await lab.stop_publishing()
             findings = await _settled(lab, scenario)
-        broken = verdict(scenario, findings)
+        broken = verdict(scenario, findings, choice.order)
     except (WorkerError, OSError) as error:
         broken = [f"{type(error).__name__}: {error}"]
     finally:

@@ -105,6 +105,12 @@ async def open_above_alone(lab: Lab, scenario: Scenario) -> None:
     await lab.populate([".a"] * len(scenario.shut), len(scenario.shut), [gateway], scenario.shut)
 
 
+async def one_community(lab: Lab, scenario: Scenario) -> None:
+    """A node in each process, all of one topic."""
+    gateway = await lab.start_gateway()
+    await lab.populate(["."] * scenario.nodes, scenario.processes, [gateway])
+
+
 # -- what happens ----------------------------------------------------------------------------
 
 
@@ -126,6 +132,18 @@ def weather(seconds: float, **what: float) -> Happening:
         await asyncio.sleep(seconds / 2)
         await lab.welcome(0, [".a.x"], [node.as_gateway for node in lab.gateways[0].nodes])
         await asyncio.sleep(seconds / 2)
+
+    return happen
+
+
+def one_publisher(rate: float, seconds: float, **what: float) -> Happening:
+    """Return weather in which one process alone publishes at this rate a second."""
+
+    async def happen(lab: Lab) -> None:
+        lab.fault_begins()
+        lab.network.set_weather(**what)
+        await lab.publish_alone(rate)
+        await asyncio.sleep(seconds)
 
     return happen
 
@@ -293,6 +311,22 @@ def _weather(name: str, title: str, settle: float = 15.0, **what: float) -> Scen
     )
 
 
+def _order(name: str, title: str, **what: float) -> Scenario:
+    return Scenario(
+        name=name,
+        title=f"a publisher of 50 events/s, {title}",
+        prepare=one_community,
+        happen=one_publisher(50.0, 40.0, **what),
+        nodes=8,
+        processes=8,
+        hosts=8,
+        weather=True,
+        rate=0.0,
+        after=0.0,
+        forgotten_max=0,
+    )
+
+
 def _kill(percent: int, *, gateway: bool) -> Scenario:
     return Scenario(
         name=f"kill-{percent}" + ("-and-gateway" if gateway else ""),
@@ -371,6 +405,8 @@ SCENARIOS: Final = [
         duplicate=0.1,
         loss=0.01,
     ),
+    _order("order-loss", "1 % of the packets lost", loss=0.01),
+    _order("order-far", "hosts 5 to 140 ms apart", delay=0.005, distance=0.135),
     *(_kill(percent, gateway=gateway) for percent in (30, 50, 80) for gateway in (False, True)),
     Scenario(
         name="middle-and-gateway",
