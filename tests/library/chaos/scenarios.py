@@ -407,6 +407,7 @@ SCENARIOS: Final = [
     ),
     _order("order-loss", "1 % of the packets lost", loss=0.01),
     _order("order-far", "hosts 5 to 140 ms apart", delay=0.005, distance=0.135),
+    _order("order-jitter", "5 to 140 ms for each packet", delay=0.0725, jitter=0.0675),
     *(_kill(percent, gateway=gateway) for percent in (30, 50, 80) for gateway in (False, True)),
     Scenario(
         name="middle-and-gateway",
