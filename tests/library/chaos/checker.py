@@ -21,10 +21,10 @@ lets events be lost: those are *excused*, and counted apart.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from math import inf
-from statistics import median
+from statistics import linear_regression, median
 from typing import Final
 
 from attrs import define, field, frozen
@@ -50,6 +50,8 @@ EventKey = tuple[str, int]
 
 TEN_PERIODS: Final = 10.0
 """No live arc is given up in ten periods of heartbeats, a second each."""
+_FLAT: Final = 1e6 / 3600  # chosen: 24 MB a day
+_PACE_SAMPLES: Final = 60  # chosen: a minute, in which no visitor of a soak stays
 _EXAMPLES = 20  # chosen: a screen of lost events is enough to begin with
 
 
@@ -114,6 +116,9 @@ class Findings:
     growth: float | None
     """By what factor the memory of the process that grew most did so in the second half of the
     run; None if there are too few samples."""
+    settling: float | None
+    """How fast the memory of the processes that ran all the time grew in the last quarter of the
+    run, as a share of that in the second; None if there are too few samples."""
     heal_seconds: float | None
     """From the end of the fault (from its beginning, if it has no end) to the publication of the
     last event that never arrived somewhere; None if all arrived."""
@@ -277,6 +282,32 @@ class _Run:
                 factors.append(sum(sizes[-tenth:]) / sum(sizes[middle : middle + tenth]))
         return max(factors, default=None)
 
+    def settling(self) -> float | None:
+        """Return by what share of its pace in the second quarter memory still grows in the last.
+
+        A pace that is below `_FLAT` in the second counts as this much.
+        """
+        ends = [one.when for samples in self.samples.values() for one in (samples[0], samples[-1])]
+        quarter = (max(ends) - min(ends)) / 4 if ends else 0.0
+        paces: list[list[float]] = []
+        for samples in self.samples.values():
+            parts: list[list[Sample]] = [[], [], [], [], []]
+            for one in samples:
+                parts[int((one.when - min(ends)) // quarter) if quarter else 0].append(one)
+            if min(len(parts[1]), len(parts[3])) >= _PACE_SAMPLES:
+                paces.append([_pace(parts[1]), _pace(parts[3])])
+        if not paces:
+            return None
+        second, last = (sum(pace) / len(paces) for pace in zip(*paces, strict=True))
+        settling: float = last / max(second, _FLAT)
+        return settling
+
+
+def _pace(samples: Sequence[Sample]) -> float:
+    """Return by how many bytes a second memory grew."""
+    fit = linear_regression([s.when for s in samples], [s.resident for s in samples])
+    return fit.slope
+
 
 def check(history: Iterable[AnyRecord], fault: Fault) -> Findings:
     """Return what the records of a run say.
@@ -347,6 +378,7 @@ def check(history: Iterable[AnyRecord], fault: Fault) -> Findings:
         failures=run.counts[Failed],
         forgotten=run.forgotten(fault),
         growth=run.growth(),
+        settling=run.settling(),
         heal_seconds=None if last_absent == -inf else max(0.0, last_absent - min(end, last_absent)),
         delay_seconds_median=median(delays) if delays else 0.0,
         arrival_seconds_max=arrival_max,

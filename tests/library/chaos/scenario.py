@@ -76,6 +76,8 @@ class Scenario:
     """How often topic tables may drop a peer in the ten seconds after the fault began."""
     growth_max: float = inf
     """By what factor the memory of a process may grow in the second half of the run."""
+    settling_max: float = inf
+    """By what share of its pace in the second quarter memory may grow in the last."""
 
     @property
     def shut(self) -> tuple[int, ...]:
@@ -129,6 +131,8 @@ def verdict(scenario: Scenario, findings: Findings, order: Order = "fifo") -> li
         broken.append("nothing was due")
     if findings.growth is not None and findings.growth > scenario.growth_max:
         broken.append(f"memory grew by a factor of {findings.growth:.2f}")
+    if findings.settling is not None and findings.settling > scenario.settling_max:
+        broken.append(f"memory grows on, by {findings.settling:.2f} of its earlier pace")
     if findings.forgotten > scenario.forgotten_max:
         broken.append(f"{findings.forgotten} live peers given up")
     return broken

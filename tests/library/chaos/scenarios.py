@@ -572,4 +572,5 @@ def soak(minutes: float, churn_minutes: float = 0.0) -> Scenario:
         processes=8,
         rate=1.0,
         after=60 * (minutes - churn_minutes),
+        settling_max=0.2,  # chosen: what goes on growing is a leak, and no warming up
     )
