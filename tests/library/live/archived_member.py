@@ -27,13 +27,15 @@ async def main(archive: Path, gateway: str, name: str, rate: float, *, durable: 
         async with CommunityManager(archive=archive, gateways=[gateway]) as manager:
             community = await manager.join(".a", timeout=None, retry=True)
             reading = asyncio.create_task(read(community, log.write)) if durable else None
+            due = time.monotonic()
             for number in itertools.count(1):
                 if not rate or archive.with_name(STOP).exists():
                     break
                 receipt = await community.publish(f"{name}-{number}".encode())
                 if receipt.accepted:
                     log.write(b"published %s-%d %f\n" % (name.encode(), number, time.monotonic()))
-                await asyncio.sleep(1 / rate)
+                due += 1 / rate
+                await asyncio.sleep(max(0.0, due - time.monotonic()))
             await (reading or asyncio.Event().wait())
 
 

@@ -102,7 +102,7 @@ def test_six_processes_are_killed_in_turn_and_a_durable_subscriber_has_all_of_th
 ) -> None:
     """Every two seconds for five minutes; the subscriber is one of the six."""
     kills, names, random = 150, ["durable", "b", "c", "d", "e", "f"], Random(1)
-    rate = 200 / len(names)
+    rate = 60.0  # of each: some 200 a second of all, of which some are always starting
 
     def start(name: str) -> None:
         members.start(name, rate, *(["durable"] if name == "durable" else []))
@@ -128,11 +128,11 @@ def test_six_processes_are_killed_in_turn_and_a_durable_subscriber_has_all_of_th
     taken = Counter(took())
     lives = len(members.lines("durable", "began"))
     again = taken.total() - len(taken)
-    print(f"{len(due):,} due, {len(taken):,} taken, {again} again in {lives} lives")
+    print(f"{len(due):,} due, {len(taken):,} taken, {again} again; {lives} lives of the subscriber")
     assert everywhere <= {*taken}, "what any archive has"
     assert again < lives, "but for the one that was taken and not done with at each kill"
     assert max(taken.values()) <= 2
-    assert len(due) > 0.5 * kills * 2 * rate, "the others published meanwhile"
+    assert len(due) > kills * 2 * rate, "as many as one that is never killed publishes"
 
 
 @pytest.mark.slow
