@@ -34,7 +34,7 @@ from camcast.vocabulary.wire import MalformedError
 PAGE_ROWS: Final = 256  # chosen: as a commit writes
 _LAST_ID: Final = 1 << 48  # chosen: beyond what any archive has numbered
 _UNREAD_IDS: Final = 1 << 32  # chosen: more than can follow the last one that is read
-_LOG: Final = ("-wal", "-shm")  # [sqlite.org/wal.html, 4] beside the file of a database
+_LOG: Final = ("-wal", "-shm")  # SQLite puts these beside the file of a database
 _CHAINS: Final = msgspec.msgpack.Decoder(tuple[bytes, ...])
 
 
