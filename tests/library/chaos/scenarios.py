@@ -568,7 +568,7 @@ def soak(minutes: float, churn_minutes: float = 0.0) -> Scenario:
         title=f"{churn_minutes:g} minutes in which 24 nodes a minute join and leave, then"
         f" {minutes - churn_minutes:g} without",
         happen=flap(60 * churn_minutes, pause=_SOAK_PAUSE),
-        nodes=12,
+        nodes=18,  # chosen: the least of which none is alone in its topic
         processes=8,
         rate=1.0,
         after=60 * (minutes - churn_minutes),
