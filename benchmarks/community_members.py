@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from random import Random
@@ -33,7 +34,8 @@ class CommunityMembers(Members):
     encrypted. With `own_links` each node has pipes of its own. With `signed` each has these, a key
     and a certificate, and the profile `signed`. With `batches` every node takes its
     events by the batch; else a coroutine is called with each. With several `levels`, nodes are in
-    communities one below another in turn, the first in the lowest.
+    communities one below another in turn, the first in the lowest. Each node has the further
+    `settings`, and an archive of its own if they are `archived`.
     """
 
     def __init__(
@@ -48,6 +50,8 @@ class CommunityMembers(Members):
         own_links: bool = False,
         signed: bool = False,
         levels: int = 1,
+        settings: Mapping[str, Any] | None = None,
+        archived: bool = False,
     ) -> None:
         super().__init__()
         self._membership = membership
@@ -59,6 +63,8 @@ class CommunityMembers(Members):
         self._signed = signed
         self._batches = batches
         self._levels = levels
+        self._settings = settings or {}
+        self._archived = archived
         self._managers: list[CommunityManager] = []
         self._communities: list[Community] = []
         self._readers: list[asyncio.Task[None]] = []
@@ -84,6 +90,8 @@ class CommunityMembers(Members):
                 gateways=gateways,
                 parameters=self._parameters,
                 **self._links(number),
+                **self._settings,
+                **self._archive(number),
                 rng=Random(f"{share.seed} {number}"),
             )
             await manager.start()
@@ -116,9 +124,15 @@ class CommunityMembers(Members):
             return {"pipes": self._pipes[-1]}
         from identity import write_identity  # earlier commits have none
 
+        return write_identity(self._folder() / str(number), number, TOPIC)
+
+    def _archive(self, number: int) -> dict[str, Any]:
+        return {"archive": self._folder() / f"{number}.archive"} if self._archived else {}
+
+    def _folder(self) -> Path:
         if self._files is None:
             self._files = TemporaryDirectory()
-        return write_identity(Path(self._files.name) / str(number), number, TOPIC)
+        return Path(self._files.name)
 
     async def _deliver(self, event: Received) -> None:
         self.on_event(event.payload)

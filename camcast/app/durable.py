@@ -230,7 +230,8 @@ class DurableFeed(EventFeed[E], Generic[E]):
         counts, also of a publisher whose clock is behind.
         """
         if not self._begin_pass():
-            self._reading = Cursor(self._reading.base, self._reading.base)
+            base = self._reading.base
+            self._reading = Cursor(base, base, begun=int(time.time()))
         self._move(self._reading)
 
     def _tell_reach(self, group: LocalGroup | None) -> None:
@@ -238,7 +239,7 @@ class DurableFeed(EventFeed[E], Generic[E]):
         archive, cursor = self._archive, self._reading
         topic = self._deliveries.topic
         reach = archive.reach(topic) / 1000 if group is None else self._reach(group)
-        taken = (cursor.published or archive.published(cursor.base)) / 1000
+        taken = cursor.published / 1000 or cursor.begun or archive.published(cursor.base) / 1000
         lost = self._goes_on and reach > taken + CLOCK_SECONDS
         if self._begins_with_reach or lost:
             self.tell(Reach(reach))

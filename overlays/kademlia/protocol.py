@@ -71,7 +71,8 @@ from overlays.kademlia.table import (
 )
 from overlays.kademlia.timeouts import ATTEMPTS, Patience
 
-LATE_MAX: Final = 1024  # chosen: calls given up whose answers may still come; some 200 kB
+LATE_MAX: Final = 1024  # chosen: calls given up whose answers may still come; some 700 kB
+LATE_SECONDS: Final = 60.0  # chosen: over twice what the slowest call takes until it is given up
 AMPLIFICATION_MAX: Final = 3  # [RFC 9000, 8.1] bytes to an unproven address for one from it
 PADDING: Final = bytes(256)  # chosen: makes calls 320 bytes or more, a third of the longest answer
 CLIENT: Final = 0x80
@@ -353,10 +354,16 @@ class Protocol:
             return
         self.counters.timeouts += 1
         self._note_failure(call.address, now)
-        if len(self._late) >= LATE_MAX:
-            del self._late[next(iter(self._late))]
-        self._late[call.number] = call
+        self._note_late(call, now)
         self._fail(call, now)
+
+    def _note_late(self, call: Call, now: float) -> None:
+        """Keep a call that was given up for its late answer, and forget those too old for one."""
+        late = self._late
+        for number, one in list(islice(late.items(), 2)):  # two for each that comes: none piles up
+            if len(late) >= LATE_MAX or now - one.sent[-1] > LATE_SECONDS:
+                del late[number]
+        late[call.number] = call
 
     def _note_failure(self, address: Endpoint, now: float) -> None:
         failed = self._context.failed
@@ -435,10 +442,12 @@ class Protocol:
         call.done((node.id, *rest), now)
 
     def _prove(self, address: Endpoint, now: float) -> None:
-        self._proven.pop(address, None)
-        if len(self._proven) >= PROVEN_MAX:
-            del self._proven[next(iter(self._proven))]
-        self._proven[address] = now + PROVEN_SECONDS
+        proven = self._proven
+        proven.pop(address, None)
+        for one, until in list(islice(proven.items(), 2)):  # two for each that comes, as above
+            if len(proven) >= PROVEN_MAX or until < now:
+                del proven[one]
+        proven[address] = now + PROVEN_SECONDS
 
     # -- calls that other nodes make -----------------------------------------------------------
 

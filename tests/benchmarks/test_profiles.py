@@ -28,11 +28,11 @@ def test_the_rate_left_is_of_the_same_round_and_signatures_are_beside_encryption
     }
     runs = {
         (job, profile.name): [run(each, lost=2) for each in costs[profile.name]]
-        for job in JOBS
+        for job in JOBS[:2]
         for profile in PROFILES
     }
     console = Console(width=150, record=True)
-    console.print(table("a title", runs))
+    console.print(table("a title", PROFILES, runs))
     rows = [line.split("│")[2:-1] for line in console.export_text().splitlines() if "│" in line]
     assert [[cell.strip() for cell in row] for row in rows[:4]] == [
         ["plain, a link each", "20.0 (10.0-30.0)", "", "", "6"],

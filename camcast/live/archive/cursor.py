@@ -20,12 +20,12 @@ from struct import error as StructError
 from typing import Final
 from zlib import crc32
 
-from attrs import evolve, frozen
+from attrs import astuple, evolve, frozen
 
 from camcast.live.archive.schema import ArchiveError
 from camcast.vocabulary.given_file import open_regular
 
-_RECORD: Final = Struct(">4sQQQQQIxxxxI")  # magic, count, the five numbers of a cursor, checksum
+_RECORD: Final = Struct(">4sQQQQQIII")  # magic, count, the six numbers of a cursor, checksum
 _MAGIC: Final = b"CCU1"
 _CHECKSUM_BYTES: Final = 4
 
@@ -44,6 +44,8 @@ class Cursor:
     """... or at this time and have a number up to this one."""
     sequence: int = 0
     """Of the batch that follows, the events up to this number of their stream are done."""
+    begun: int = 0
+    """When the subscriber began to read and there was nothing, in seconds since 1970; else 0."""
 
     def after_batch(self, published: int, batch: int) -> Cursor:
         """Return the place behind a batch of the pass."""
@@ -80,8 +82,7 @@ class CursorFile:
         """Put the cursor elsewhere; raises `OSError`, as for a full disk."""
         self.cursor = cursor
         self._count += 1
-        numbers = cursor.base, cursor.until, cursor.published, cursor.batch, cursor.sequence
-        data = _RECORD.pack(_MAGIC, self._count, *numbers, 0)[:-_CHECKSUM_BYTES]
+        data = _RECORD.pack(_MAGIC, self._count, *astuple(cursor), 0)[:-_CHECKSUM_BYTES]
         data += crc32(data).to_bytes(_CHECKSUM_BYTES)
         os.pwrite(self._descriptor, data, self._count % 2 * _RECORD.size)
 

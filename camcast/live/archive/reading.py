@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
@@ -32,6 +34,7 @@ from camcast.vocabulary.wire import MalformedError
 PAGE_ROWS: Final = 256  # chosen: as a commit writes
 _LAST_ID: Final = 1 << 48  # chosen: beyond what any archive has numbered
 _UNREAD_IDS: Final = 1 << 32  # chosen: more than can follow the last one that is read
+_LOG: Final = ("-wal", "-shm")  # SQLite puts these beside the file of a database
 _CHAINS: Final = msgspec.msgpack.Decoder(tuple[bytes, ...])
 
 
@@ -131,11 +134,13 @@ def salvage(path: Path) -> Salvaged:
     """Put an archive of what can be read of a damaged one in its place; that one is kept beside it.
 
     Raises `ArchiveError` for a file that a process writes to. A kill at any moment leaves the
-    damaged file or the new one in its place, and the damaged one can be put right again.
+    damaged file or the new one in its place, and the damaged one can be put right again. What an
+    earlier repair kept stays.
     """
-    new, old = (path.with_name(f"{path.name}.{end}") for end in ("repaired", "damaged"))
+    new = path.with_name(f"{path.name}.repaired")
     lock = Lock(path)
     try:
+        old = _name_to_keep(path)
         _remove(new)
         saved = 0
         with closing(connect(path, "rw")) as damaged:
@@ -161,16 +166,38 @@ def salvage(path: Path) -> Salvaged:
             writer.write(rows)
             _number_beyond(database, last + _UNREAD_IDS)
             database.close()
-        old.unlink(missing_ok=True)
-        with suppress(OSError):  # a file system without links: `path` is away for a moment
-            os.link(path, old)
-        for end in ("-wal", "-shm") if old.exists() else ("", "-wal", "-shm"):
-            with suppress(FileNotFoundError):
-                os.replace(f"{path}{end}", f"{old}{end}")
+        if not old.exists():
+            try:
+                os.link(path, old)
+            except OSError:  # a file system without links
+                shutil.copyfile(path, old)
+        _move_log(path, old)  # before the new file is there, which it is no log of
         os.replace(new, path)
     finally:
         lock.close()
     return Salvaged(saved, old)
+
+
+def _name_to_keep(path: Path) -> Path:
+    """Return the name for a damaged file, which no other one has that was kept.
+
+    A repair that was killed may have given it a name already, and its log with it: the log goes
+    back, as what is only there must be read.
+    """
+    for number in itertools.count(1):
+        name = path.with_name(f"{path.name}.damaged{f'-{number}' if number > 1 else ''}")
+        if not any(Path(f"{name}{end}").exists() for end in ("", *_LOG)):
+            return name
+        if name.exists() and name.samefile(path):
+            _move_log(name, path)
+            return name
+    raise AssertionError("there is always another number")
+
+
+def _move_log(source: Path, target: Path) -> None:
+    for end in _LOG:
+        with suppress(FileNotFoundError):
+            os.replace(f"{source}{end}", f"{target}{end}")
 
 
 def _number_beyond(database: sqlite3.Connection, number: int) -> None:
@@ -258,5 +285,5 @@ def _beyond(database: sqlite3.Connection, question: str, damaged: int) -> int:
 
 
 def _remove(path: Path) -> None:
-    for end in ("", "-wal", "-shm"):
+    for end in ("", *_LOG):
         Path(f"{path}{end}").unlink(missing_ok=True)

@@ -18,6 +18,7 @@ import typer
 from rich.console import Console
 
 from camcast.doors.plugs import UnknownPlugError, find_backend
+from camcast.engine.settings import Order
 from camcast.live import transports
 from camcast.vocabulary.parameters import SpreadKind
 from tests.library.chaos import results
@@ -40,6 +41,9 @@ def main(
         SpreadKind,
         typer.Option(help="How events spread inside a community; tree: from the first node alone."),
     ] = "auto",
+    order: Annotated[
+        Order, typer.Option(help="In which order the events of a publisher are delivered.")
+    ] = "fifo",
     profile: Annotated[
         Literal["open", "signed"],
         typer.Option(help="Who may take part; signed: each node has a key and a certificate."),
@@ -48,6 +52,9 @@ def main(
         str | None, typer.Option(help="Scenarios, separated by commas; without it all but soak.")
     ] = None,
     soak_minutes: Annotated[float, typer.Option(min=0.5, help="Length of the soak.")] = 10.0,
+    churn_minutes: Annotated[
+        float, typer.Option(min=0.0, help="So long nodes join and leave in it.")
+    ] = 0.0,
     seed: Annotated[int, typer.Option(help="Draws who publishes and who is killed.")] = 1,
     jobs: Annotated[int, typer.Option(min=1, help="Scenarios at a time.")] = 2,
     folder: Annotated[
@@ -62,7 +69,7 @@ def main(
     Exits with 1 if any limit is not kept, and with 77 if the suite cannot run here.
     Example: python -m tests.library.chaos --membership dht --only loss-30,kill-80
     """
-    scenarios = _chosen(only, soak_minutes)
+    scenarios = _chosen(only, soak(soak_minutes, churn_minutes))
     backends = [name.strip() for name in membership.split(",")]
     try:
         for name in backends:
@@ -82,7 +89,14 @@ def main(
             raise typer.Exit(SKIPPED)
     console = Console(width=None if sys.stdout.isatty() else _WIDTH)
     choices = [
-        Choice(membership=name, transport=transport, seed=seed, spread=spread, profile=profile)
+        Choice(
+            membership=name,
+            transport=transport,
+            seed=seed,
+            spread=spread,
+            order=order,
+            profile=profile,
+        )
         for name in backends
     ]
     outcomes = asyncio.run(_run_all(scenarios, choices, jobs, folder, console))
@@ -106,10 +120,10 @@ def main(
     raise typer.Exit(any(outcome.broken for outcome in outcomes))
 
 
-def _chosen(only: str | None, soak_minutes: float) -> list[Scenario]:
+def _chosen(only: str | None, long: Scenario) -> list[Scenario]:
     if only is None:
         return SCENARIOS
-    known = {scenario.name: scenario for scenario in [*SCENARIOS, soak(soak_minutes)]}
+    known = {scenario.name: scenario for scenario in [*SCENARIOS, long]}
     names = [name.strip() for name in only.split(",")]
     for name in names:
         if name not in known:

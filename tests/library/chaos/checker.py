@@ -10,8 +10,9 @@ level below.
 Of an event that is due and never came, `Missed` may have told the subscriber. Without such a notice
 the event is *lost*. A notice about an event from before the node was started is *false*. It is
 *late* if it came after the time limit. A subscription that gets an event twice has a *duplicate*;
-one that gets an event of a foreign topic, or one that nobody published, has a *parasite*, and so
-has a process that counted a copy of a foreign community at its socket.
+one that gets an event after a later one of the same stream, and not flagged as late, has one *out
+of order*; one that gets an event of a foreign topic, or one that nobody published, has a
+*parasite*, and so has a process that counted a copy of a foreign community at its socket.
 
 An event that is due is *judged*, unless it was published within the window in which the scenario
 lets events be lost: those are *excused*, and counted apart.
@@ -20,9 +21,10 @@ lets events be lost: those are *excused*, and counted apart.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from math import inf
+from statistics import linear_regression, median
 from typing import Final
 
 from attrs import define, field, frozen
@@ -48,6 +50,8 @@ EventKey = tuple[str, int]
 
 TEN_PERIODS: Final = 10.0
 """No live arc is given up in ten periods of heartbeats, a second each."""
+_FLAT: Final = 1e6 / 3600  # chosen: 24 MB a day
+_PACE_SAMPLES: Final = 60  # chosen: a minute, in which no visitor of a soak stays
 _EXAMPLES = 20  # chosen: a screen of lost events is enough to begin with
 
 
@@ -92,6 +96,10 @@ class Findings:
     """Of those, how many never arrived."""
     duplicated: int
     """Deliveries to a subscription that had the event already."""
+    out_of_order: int
+    """Deliveries after a later event of the same stream that were not flagged as late."""
+    overtaking: int
+    """Deliveries before an earlier event of the same stream, which came after all."""
     parasites: int
     """Deliveries of foreign or unknown events, and foreign copies counted at sockets."""
     not_ready: int
@@ -108,9 +116,14 @@ class Findings:
     growth: float | None
     """By what factor the memory of the process that grew most did so in the second half of the
     run; None if there are too few samples."""
+    settling: float | None
+    """How fast the memory of the processes that ran all the time grew in the last quarter of the
+    run, as a share of that in the second; None if there are too few samples."""
     heal_seconds: float | None
     """From the end of the fault (from its beginning, if it has no end) to the publication of the
     last event that never arrived somewhere; None if all arrived."""
+    delay_seconds_median: float
+    """From publication to delivery, of what was due at other nodes."""
     arrival_seconds_max: float
     """The longest that an event took, from its publication or, if later, the end of the fault."""
     examples: list[str]
@@ -137,8 +150,11 @@ class _Run:
     notices: dict[str, list[Missed]] = field(factory=lambda: defaultdict(list))
     samples: dict[str, list[Sample]] = field(factory=lambda: defaultdict(list))
     counts: Counter[type[AnyRecord]] = field(factory=Counter)
+    highest: dict[tuple[str, str], int] = field(factory=dict)
+    """The highest number that a subscription has had of a stream."""
     lagged: int = 0
     duplicated: int = 0
+    out_of_order: int = 0
 
     def add(self, record: AnyRecord) -> None:
         """Sort a record in."""
@@ -154,6 +170,10 @@ class _Run:
             self.published[record.stream, record.sequence] = record
         elif isinstance(record, Delivered):
             arrived = self.arrivals[record.subscriber]
+            place = record.subscriber, record.stream
+            highest = self.highest.get(place, 0)
+            self.out_of_order += record.first < highest and not record.late
+            self.highest[place] = max(highest, record.first + record.count - 1)
             for sequence in range(record.first, record.first + record.count):
                 key = record.stream, sequence
                 self.duplicated += key in arrived
@@ -205,6 +225,16 @@ class _Run:
             for event in self.published.values()
         )
 
+    def overtaking(self) -> int:
+        """Return how many events came to a subscription before an earlier one of their stream."""
+        found = 0
+        for arrived in self.arrivals.values():
+            lowest: dict[str, int] = {}
+            for stream, sequence in reversed(arrived):
+                found += lowest.setdefault(stream, sequence) < sequence
+                lowest[stream] = min(lowest[stream], sequence)
+        return found
+
     def unasked(self) -> int:
         """Return how many events from before a node's start it got."""
         return sum(
@@ -252,6 +282,32 @@ class _Run:
                 factors.append(sum(sizes[-tenth:]) / sum(sizes[middle : middle + tenth]))
         return max(factors, default=None)
 
+    def settling(self) -> float | None:
+        """Return by what share of its pace in the second quarter memory still grows in the last.
+
+        A pace that is below `_FLAT` in the second counts as this much.
+        """
+        ends = [one.when for samples in self.samples.values() for one in (samples[0], samples[-1])]
+        quarter = (max(ends) - min(ends)) / 4 if ends else 0.0
+        paces: list[list[float]] = []
+        for samples in self.samples.values():
+            parts: list[list[Sample]] = [[], [], [], [], []]
+            for one in samples:
+                parts[int((one.when - min(ends)) // quarter) if quarter else 0].append(one)
+            if min(len(parts[1]), len(parts[3])) >= _PACE_SAMPLES:
+                paces.append([_pace(parts[1]), _pace(parts[3])])
+        if not paces:
+            return None
+        second, last = (sum(pace) / len(paces) for pace in zip(*paces, strict=True))
+        settling: float = last / max(second, _FLAT)
+        return settling
+
+
+def _pace(samples: Sequence[Sample]) -> float:
+    """Return by how many bytes a second memory grew."""
+    fit = linear_regression([s.when for s in samples], [s.resident for s in samples])
+    return fit.slope
+
 
 def check(history: Iterable[AnyRecord], fault: Fault) -> Findings:
     """Return what the records of a run say.
@@ -268,6 +324,7 @@ def check(history: Iterable[AnyRecord], fault: Fault) -> Findings:
     zero = fault.began if fault.began < inf or not events else events[0][0].when
     late = missed = excused_due = excused_lost = 0
     arrival_max, last_absent = 0.0, -inf
+    delays: list[float] = []
     examples: list[str] = []
     for event, least in events:
         key = event.stream, event.sequence
@@ -282,6 +339,8 @@ def check(history: Iterable[AnyRecord], fault: Fault) -> Findings:
             arrived = run.arrivals[node].get(key)
             if arrived is not None:
                 arrival_max = max(arrival_max, arrived - start)
+                if node != event.node:
+                    delays.append(arrived - event.when)
                 late += not excused and arrived - start > fault.arrival_seconds
                 continue
             last_absent = event.when
@@ -310,6 +369,8 @@ def check(history: Iterable[AnyRecord], fault: Fault) -> Findings:
         excused_due=excused_due,
         excused_lost=excused_lost,
         duplicated=run.duplicated,
+        out_of_order=run.out_of_order,
+        overtaking=run.overtaking(),
         parasites=run.parasites(),
         not_ready=run.counts[NotReady],
         refused=run.counts[Refused],
@@ -317,7 +378,9 @@ def check(history: Iterable[AnyRecord], fault: Fault) -> Findings:
         failures=run.counts[Failed],
         forgotten=run.forgotten(fault),
         growth=run.growth(),
+        settling=run.settling(),
         heal_seconds=None if last_absent == -inf else max(0.0, last_absent - min(end, last_absent)),
+        delay_seconds_median=median(delays) if delays else 0.0,
         arrival_seconds_max=arrival_max,
         examples=examples,
     )

@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from camcast.engine.settings import Order
 from camcast.vocabulary.parameters import SpreadKind
 
 Pace = Literal["slow", "hanging", "raising"]
@@ -45,6 +46,7 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     membership: str
     transport: str
     spread: SpreadKind
+    order: Order
     seed: int
     share_pipes: bool = True
     """Whether the nodes of the process share their output pipes."""

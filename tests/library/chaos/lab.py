@@ -24,6 +24,7 @@ import msgspec
 from attrs import define, evolve, field, frozen
 
 from camcast.doors.profile import SIGNED
+from camcast.engine.settings import Order
 from camcast.live.profiles.key_file import read_secret_key
 from camcast.research.experiment.brief_authority import BriefAuthority
 from camcast.vocabulary.parameters import SpreadKind
@@ -64,6 +65,7 @@ class Choice:
     transport: str
     seed: int
     spread: SpreadKind = "auto"
+    order: Order = "fifo"
     profile: Literal["open", "signed"] = "open"
 
 
@@ -191,6 +193,7 @@ class Lab:
             membership=self._choice.membership,
             transport=self._choice.transport,
             spread=self._choice.spread,
+            order=self._choice.order,
             seed=self._choice.seed,
             share_pipes=self._share_pipes,
             authority=None if self._authority is None else str(self._authority.folder),
@@ -306,6 +309,11 @@ class Lab:
         """
         self._rate = max(rate, BUSY_RATE) if rate and self._choice.spread == "tree" else rate
         await asyncio.gather(*map(self._publish_too, self.living()))
+
+    async def publish_alone(self, rate: float) -> None:
+        """Let the first node of the first process publish at this rate a second."""
+        first = self.living()[0]
+        await first.do(Publish(first.next_number(), rate=rate, size=EVENT_BYTES))
 
     async def stop_publishing(self) -> None:
         """Let nobody publish any more."""

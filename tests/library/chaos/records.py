@@ -71,6 +71,8 @@ class Delivered(Record, frozen=True):
     stream: str
     first: int
     count: int
+    late: bool = False
+    """Whether they were flagged so: later ones may have come before."""
 
 
 class Lagged(Record, frozen=True):

@@ -48,7 +48,10 @@ COLUMNS: Final[dict[str, Callable[[Findings], str]]] = {
     "excused": lambda f: f"{_share(f.excused_lost, f.excused_due)}" if f.excused_due else "-",
     "given up": lambda f: f"{f.forgotten:,}",
     "dup.": lambda f: f"{f.duplicated:,}",
+    "overtaking": lambda f: f"{f.overtaking:,}",
+    "back": lambda f: f"{f.out_of_order:,}",
     "parasites": lambda f: f"{f.parasites:,}",
+    "median ms": lambda f: f"{1000 * f.delay_seconds_median:.1f}",
     "last arrival s": lambda f: _seconds(f.arrival_seconds_max),
     "heals in s": lambda f: _seconds(f.heal_seconds),
 }

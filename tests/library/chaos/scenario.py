@@ -11,6 +11,7 @@ from typing import Final
 
 from attrs import evolve, frozen
 
+from camcast.engine.settings import Order
 from tests.library.chaos.checker import Fault, Findings, check
 from tests.library.chaos.lab import Choice, Lab, WorkerError
 from tests.library.chaos.network import Network, Weather, Wires
@@ -75,6 +76,8 @@ class Scenario:
     """How often topic tables may drop a peer in the ten seconds after the fault began."""
     growth_max: float = inf
     """By what factor the memory of a process may grow in the second half of the run."""
+    settling_max: float = inf
+    """By what share of its pace in the second quarter memory may grow in the last."""
 
     @property
     def shut(self) -> tuple[int, ...]:
@@ -109,14 +112,15 @@ class Outcome:
     """The limits that were not kept, and errors of the run itself; empty: passed."""
 
 
-def verdict(scenario: Scenario, findings: Findings) -> list[str]:
-    """Return the limits that a run did not keep."""
+def verdict(scenario: Scenario, findings: Findings, order: Order = "fifo") -> list[str]:
+    """Return the limits that a run of this order did not keep."""
     limits = {
         "lost": findings.lost,
         "late": findings.late,
         "missed": findings.missed,
         "told falsely": findings.told_falsely,
         "duplicated": findings.duplicated,
+        "out of order": findings.out_of_order if order == "fifo" else 0,
         "parasites": findings.parasites,
         "refused": findings.refused,
         "failures": findings.failures,
@@ -127,6 +131,8 @@ def verdict(scenario: Scenario, findings: Findings) -> list[str]:
         broken.append("nothing was due")
     if findings.growth is not None and findings.growth > scenario.growth_max:
         broken.append(f"memory grew by a factor of {findings.growth:.2f}")
+    if findings.settling is not None and findings.settling > scenario.settling_max:
+        broken.append(f"memory grows on, by {findings.settling:.2f} of its earlier pace")
     if findings.forgotten > scenario.forgotten_max:
         broken.append(f"{findings.forgotten} live peers given up")
     return broken
@@ -152,7 +158,7 @@ async def run(
             await asyncio.sleep(scenario.after)
             await lab.stop_publishing()
             findings = await _settled(lab, scenario)
-        broken = verdict(scenario, findings)
+        broken = verdict(scenario, findings, choice.order)
     except (WorkerError, OSError) as error:
         broken = [f"{type(error).__name__}: {error}"]
     finally:

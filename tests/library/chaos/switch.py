@@ -2,10 +2,11 @@
 
 It makes the TUN devices tun0 to tunN, one for each host, and says "up". Whoever started it moves
 them into the hosts' namespaces and writes a first line of weather; each further line replaces the
-weather: `loss=0.1 delay=0.05 jitter=0.02 duplicate=0.1`. `loss` and `duplicate` are probabilities
-of a packet, `delay` is in seconds, and `jitter` adds up to that many seconds either way, so that
-packets overtake each other. The last byte of a packet's address, less one, is its host. The switch
-ends with its standard input.
+weather: `loss=0.1 delay=0.05 jitter=0.02 distance=0.1 duplicate=0.1`. `loss` and `duplicate` are
+probabilities of a packet, `delay` is in seconds, `jitter` adds up to that many seconds either way,
+so that packets overtake each other, and `distance` up to that many for each pair of hosts, always
+as many for one pair, so that the shortest way may lead over a third host. The last byte of a
+packet's address, less one, is its host. The switch ends with its standard input.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _IFF_TUN, _IFF_NO_PI = 0x0001, 0x1000  # [linux/if_tun.h] whole IP packets, noth
 _PACKET_BYTES_MAX = 4096  # chosen: above the MTU of the devices
 _TURN_PACKETS = 64  # chosen: no device keeps the others waiting
 _QUEUE_PACKETS_MAX = 100_000  # chosen: 140 MB; more than TCP's windows put under way
-_TARGET = 19  # [RFC 791, 3.1] place of the last byte of the destination's address
+_SOURCE, _TARGET = 15, 19  # [RFC 791, 3.1] places of the last bytes of a packet's addresses
 
 
 def _open_device(name: str) -> int:
@@ -38,6 +39,11 @@ class _Switch:
     def __init__(self, hosts: int, seed: int) -> None:
         self._devices = [_open_device(f"tun{host}") for host in range(hosts)]
         self._random = Random(seed).random
+        self._distance = {  # shares of the greatest
+            (here, there): Random(f"{seed} {min(here, there)} {max(here, there)}").random()
+            for here in range(1, hosts + 1)
+            for there in range(1, hosts + 1)
+        }
         self._weather: dict[str, float] = {}
         self._delayed: list[tuple[float, int, bytes]] = []
         self._count = 0
@@ -75,6 +81,7 @@ class _Switch:
         weather, random = self._weather, self._random
         loss, duplicate = weather.get("loss", 0.0), weather.get("duplicate", 0.0)
         delay, jitter = weather.get("delay", 0.0), weather.get("jitter", 0.0)
+        distance = weather.get("distance", 0.0)
         for _ in range(_TURN_PACKETS):
             try:
                 packet = os.read(device, _PACKET_BYTES_MAX)
@@ -83,10 +90,11 @@ class _Switch:
             for _ in range(1 + (random() < duplicate)):
                 if random() < loss:
                     continue
-                if not delay:
+                if not (delay or distance):
                     self._put(packet)
                 elif len(self._delayed) < _QUEUE_PACKETS_MAX:
-                    due = time.monotonic() + delay + jitter * (2 * random() - 1)
+                    far = self._distance.get((packet[_SOURCE], packet[_TARGET]), 0.0)
+                    due = time.monotonic() + delay + distance * far + jitter * (2 * random() - 1)
                     self._count += 1
                     heapq.heappush(self._delayed, (due, self._count, packet))
 

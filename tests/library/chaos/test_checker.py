@@ -286,6 +286,34 @@ def test_memory_that_grows_in_the_second_half_is_growth_and_in_the_first_is_not(
     assert check(flat[:9], NO_FAULT).growth is None
 
 
+def test_memory_settles_if_it_grows_less_in_the_last_quarter_than_in_the_second() -> None:
+    def process(name: str, megabytes_an_hour: tuple[float, ...]) -> list[AnyRecord]:
+        size, samples = 0.0, list[AnyRecord]()
+        for second in range(401):
+            size += megabytes_an_hour[min(3, second // 100)] * 1e6 / 3600
+            samples.append(Sample(float(second), name, int(size), 9, 0, 0, {}))
+        return samples
+
+    warm, leaky = process("p1", (90, 20, 9, 2)), process("p2", (20, 20, 20, 20))
+    visitor = process("p3", (90, 90, 90, 90))[150:200]
+    assert check([*warm, *visitor], NO_FAULT).settling == pytest.approx(0.1, abs=0.01)
+    assert check([*warm, *leaky], NO_FAULT).settling == pytest.approx(0.55, abs=0.01)
+    assert check(process("p1", (1, 0, 0, 0.5)), NO_FAULT).settling == pytest.approx(0.5, abs=0.01)
+    assert check(visitor, NO_FAULT).settling is None
+
+
+def test_what_comes_after_a_later_one_is_out_of_order_unless_it_is_flagged_as_late() -> None:
+    order = (1, 2, 4, 5, 3, 6)
+    history: list[AnyRecord] = [Joined(0.0, node, topic) for node, topic in TOPICS.items()]
+    history += [published(sequence) for sequence in order]
+    came = [Delivered(10.0 + n, HIGH, ".a.x", STREAM, number, 1) for n, number in enumerate(order)]
+    found = check([*history, *came], NO_FAULT)
+    assert (found.out_of_order, found.overtaking) == (1, 2)
+    came[4] = Delivered(14.0, HIGH, ".a.x", STREAM, 3, 1, late=True)
+    found = check([*history, *came], NO_FAULT)
+    assert (found.out_of_order, found.overtaking) == (0, 2)
+
+
 def test_who_was_given_up_soon_after_the_fault_began_counts() -> None:
     samples = [sample(forgotten=n, when=float(n)) for n in range(40)]
     assert check(samples, NO_FAULT).forgotten == 39
@@ -305,6 +333,13 @@ def test_every_fault_fails_the_run() -> None:
         assert verdict(scenario, faulty) == [f"2 {name.replace('_', ' ')}"]
     grown = evolve(sound_findings, growth=1.2)
     assert verdict(scenario, grown) == ["memory grew by a factor of 1.20"]
+    growing = evolve(sound_findings, settling=0.3)
+    assert verdict(evolve(scenario, settling_max=0.2), growing) == [
+        "memory grows on, by 0.30 of its earlier pace"
+    ]
+    back = evolve(sound_findings, out_of_order=2)
+    assert verdict(scenario, back) == ["2 out of order"]
+    assert verdict(scenario, back, "arrival") == []
     given_up = evolve(sound_findings, forgotten=4)
     assert verdict(scenario, given_up) == ["4 live peers given up"]
     assert verdict(scenario, evolve(sound_findings, due=0)) == ["nothing was due"]

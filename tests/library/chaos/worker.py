@@ -128,6 +128,7 @@ class _Worker:
             bind=spec.bind,
             reachable=spec.reachable,
             insecure=True,
+            order=self._setup.order,
             parameters=CommunitySettings(spread=self._setup.spread),
             trace=None if spec.trace_bytes is None else self._disk(spec.trace_bytes),
             transport=self._setup.transport if self._pipes is None else None,
@@ -193,7 +194,7 @@ class _Worker:
             if isinstance(item, ReceivedBatch):
                 stream, topic = item.stream.hex(), str(item.topic)
                 for first, count in _runs(item.sequences):
-                    add(records.Delivered(now, name, topic, stream, first, count))
+                    add(records.Delivered(now, name, topic, stream, first, count, item.late))
             elif isinstance(item, Lagged):
                 add(records.Lagged(now, name, item.missed))
             elif isinstance(item, Missed):

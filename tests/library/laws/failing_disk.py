@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 CALLS: Final = (
-    *("open", "write", "fchmod", "fchown", "fsync", "replace", "unlink"),
+    *("open", "write", "fchmod", "fchown", "fsync", "link", "replace", "unlink"),
     *("mkdir", "rename"),  # of folders
 )
 FAULTS: Final = ("kill", "ENOSPC", "EIO", "names lost", "contents lost")
@@ -91,7 +91,7 @@ class FailingDisk:
                 self._named[Path(given[0]).absolute()] = None
             case "write":
                 self._unsynced[os.fstat(given[0]).st_ino] = None
-            case "replace":
+            case "link" | "replace":
                 self._named[Path(given[1]).absolute()] = None
             case "rename":
                 self._moved[Path(given[1]).absolute()] = Path(given[0]).absolute()

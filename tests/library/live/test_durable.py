@@ -143,9 +143,30 @@ async def test_a_new_name_that_took_nothing_goes_on_where_it_began_to_read(tmp_p
         keep_behind(one, b"3")
         await eventually(lambda: archive.last() > past)
         subscription = subscribed(near)
-        # It had nothing, so that nobody knows how far back it would have to go.
+        assert await take(subscription, 1) == [3], "nothing can be lost, and nothing is told"
+
+
+@live
+async def test_a_new_name_that_took_nothing_is_told_where_what_came_since_may_be_lost(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "events"
+    async with manager(path) as one:
+        near = await one.join(".a")
+        near.subscribe(lambda _: None)
+        assert one._archive is not None
+        watchers = one._archive._watchers
+        subscription = subscribed(near)
+        await eventually(lambda: len(watchers) == 1)
+        subscription.close()
+    [file] = tmp_path.glob("*.cursor")
+    cursor = CursorFile(file)
+    assert cursor.cursor.begun > 0
+    cursor.move(Cursor(begun=cursor.cursor.begun - 10))  # and no member has kept these seconds
+    cursor.close()
+    async with manager(path) as one:
+        subscription = subscribed(await one.join(".a"))
         assert isinstance(await anext(subscription), Reach)
-        assert await take(subscription, 1) == [3]
 
 
 @live

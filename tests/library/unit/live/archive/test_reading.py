@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from contextlib import closing
 from pathlib import Path
@@ -89,6 +90,7 @@ def test_no_number_comes_again_of_those_that_could_not_be_read(tmp_path: Path) -
 def test_a_kill_at_any_step_of_a_repair_leaves_what_can_be_repaired(tmp_path: Path) -> None:
     def make(folder: Path) -> tuple[Path, list[bytes]]:
         bodies = written(folder / "events")
+        (folder / "events.damaged").write_bytes(b"of an earlier repair")
         content = damage(folder / "events", slice(20, 21))
         return folder / "events", [body for body in bodies if content.find(body) >= 0]
 
@@ -104,8 +106,30 @@ def test_a_kill_at_any_step_of_a_repair_leaves_what_can_be_repaired(tmp_path: Pa
             salvage(path)
         with closing(ArchiveReader(path)) as reader:
             assert [one.batch.body for one in reader.batches()] == intact
-        with closing(ArchiveReader(path.with_name("events.damaged"))) as reader:
+        with closing(ArchiveReader(path.with_name("events.damaged-2"))) as reader:
             assert reader.is_damaged(), "it is kept"
+        assert path.with_name("events.damaged").read_bytes() == b"of an earlier repair"
+        assert not path.with_name("events.damaged-3").exists()
+
+
+def test_a_repair_goes_on_with_the_log_that_a_killed_one_has_moved(tmp_path: Path) -> None:
+    other, path = tmp_path / "other", tmp_path / "events"
+    bodies = written(other)
+    damage(other, slice(20, 21))
+    archive = FileArchive(other, 10_000_000, 86_400.0)
+    last = make_batch(STREAM, COUNT + 1, [b"last"], AB, published=int(1000 * time.time()))
+    archive.keep(A, last, ())
+    with closing(ArchiveReader(other)):  # the log is not written into the file as long as it reads
+        archive.close()
+        shutil.copy(other, path)
+        path.with_name("events.damaged").hardlink_to(path)
+        shutil.copy(f"{other}-wal", path.with_name("events.damaged-wal"))
+    saved = salvage(path)
+    assert saved.kept_as == path.with_name("events.damaged")
+    with closing(ArchiveReader(path)) as reader:
+        found = [one.batch.body for one in reader.batches()]
+    assert found[-1] == last.body
+    assert COUNT - 15 <= saved.batches - 1 < len(bodies)
 
 
 def test_an_archive_that_is_written_to_is_read_and_not_repaired(tmp_path: Path) -> None:

@@ -352,3 +352,16 @@ def test_who_may_be_sent_to() -> None:
     # unspecified, multicast, of one link, IPv4 in disguise, discarded, with a zone, in brackets
     for ip in ("::", "ff02::1", "fe80::1", "::ffff:10.0.0.1", "100::1", "fe80::1%1", "[::1]"):
         assert not usable((ip, 1))
+
+
+def test_what_is_remembered_of_nodes_that_are_gone_is_forgotten_in_time(world: Overlays) -> None:
+    """Where nodes come and go, memory is that of those of the last minutes."""
+    world.populate([A] * 2)
+    protocol = protocol_of(world.overlays[1])
+    gone = ip_of(ATTACKER)
+    for port in range(1, 101):
+        protocol._prove((gone, port), world.now)  # as if it had answered, before it went
+        protocol.request((gone, port), "ping", done=lambda *_: None, now=world.now)
+        world.run(10.0)
+    assert len(protocol._late) < 10  # in the last minute
+    assert len(protocol._proven) < 70  # in the last ten
