@@ -142,6 +142,10 @@ class Measured:
             return clustered_interval([groups for groups in runs if groups])
         return _interval(self.means(who, measure, p_sel, communities), measure)
 
+    def of_upkeep(self, who: Contender, name: str) -> Interval:
+        """Return one of `UPKEEP` of a contender, in the mean over its runs."""
+        return _interval(self._of_runs(who, name), name)
+
     def _of_runs(self, who: Contender, name: str) -> list[float]:
         """Return a measure of whole runs, without the runs that it could not be measured in."""
         return [run[name] for run in self._runs[who] if run.get(name) is not None]
@@ -210,7 +214,7 @@ class Measured:
     def upkeep(self) -> Iterator[UpkeepRow]:
         """Yield what each contender costs."""
         for who in self.contenders:
-            measures = {name: _interval(self._of_runs(who, name), name) for name in UPKEEP}
+            measures = {name: self.of_upkeep(who, name) for name in UPKEEP}
             yield UpkeepRow(name=who.name, runs=len(self._runs[who]), measures=measures)
 
     def verdicts(self) -> Iterator[Verdict]:

@@ -27,7 +27,7 @@ from camcast.research.papers.memberships_runs import (
     SETTLE_SECONDS_MAX,
     UPKEEP_NOTES,
     VARIANTS,
-    VIRTUAL_EVENTS_MAX,
+    VIRTUAL_EVENTS,
     MembershipsPlan,
     World,
     run_live,
@@ -306,7 +306,7 @@ def _setting(found: Memberships, world: World) -> str:
         )
     return (
         f"Processes in g/d/a: {sizes}. Nothing is lost and nobody crashes until the events of the"
-        f" figures have spread. {min(plan.events, VIRTUAL_EVENTS_MAX)} events for each p_sel."
+        f" figures have spread. {VIRTUAL_EVENTS * plan.events} events for each p_sel."
     )
 
 

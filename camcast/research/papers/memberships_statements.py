@@ -21,6 +21,8 @@ from camcast.research.papers.memberships_measured import Measured
 from camcast.research.papers.memberships_runs import VARIANTS, Contender
 from camcast.research.population.outcome import Interval
 from camcast.research.report.evidence import (
+    UNKNOWN,
+    Cause,
     Evidence,
     between,
     exceeds,
@@ -289,8 +291,25 @@ def _order(
     if left_out := [who.name for who in plain if any(who.backend in pair for pair in compared)]:
         found += f" Compared is {', '.join(left_out)}, as in its paper. As shipped: "
         found += "; ".join(_difference(shipped, *pair) for pair in compared) + "."
-    return _statement(
-        item, quote, [exceeds(of[better], of[worse]) for better, worse in compared], found
+    held = [exceeds(of[better], of[worse]) for better, worse in compared]
+    return _statement(item, quote, held, found, cause=_in_degrees(results, compared))
+
+
+def _in_degrees(results: Measured, pairs: Sequence[tuple[str, str]]) -> Cause:
+    """Return why memberships of equal copies rank otherwise: how evenly processes are held.
+
+    A process with few holders is missed more often, and tables that are drawn at random hold some
+    by few. It is the cause if the in-degrees of each pair's better one are the less even ones.
+    """
+    whom = {who.backend: who for who in results.contenders}  # of two, as its paper has it
+    spread = {name: results.of_upkeep(who, "chi_square") for name, who in whom.items()}
+    if not all(spread[name].mean is not None for pair in pairs for name in pair):
+        return UNKNOWN
+    shown = ", ".join(f"{whom[name].name} {_number(of)}" for name, of in spread.items())
+    return Cause.of_paper(
+        "At equal copies a process is missed that few hold. Distance of the in-degrees from tables"
+        f" drawn at random, which have 1, and even ones 0: {shown}.",
+        holds=all(exceeds(spread[better], spread[worse]) for better, worse in pairs),
     )
 
 

@@ -367,6 +367,21 @@ def test_in_the_virtual_network_the_ranking_is_of_memberships_as_their_papers_ha
     assert row.found.endswith("As shipped: V3 - V1 = -0.200 (less).")
 
 
+@pytest.mark.parametrize(("even", "whose"), [("scamp", "the paper's"), ("dht", "open")])
+def test_a_ranking_that_differs_names_how_evenly_processes_are_held(even: str, whose: str) -> None:
+    """It is the cause where the one that the paper ranks first has the less even in-degrees."""
+    plan = MembershipsPlan(memberships=("scamp", "dht"), runs=3, virtual_p_sel=(1.0,))
+    mean = {"dht": 0.4, "scamp": 0.6}
+    runs: list[Any] = results_of(plan, ("virtual",), lambda cell: mean[cell["backend"]])
+    for cell, result in runs:
+        result["chi_square"] = 0.1 if cell["backend"] == even else 1.0
+    rows = {row.item: row for row in together(plan, runs).evidence}
+    row = rows["6.2, in the virtual network: efficiency"]
+    assert (row.verdict, row.whose) == ("differs", whose)
+    assert row.shown is not None
+    assert "V3 dht 1.000" in row.shown or even == "dht"
+
+
 # -- the verdict, and what chance makes of few events ---------------------------------------------
 
 
