@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from operator import attrgetter
 from pathlib import Path
 from random import Random, SystemRandom
 from typing import TYPE_CHECKING, Any, Final
@@ -665,8 +664,9 @@ class CommunityManager:
     def counters(self) -> Counters:
         """The counts of this process until now: a copy, which does not change."""
         runner = self._lifetime.running()
+        counts = runner.node.counters
         return Counters(
-            *_values(runner.node.counters),
+            **{name: getattr(counts, name) for name in _COUNTS},
             published=runner.published,
             unpublished=runner.unpublished,
             failures=runner.failures,
@@ -846,8 +846,8 @@ def make_manager(
     return manager
 
 
-_values: Final = attrgetter(*attrs.fields_dict(NodeCounters))
-"""Returns the counts of a node, in the order of their fields."""
+_COUNTS: Final = tuple(attrs.fields_dict(NodeCounters))
+"""The names of the counts of a node."""
 
 _stores: WeakKeyDictionary[asyncio.AbstractEventLoop, Store] = WeakKeyDictionary()
 """The store that all managers of a loop share."""

@@ -209,7 +209,7 @@ class PipeCounters:
     """For what is forged in their frames."""
 
 
-@define  # by position: `kw_only` would be of the fields of the base as well, before attrs 25.4
+@define(kw_only=True)
 class Counters(NodeCounters):
     """All counts of a process, until this record was made."""
 
