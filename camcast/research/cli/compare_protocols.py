@@ -12,12 +12,18 @@ from camcast.cli import options
 from camcast.cli.console import wide_console
 from camcast.cli.extras import extras_named
 from camcast.cli.failure import EXIT_FAILED, clear_failures, complain
+from camcast.cli.option_group import grouped
 from camcast.cli.output import print_json
 from camcast.doors.options import OptionError
 from camcast.ops.output_place import output_file
 from camcast.research.cli.measures_table import measures_table
 from camcast.research.cli.run_outcome import outside_in_words
-from camcast.research.cli.system_options import Workers, probability_option
+from camcast.research.cli.system_options import (
+    DISCOVERY,
+    DiscoveryOptions,
+    Workers,
+    probability_option,
+)
 from camcast.research.report.csv_text import csv_text
 from camcast.research.report.measures import repair_in_words
 from camcast.research.scenarios.workload import KINDS, Workload, workload_of
@@ -30,6 +36,7 @@ _MEASURES: Final = (
 )
 
 
+@grouped
 def compare_protocols(
     workload: Annotated[
         str,
@@ -57,6 +64,7 @@ def compare_protocols(
             "--membership", "-m", help="The membership of protocols without one of their own."
         ),
     ] = None,
+    discovery: DiscoveryOptions = DISCOVERY,
     loss: Annotated[
         float | None, probability_option("Share of copies that get lost; default: 0.05.")
     ] = None,
@@ -94,6 +102,7 @@ def compare_protocols(
                 constraints=None if where is None else tuple(where),
                 protocols=names,
                 membership=membership,
+                **discovery.changes(),
                 loss=loss,
                 members_max=members_max,
                 seed=seed,

@@ -18,7 +18,15 @@ from typing import Any, Final, cast
 import attrs
 from attrs import field, frozen, validators
 
-from camcast.doors.plugs import PROTOCOL_GROUP, find_backend, find_protocol, installed
+from camcast.doors.plugs import (
+    PROTOCOL_GROUP,
+    discovery_for,
+    discovery_options,
+    find_backend,
+    find_discovery,
+    find_protocol,
+    installed,
+)
 from camcast.interests.interest import Interest
 from camcast.research.pipeline.ingest.whole_runs import OUTSIDE_MAX
 from camcast.research.scenarios.live import communities_for
@@ -56,6 +64,9 @@ class Comparison:
     )
     """The names of the protocols; by default ours, then all others that are installed."""
     membership: str = "scamp"
+    discovery: str = "own"
+    """The discovery of those without one of their own (`VirtualScenario.discovery`)."""
+    discovery_options: Mapping[str, object] = field(factory=dict)
     loss: float = field(default=LOSS, validator=[validators.ge(0), validators.lt(1)])
     members_max: int = field(default=MEMBERS_MAX, validator=validators.ge(1))
     seed: int = 1
@@ -63,7 +74,12 @@ class Comparison:
     def __attrs_post_init__(self) -> None:
         for name in self.protocols:
             find_protocol(name)
-        find_backend(self.membership)
+        backend = find_backend(self.membership)
+        name = backend.discovery if self.discovery == "own" else self.discovery
+        if name != "census":
+            goes_with_all = name in VirtualScenario.DISCOVERIES
+            factory = find_discovery(name) if goes_with_all else discovery_for(backend, name)
+            discovery_options(factory, name, self.discovery_options)
         for constraint in filter(None, self.constraints):
             Interest.parse(constraint)
 
@@ -164,6 +180,8 @@ def _run(comparison: Comparison, protocol: str, effort: Mapping[str, float]) -> 
             protocol=protocol,
             protocol_options=options,
             membership=comparison.membership,
+            discovery=comparison.discovery,
+            discovery_options=comparison.discovery_options,
             parameters=CommunitySettings(spread="infect", **parameters),  # type: ignore[arg-type]  # the names are fields
             repair=REPAIR,
             settle_seconds=SETTLE_SECONDS,

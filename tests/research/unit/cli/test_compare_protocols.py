@@ -119,3 +119,24 @@ def test_a_third_partys_protocol_is_compared_by_its_own_efforts(
     [cost] = answer(capfd, "compare-protocols", *SMALL, "--protocols", "push-pull")
     assert (cost["protocol"], cost["reached"]) == ("push-pull", True)
     assert cost["effort"].startswith("keep_seconds = ")
+
+
+@pytest.mark.slow  # three seconds of CPU
+def test_a_third_partys_discovery_finds_the_members(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Capture
+) -> None:
+    install(tmp_path, "shared_directory")
+    monkeypatch.syspath_prepend(tmp_path)
+    folder = tmp_path / "members"
+    folder.mkdir()
+    chosen = ["--protocols", "camcast", "--discovery", "shared-directory"]
+    [cost] = answer(
+        capfd, "compare-protocols", *SMALL, *chosen, "--discovery-set", f"directory={folder}"
+    )
+    assert cost["reached"]
+    assert any(folder.iterdir())
+
+
+def test_the_discoverys_options_are_checked_before_anything_is_computed(capfd: Capture) -> None:
+    assert compare("--discovery", "gateways", "--discovery-set", "drectory=/tmp") == 2
+    assert "discovery 'gateways' has no option 'drectory'" in capfd.readouterr().err
