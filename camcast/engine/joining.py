@@ -60,6 +60,7 @@ class Joining:
         self._discovery, self._misfits = discovery, misfits
         self._is_put_out, self._tell_neighbours = is_put_out, tell_neighbours
         self.under_way: dict[GroupId, LocalGroup] = {}
+        """The groups that are being joined."""
         self.moved: dict[GroupId, None] = {}
         """The joining groups whose membership has had an input, so that it may have joined."""
 

@@ -148,6 +148,7 @@ class Node:
         guard.penalties, guard.audit = parts.penalties, parts.audit or guard.audit
         outbox.vouch = guard.vouch
         self._takes_all = parts.admission is None and parts.signatures is None
+        """Whether there is nothing to judge by, so that what arrives passes no guard."""
         self._plug_failed = parts.plug_failed
         self._wake_failed = False  # whether a plug has raised in the timer that came last
         lateness = Lateness()
