@@ -290,17 +290,17 @@ def schema_of(name: str) -> dict[str, Any]:
             whole["properties"] |= found["properties"]
             required = found.get("required", [])
             whole["required"] += [key for key in required if key not in whole["required"]]
-            said = cleandoc(found.get("description", ""))  # as it is from Python 3.13 on
+            said = _cleaned(found).get("description", "")
             said = said.partition("\n\nExample:")[0]  # of Python
             whole.setdefault("description", said)
         if name in MORE:
             whole["additionalProperties"] = of[MORE[name]]
         objects.append(whole)
     top = objects[0] if len(objects) == 1 else {"anyOf": objects}
-    used = {n: d for n, d in definitions.items() if n in _used(top, definitions)}
+    used = {n: _cleaned(d) for n, d in definitions.items() if n in _used(top, definitions)}
     if name in MEASURED:
-        for part in (*objects, *used.values()):
-            _describe(part.get("properties", {}))
+        for one in (*objects, *used.values()):
+            _describe(one.get("properties", {}))
     return {"$schema": VOCABULARY, "title": f"camcast.{name}"} | top | {"$defs": used}
 
 
@@ -311,6 +311,12 @@ def _describe(properties: dict[str, Any]) -> None:
         per = f", per {measure.per}" if measure.per else ""
         said = f"{measure.meaning} ({measure.unit_name}{per}); better: {measure.better}"
         properties[key] = properties[key] | {"description": said}
+
+
+def _cleaned(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema with its docstring as it is from Python 3.13 on, without indentation."""
+    said = {"description": cleandoc(schema["description"])} if "description" in schema else {}
+    return schema | said
 
 
 def _used(value: Any, definitions: dict[str, Any]) -> set[str]:
