@@ -110,8 +110,8 @@ def reproduce(
     """Compute the tables and figures of a paper again, beside the published and the model's.
 
     `camcast` simulates section 6.1. `memberships` measures section 6.2, the memberships side by
-    side: live those of the paper, and in the virtual network all; 12 minutes on two cores, some
-    four for each of --runs. `damulticast` is section 6 of
+    side: live those of the paper, and in the virtual network all; 17 minutes on two cores, some
+    five for each of --runs. `damulticast` is section 6 of
     the paper before, `percolation` section V of its paper, percolation gossip, and `hpmcast`
     section 5, multicast in a hierarchy. The output folder gets index.html, which needs no network,
     everything in it as CSV, JSON, SVG and PNG, and evidence.csv and .json: all that the paper says,

@@ -72,8 +72,8 @@ REST_SECONDS: Final = 8.0
 """Until publishing starts, live. chosen: SCAMP settles in some heartbeats of 1 s, and the dht draws
 tables again 5 s after something has changed."""
 VIRTUAL_P_SEL: Final = (0.01, 0.1, 1.0)  # chosen: the ends and the middle of the axis
-# chosen: with six runs (of five live) reception is known to 0.8 to 1.3 points, for 12 CPU s a run
-VIRTUAL_EVENTS: Final = 4
+# chosen: with six runs (of five live) reception is known to one point, for 18 CPU seconds a run
+VIRTUAL_EVENTS: Final = 6
 """How many times as many events as live each p_sel has in the virtual network."""
 
 
@@ -125,7 +125,7 @@ class MembershipsPlan(Plan):
     """The memberships compared in the virtual network. Live they are those of the paper among them
     if all are compared, and all of them if they are chosen."""
     virtual_runs: int = field(default=attrs.Factory(lambda self: self.runs + 1, takes_self=True))
-    """In the virtual network, of each. chosen: one more than live, so that all take 12 minutes; of
+    """In the virtual network, of each. chosen: one more than live, so that all take 17 minutes; of
     four runs an interval is half as long as of three."""
     events: int = EVENTS
     preset: str | None = None
