@@ -72,12 +72,10 @@ def build_options(options: type[Any], given: Mapping[str, object], owner: str) -
 
 def shared_options(*plugs: object) -> str:
     """Return the options that others must have the same, as in ``arity=10 depth=2``."""
-    kinds: list[Any] = [type(plug) for plug in plugs]
-    shared = {
-        name: getattr(plug, name)
-        for plug, kind in zip(plugs, kinds, strict=True)
-        for name in _shared(kind)
-    }
+    shared: dict[str, object] = {}
+    for plug in plugs:
+        kind: Any = type(plug)
+        shared |= {name: getattr(plug, name) for name in _shared(kind)}
     return " ".join(f"{name}={value}" for name, value in sorted(shared.items()))
 
 

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -127,7 +128,7 @@ def test_six_processes_are_killed_in_turn_and_a_durable_subscriber_has_all_of_th
         name = random.choice(names)
         members.kill(name)
         start(name)
-        wait_patiently(lambda name=name: members.publishes(name))  # type: ignore[misc]
+        wait_patiently(partial(members.publishes, name))
     members.stop_publishing()
     due = members.published(names)
 
