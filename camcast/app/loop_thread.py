@@ -47,6 +47,7 @@ from camcast.app.lifetime import check_not_forked
 from camcast.vocabulary.arguments import check_timeout
 from camcast.vocabulary.errors import CamcastError, CommunityError
 from camcast.vocabulary.logger import Logger
+from camcast.vocabulary.refused_threads import refused_threads_as
 
 _log = Logger(__name__)
 
@@ -247,14 +248,11 @@ class LoopThread:
             # thread that the call below it was about to start.
             thread = threading.Thread(target=self._run, name="camcast", daemon=True)
             try:
-                thread.start()
+                # At the limit of the system; or, on some Python 3.12, while the interpreter ends.
+                with refused_threads_as(_no_loop):
+                    thread.start()
             except KeyError as error:  # Python's own, at a signal handler's exception in `start`
                 raise error.__context__ or error from None
-            except RuntimeError as error:
-                if "new thread" not in str(error):
-                    raise  # a signal handler's
-                # At the limit of the system; or, on some Python 3.12, while the interpreter ends.
-                raise CommunityError(f"the manager cannot start its event loop: {error}") from None
             if not self.started.wait(seconds_left()):
                 raise TimeLimit("start() took longer than it was given")
         if not self._serving and self._error is not None:
@@ -542,3 +540,7 @@ _goodbye: deque[finalize[..., type[LoopThread]]] = deque([finalize(LoopThread, _
 """The call of `_say_goodbye` at the interpreter's end. Finalizers run in the order that is the
 reverse of their making: this one, made anew at each start, before those of the sinks of traces,
 and all of them after the functions that were registered with `atexit` since this import."""
+
+
+def _no_loop(why: str) -> CommunityError:
+    return CommunityError(f"the manager cannot start its event loop: {why}")

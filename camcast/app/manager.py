@@ -62,6 +62,7 @@ from camcast.vocabulary.happenings import Change, ConditionKind
 from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.parameters import Parameters, SpreadKind
+from camcast.vocabulary.refused_threads import refused_threads_as
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.typed import E, check_travels
 
@@ -376,13 +377,14 @@ class CommunityManager:
 
     async def _start(self) -> None:
         dialable = self._reachable != "no"
-        self._archive = await self._archiving.opened()
-        try:
-            if not await self._begin(dialable=dialable):
-                await self._begin(dialable=False)
-        except BaseException:
-            self._close_archive()
-            raise
+        with refused_threads_as(_no_thread):
+            self._archive = await self._archiving.opened()
+            try:
+                if not await self._begin(dialable=dialable):
+                    await self._begin(dialable=False)
+            except BaseException:
+                self._close_archive()
+                raise
         self._watch = Watch(self._condition_changed)
         runner = self._lifetime.running()
         runner.look_regularly(self._look)
@@ -851,6 +853,10 @@ _COUNTS: Final = tuple(attrs.fields_dict(NodeCounters))
 
 _stores: WeakKeyDictionary[asyncio.AbstractEventLoop, Store] = WeakKeyDictionary()
 """The store that all managers of a loop share."""
+
+
+def _no_thread(why: str) -> CommunityError:
+    return CommunityError(f"the process cannot start: {why}; it may have too few (ulimit -u)")
 
 
 async def _turns() -> None:

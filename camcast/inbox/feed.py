@@ -59,6 +59,7 @@ from camcast.vocabulary.errors import CommunityError
 from camcast.vocabulary.events import Missed
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.printable import shown
+from camcast.vocabulary.refused_threads import refused_threads_as
 from camcast.vocabulary.topics import Topic
 
 _log = Logger(__name__)
@@ -153,12 +154,8 @@ class Feed(Generic[_Queue]):
             thread = threading.Thread(
                 target=self._run_thread, name="camcast-subscriber", daemon=True
             )
-            try:
+            with refused_threads_as(_no_thread):
                 thread.start()
-            except RuntimeError as error:
-                if "new thread" not in str(error):
-                    raise  # a signal handler's
-                raise CommunityError(f"the callback cannot have a thread: {error}") from None
         elif callback is not None:
             self.running = self.loop.create_task(self._run_task())
             self.running.add_done_callback(self._task_ended)
@@ -538,6 +535,10 @@ class _ThisProcess:
 
 
 _this: Final = _ThisProcess()
+
+
+def _no_thread(why: str) -> CommunityError:
+    return CommunityError(f"the callback cannot have a thread: {why}")
 
 
 def _check_callback(callback: Callable[..., object]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
-from collections.abc import Callable, Coroutine, Hashable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Coroutine, Hashable
+from contextlib import suppress
 from functools import partial
 from threading import Thread
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from camcast.inbox.own_exceptions import is_for_task
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.printable import shown
+from camcast.vocabulary.refused_threads import refused_threads_as
 
 ResultT = TypeVar("ResultT")
 
@@ -62,7 +63,7 @@ class LiveWaiting:
             with suppress(RuntimeError):  # the loop is closed
                 self._loop.call_soon_threadsafe(settle, result, failed)
 
-        with _threads_as_resources():
+        with refused_threads_as(_no_thread):
             Thread(target=run, name="camcast discovery", daemon=True).start()
         return await outcome
 
@@ -70,7 +71,7 @@ class LiveWaiting:
         """See `Waiting`; the resolver of the operating system knows the names."""
         host, _, port = named.removeprefix("tcp://").rpartition(":")
         try:
-            with _threads_as_resources():
+            with refused_threads_as(_no_thread):
                 found = await self._loop.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)
         except UnicodeError as error:  # by Python, for an empty or long label
             raise OSError(f"{host!r} is no host name: {error}") from error
@@ -97,15 +98,9 @@ class LiveWaiting:
             self._finish(name, task.result())
 
 
-@contextmanager
-def _threads_as_resources() -> Iterator[None]:
-    """Let it be an `OSError`, and no fault of the discovery's, that the system has no thread."""
-    try:
-        yield
-    except RuntimeError as error:
-        if "new thread" not in str(error):
-            raise
-        raise OSError(errno.EAGAIN, str(error)) from None
+def _no_thread(why: str) -> OSError:
+    """Return the error of a resource that is missing, which is no fault of the discovery's."""
+    return OSError(errno.EAGAIN, why)
 
 
 async def _ended(coroutine: Coroutine[Any, Any, Any]) -> object:

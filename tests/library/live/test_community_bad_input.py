@@ -5,6 +5,7 @@ import contextlib
 import copy
 import os
 import pickle
+import threading
 from collections.abc import Callable
 from fractions import Fraction
 from math import inf, nan
@@ -17,6 +18,7 @@ import zmq
 import camcast
 from camcast import (
     CamcastError,
+    CommunityError,
     CommunityManager,
     GatewayError,
     GatewayTimeout,
@@ -296,3 +298,21 @@ async def test_a_gateway_name_without_an_address_is_named_by_join(name: str) -> 
         assert (asked.address, asked.answers) == (gateway, False)
         with pytest.raises(GatewayTimeout, match="is a name without an address"):
             await manager.join(".a", retry=True, timeout=2.5)
+
+
+@pytest.mark.parametrize("what", ["archive", "advertise"])
+@live
+async def test_a_system_without_a_thread_left_is_named_by_start(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    given: dict[str, Any] = {"archive": tmp_path / "a"} if what == "archive" else {}
+    if what == "advertise":
+        given = {"advertise": "localhost", "bind": "tcp://127.0.0.1:0"}
+    manager = CommunityManager(**given)
+    with monkeypatch.context() as without_threads:
+        without_threads.setattr(threading.Thread, "start", refuse)
+        with pytest.raises(CommunityError, match="cannot start: can't start new thread"):
+            await manager.start()
