@@ -16,7 +16,7 @@ from attrs import evolve
 from camcast.doors.plugs import find_discovery
 from camcast.engine import link_messages as links
 from camcast.engine import liveness_messages as liveness
-from camcast.engine.misfits import CHOICES_A_SECOND
+from camcast.engine.misfits import CHOICES_A_SECOND, DIFFERS_SECONDS
 from camcast.engine.node import Node
 from camcast.engine.repair import messages as repair
 from camcast.testing.world import World
@@ -711,6 +711,27 @@ def test_choices_of_one_byte_at_a_sender_are_two_at_another(seed: int) -> None:
     others = [stranger(100 + number).peer for number in range(64)]
     # 64 pairs of bytes: with probability 1 - 1e-3, three are equal at most (binomial, 1/255)
     assert sum(alike.byte(one) == ours.byte(one) for one in others) <= 3
+
+
+def test_who_has_said_another_choice_is_no_member_though_its_byte_is_ours() -> None:
+    """For so long as it would take to say it again; one choice in 255 has our byte at a sender."""
+    network, [one] = network_of(A)
+    sender, now = stranger(1), network.now
+    assert one.outbox.choice is not None
+    byte = one.outbox.choice.byte(sender.peer)
+
+    def strays(kind: Kind, body: bytes, when: float, choice: int = 0) -> int:
+        before = one.counters.stray_controls
+        head = wire.control_head(kind, A.group, sender.peer, sender.address, choice=choice)
+        one.receive(FRAME_HEADER + wire.encode_control(head, body), when)
+        return one.counters.stray_controls - before
+
+    other = messages.encode(links.OtherChoice("plug", "camcast", ""))
+    left = messages.encode(said.Drop(left=True))
+    assert strays(Kind.MEMBERSHIP, left, now, byte) == 0
+    assert strays(Kind.LINKS, other, now) == 0
+    assert strays(Kind.MEMBERSHIP, left, now + 0.99 * DIFFERS_SECONDS, byte) == 1
+    assert strays(Kind.MEMBERSHIP, left, now + DIFFERS_SECONDS, byte) == 0
 
 
 def test_a_process_of_the_same_choice_or_of_a_release_that_says_none_is_no_misfit() -> None:
