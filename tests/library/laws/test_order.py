@@ -14,16 +14,20 @@ from random import Random
 import attrs
 import pytest
 
+from camcast import CommunitySettings
 from camcast.engine.node import Node
 from camcast.engine.settings import Order
 from camcast.testing import World
-from camcast.virtual.climate import Climate, Uniform
+from camcast.virtual.climate import Climate, Latency, Matrix, Uniform
 from camcast.virtual.network import Process, VirtualNetwork
 from camcast.vocabulary.outbox import Deliver
+from camcast.vocabulary.parameters import SpreadKind
 from camcast.vocabulary.topics import ROOT, GroupId, Topic
 
 A = Topic.parse(".a")
 WAN = Uniform(0.005, 0.14)
+FAR = Matrix([[0.005 + 0.135 * ((3 * a + 5 * b) % 8) / 7 for b in range(8)] for a in range(8)])
+"""Hosts 5 to 140 ms apart, each two of them always as far."""
 ORDERS: tuple[Order, ...] = ("arrival", "fifo")
 GAP = 0.02  # 50 events/s
 
@@ -36,9 +40,12 @@ class Arrivals(World):
         order: Order = "fifo",
         seed: int = 1,
         loss: float = 0.0,
+        latency: Latency = WAN,
+        parameters: CommunitySettings | None = None,
     ) -> None:
-        climate = Climate(latency=WAN, loss=loss)
-        super().__init__(seed, virtual=VirtualNetwork(seed, climate), repair=True)
+        climate = Climate(latency=latency, loss=loss)
+        network = VirtualNetwork(seed, climate)
+        super().__init__(seed, virtual=network, repair=True, parameters=parameters)
         self.settings = attrs.evolve(self.settings, order=order)
         self.came: dict[tuple[Node, GroupId], list[tuple[int, bool]]] = defaultdict(list)
         """The payloads, which are numbers, and whether they came late."""
@@ -124,6 +131,21 @@ def test_an_event_is_held_for_as_long_as_those_before_it_are_under_way_and_no_lo
         for number in range(100):
             latest = max(latest, arrived[number])
             assert delivered[number] == latest
+
+
+@pytest.mark.parametrize("spread", ["auto", pytest.param("infect", marks=pytest.mark.slow)])
+def test_between_hosts_that_are_always_as_far_apart_no_event_is_held(spread: SpreadKind) -> None:
+    """The order costs no delay: each event is delivered at the instant at which it arrives."""
+    times = {}
+    for order in ORDERS:
+        parameters = CommunitySettings(spread=spread)
+        world = Arrivals(order, latency=FAR, parameters=parameters)
+        first, *others = members(world)
+        world.publish_many(first, A, 100)
+        world.run(2.0)
+        times[order] = [world.times[node, A.group] for node in others]
+    assert times["fifo"] == times["arrival"]
+    assert all(len(came) == 100 for came in times["fifo"])
 
 
 def test_a_newcomer_sees_at_once_what_a_publisher_publishes_that_was_there_before() -> None:
