@@ -34,6 +34,7 @@ in the name of a super-process, is bounded by what may be said in `Have`s.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from math import inf
 from typing import Final
@@ -57,6 +58,7 @@ from camcast.vocabulary.wire import MalformedError
 HISTORY_SECONDS: Final = 10.0  # chosen: so long answers are taken for the history asked for
 ANSWERED_SECONDS: Final = 2.0  # chosen: six times the slowest round trip of the PlanetLab matrix
 ASKED_MAX: Final = 8  # chosen: each answers with all that it knows of the time
+ASKED_BACK_MAX: Final = 32  # chosen: those, and some of all who ask others when a community starts
 # chosen: what came before a process stopped may still have been repaired for so long
 # (docs/reliability.md, What is promised)
 LATE_SECONDS: Final = 10.0
@@ -86,6 +88,8 @@ class History:
         """The neighbours that were asked: for how many seconds, 0 once they have answered."""
         self._reach = inf
         """Since when some neighbour keeps events, or its archive, by what they answered."""
+        self._lacks = False
+        """Whether the archive may lack something, since nobody told of all it may have missed."""
         self._timer = 0  # the number of the timer for a look at the answers; those before are void
         self.is_open = False
         """Whether answers are awaited, or others are still to be asked."""
@@ -156,6 +160,14 @@ class History:
             if not any(self._peers.values()):
                 self._look(now)
 
+    def on_question(self, source: Contact, now: float) -> None:
+        """Ask back a member that asks for history, if the archive may lack what it alone has."""
+        peers = self._peers
+        if self._lacks and source.peer not in peers and len(peers) < ASKED_BACK_MAX:
+            if not self.is_open:
+                self.is_open, self._asked_at = True, now
+            self._put([source], now)
+
     def reach(self, now: float) -> float:
         """Return since when events are kept: here, or by a neighbour that has said so."""
         context = self._context
@@ -174,6 +186,7 @@ class History:
         if not enough and now - self._asked_at < HISTORY_SECONDS and self._ask_neighbours(now):
             return
         self.is_open = False
+        self._lacks = not enough and self.archived_seconds > 0
         if not enough and self._seconds and self._young < self._kept:
             self._context.outlet.report("history_short", count=round(self._kept))
 
@@ -189,14 +202,15 @@ class History:
         self._needed = max(self.asked(now), lacking) + now - context.member_since
         self._peers.clear()
         self._reach = inf
+        self._lacks = self.archived_seconds > 0
         self.is_open = True
         self._ask_neighbours(now)
 
     def _ask_neighbours(self, now: float) -> bool:
         """Ask two neighbours that were not asked yet, or else have not answered.
 
-        Return whether there is anybody to wait for; a process may meet its neighbours a moment
-        after it has become a member.
+        Return whether there is anybody to wait for; a process meets most of its neighbours in the
+        moments after it has become a member.
         """
         context, peers = self._context, self._peers
         neighbours = context.community.membership.neighbours()
@@ -204,15 +218,19 @@ class History:
         silent = [one for one in neighbours if peers.get(one.peer)]
         asked = context.sample(unasked if len(peers) < ASKED_MAX else [], TOLD_AT_ONCE)
         asked = asked or context.sample(silent, TOLD_AT_ONCE)
-        if not asked and now > self._asked_at:
+        if not asked and now - self._asked_at >= ANSWERED_SECONDS:
             return False
-        self._timer += 1
-        context.outlet.wake(ANSWERED_SECONDS, "history", self._timer)
-        seconds = self.asked_back(now) + now - context.member_since
-        for contact in asked:
-            peers[contact.peer] = seconds
-            self._haves.send(contact, (), now, history=seconds)
+        self._put(asked, now)
         return True
+
+    def _put(self, contacts: Sequence[Contact], now: float) -> None:
+        """Put the question for history to members, and look at the answers after a while."""
+        seconds = self.asked_back(now) + now - self._context.member_since
+        self._timer += 1
+        self._context.outlet.wake(ANSWERED_SECONDS, "history", self._timer)
+        for contact in contacts:
+            self._peers[contact.peer] = seconds
+            self._haves.send(contact, (), now, history=seconds)
 
 
 class Referring:

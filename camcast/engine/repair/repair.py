@@ -429,5 +429,6 @@ class Repair(Repairs):
             after = now - have.history
             history = haves.held(context.published_after(after), after, now)
             haves.send(source, history, now, after=after, answer=True)
+            self._history.on_question(source, now)
         elif have.reply and now - neighbour.agreement.told_at >= FULL_SECONDS:
             haves.send_full(source, now, reply=False)

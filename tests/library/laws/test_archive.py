@@ -106,6 +106,29 @@ def test_all_processes_stop_for_an_hour_and_every_archive_is_complete_afterwards
         assert not world.delivered_to(node), "nobody has asked for the past"
 
 
+@pytest.mark.parametrize("seconds", [0.0, 20.0])
+def test_what_the_last_process_of_all_published_alone_comes_to_all_when_they_start_again(
+    seconds: float,
+) -> None:
+    """Also if it is the last to start, so that the others ask it when it is not yet there."""
+    world = ArchivedWorld(loss=0.1)
+    nodes = [world.begin(number, A) for number in range(1, 7)]
+    world.run(5.0)
+    for node in nodes[1:]:
+        world.kill(node)
+    for number in range(100):
+        world.publish(nodes[0], A, b"%d" % number, seconds=0.1)
+    world.kill(nodes[0])
+    world.run(10.0)
+    for number in range(2, 7):
+        world.begin(number, A)
+    world.run(seconds)
+    world.begin(1, A)
+    world.run(30.0)
+    for number in range(1, 7):
+        assert sorted(world.archived(number, A)) == sorted(_numbers(0, 100)), number
+
+
 def test_a_newcomer_without_an_archive_gets_an_hour_of_the_past_from_those_who_have_one() -> None:
     world = ArchivedWorld()
     nodes = [world.begin(number, A) for number in range(1, 5)]
