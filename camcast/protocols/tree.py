@@ -18,12 +18,14 @@ be under way before the first answer, and more where few processes can be dialle
 sender's child no more. What remains is a tree. If the second copy comes from the parent, there is a
 shorter way, and the first sender is the parent from then on.
 
-*Lazy.* A process announces new events to all other neighbours by the `Have` of repair:
-`SECONDS_PACED` later, and `SECONDS_BURST` later in a burst. A neighbour that lacks some of them
-waits for its parent first: links are FIFO, so that an announced event may be behind other events of
-the stream, and an overloaded process gets announcements long before events (`ArrivalDelay`). Then
-repair asks for them. Events that repair brought are sent along no tree: the children are told of
-them, too, and need not wait, since the parent would have sent them before the announcement.
+*Lazy.* A process announces new events to other neighbours by the `Have` of repair:
+`SECONDS_PACED` later, and `SECONDS_BURST` later in a burst; to all of them while the tree grows
+(`GROWING_SECONDS`), and then to `TOLD_AT_ONCE` at a time, others each time. A neighbour that lacks
+some of them waits for its parent first: links are FIFO, so that an announced event may be behind
+other events of the stream, and an overloaded process gets announcements long before events
+(`ArrivalDelay`). Then repair asks for them. Events that repair brought are sent along no tree: all
+neighbours are told of them, also the children, who need not wait, since the parent would have sent
+them before the announcement.
 
 *Large.* The first large batch of a stream is not pushed but offered to all neighbours, and so is
 each that comes because it was offered (`camcast.engine.repair.offers`). Who answers with it becomes
@@ -72,6 +74,10 @@ CHILDREN_FIRST: Final = 3  # chosen: the first batch reaches 94 % at 3 copies; t
 CHILDREN_MAX: Final = 64  # chosen: more than the neighbours of a process, which may all be children
 SECONDS_PACED: Final = 0.5  # chosen: at 200 events/s an announcement is for a hundred
 SECONDS_BURST: Final = 0.1  # chosen: a fifth of that, as a burst is soon over
+GROWING_SECONDS: Final = 2.0  # chosen: the first announcements and their answers, at any pace
+# chosen: each process hears from so many in a round, and from none in one of fifty; to tell all of
+# eleven costs a paced stream of 50 events/s a quarter of its frames
+TOLD_AT_ONCE: Final = 4
 BURST_EVENTS: Final = 1000  # chosen: ten times as many as 200 events/s bring in half a second
 PRUNE_SECONDS: Final = 1.0  # chosen: most of what was under way has come by then
 # chosen: for any machine; a process whose parent is one that it has pruned gets nothing
@@ -498,21 +504,28 @@ class Tree(Dissemination, RepairWatcher, Watcher):
         self._context.outlet.wake(seconds, "news", self._news_timer)
 
     def _tell_news(self, now: float) -> None:
-        """Tell each neighbour of the new events that this process does not send it along a tree."""
+        """Tell neighbours of the new events that this process does not send them along a tree.
+
+        All are told of what repair brought, since its children get that along no tree.
+        """
         news = [
-            (stream, self._trees[stream], repaired)
+            (stream, tree, repaired, repaired or now - tree.planted < GROWING_SECONDS)
             for stream, repaired in self._news.items()
-            if stream in self._trees
+            if (tree := self._trees.get(stream)) is not None
         ]
         self._news.clear()
         self._news_events, self._news_at = 0, inf
         alike: dict[tuple[StreamId, ...], list[Contact]] = {}
-        for contact in self._context.membership.neighbours():
+        neighbours = self._context.membership.neighbours()
+        if len(neighbours) > TOLD_AT_ONCE:
+            neighbours = self._context.rng.sample(neighbours, len(neighbours))
+        for place, contact in enumerate(neighbours):
             peer = contact.peer
             streams = tuple(
                 stream
-                for stream, tree, repaired in news
-                if peer != tree.parent
+                for stream, tree, repaired, all_are_told in news
+                if (all_are_told or place < TOLD_AT_ONCE)
+                and peer != tree.parent
                 and (repaired or peer not in tree.children)
                 and not stream.startswith(peer)
             )

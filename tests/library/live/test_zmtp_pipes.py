@@ -91,6 +91,31 @@ async def test_what_is_sent_waits_while_inputs_read_but_no_longer_than_it_may(
     pipes.close()
 
 
+@live
+@pytest.mark.parametrize("inputs", [1, 2])
+async def test_what_the_only_node_of_a_loop_forwards_leaves_in_the_turn_that_brought_it(
+    inputs: int,
+) -> None:
+    """Nobody else could share the frame; where there are others, it waits for what they send."""
+    loop, ours, theirs, inbox = asyncio.get_running_loop(), new_pipes(), new_pipes(), Inbox()
+    target, sent = at(theirs.open_input(ANY_PORT, inbox).address), list[int]()
+
+    def forward(frame: bytes) -> None:
+        before = ours.counters.frames_sent
+        ours.send([target], frame[len(HEADER) :])
+        loop.call_soon(lambda: sent.append(ours.counters.frames_sent - before))
+
+    ours.send([target], make_record(0))
+    assert await inbox.has_numbers(1) == [0]  # connected
+    sources = [at(ours.open_input(ANY_PORT, forward).address) for _ in range(inputs)]
+    for number in (1, 2, 3):
+        theirs.send(sources[:1], make_record(number))
+        assert await inbox.has_numbers(number + 1) == list(range(number + 1))
+    assert sent == [inputs == 1] * 3
+    ours.close()
+    theirs.close()
+
+
 # -- libzmq at the other end
 
 

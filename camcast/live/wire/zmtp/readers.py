@@ -28,6 +28,8 @@ class Readers:
     """The sockets of one event loop that are read when something has come."""
 
     _loop: asyncio.AbstractEventLoop
+    _read_ended: Callable[[], None] = lambda: None
+    """Called when all that was readable in a turn has been read."""
     _reads: dict[int, Read] = field(factory=dict)
     _poll: select.epoll | None = None
 
@@ -50,6 +52,10 @@ class Readers:
             with suppress(OSError):  # whoever closed it took it out
                 self._poll.unregister(one)
 
+    def has_more(self) -> bool:
+        """Say whether something is readable at this moment."""
+        return self._poll is not None and bool(self._poll.poll(0, 1))
+
     def close(self) -> None:
         """Stop reading."""
         if self._poll is not None:
@@ -64,3 +70,4 @@ class Readers:
             read = self._reads.get(descriptor)
             if read is not None:  # one that was read before it may have removed it, or all
                 read()
+        self._read_ended()

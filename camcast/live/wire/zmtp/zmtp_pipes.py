@@ -167,7 +167,7 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         self._accepted.on_both_ways = self._attached
         self._hearer: ZmtpInput | None = None
         """The input that takes messages on the connections of outputs, too."""
-        self._readers = Readers(self._loop)
+        self._readers = Readers(self._loop, self._read_ended)
         self._leaving: dict[_ZmtpOutput, None] = {}
         """Closed pipes that still have something to send."""
         self._given: list[tuple[_ZmtpOutput, ZmtpInput, bytes]] = []
@@ -561,6 +561,23 @@ class ZmtpPipes(QueuedPipes[_ZmtpOutput]):
         assert pipe.decoder is not None
         self._begin(pipe, frame, pipe.decoder.mechanism.message(frame))
         return True
+
+    @override
+    def _gather(self) -> None:
+        super()._gather()
+        if len(self.inputs) == 1:
+            self._turns_seen = self._input_turns  # nobody else in this loop sends in the next turn
+
+    def _read_ended(self) -> None:
+        """Flush at once what the frames of this turn made the loop's only node send.
+
+        If the sockets have more, that is read first, within `GATHER_SECONDS`.
+        """
+        if self._flush_handle is not None and len(self.inputs) == 1 and not self._closed:
+            if self._readers.has_more():
+                self._turns_seen = -1
+            else:
+                self._flush()
 
     def _give(self, pipe: _ZmtpOutput, inner: ZmtpInput, frame: bytes) -> bool:
         """Give a frame to an input of this event loop, which gets it in the next turn.

@@ -19,12 +19,14 @@ from camcast.protocols.tree import (
     BURST_EVENTS,
     CHILDREN_FIRST,
     CHILDREN_MAX,
+    GROWING_SECONDS,
     HEIR_SECONDS,
     IDLE_SECONDS,
     PRUNE_SECONDS,
     RIVAL_SECONDS,
     SECONDS_BURST,
     SECONDS_PACED,
+    TOLD_AT_ONCE,
     TREES_MAX,
     YOUNG_SECONDS,
     Graft,
@@ -178,10 +180,11 @@ class Stand(LoneProcess):
         del self.pushed[before:]
         return to
 
-    def wake(self) -> None:
-        """Let all timers go off, at the time at which each is due."""
+    def wake(self, kind: str = "") -> None:
+        """Let all timers go off, or those of a kind, at the time at which each is due."""
         for delay, name in sorted(self.wakes()):
-            self.tree.wake(name, self.now + delay)
+            if not kind or name[0] == kind:
+                self.tree.wake(name, self.now + delay)
 
 
 @pytest.fixture
@@ -388,12 +391,38 @@ def test_news_go_to_all_who_are_not_sent_the_stream(stand: Stand) -> None:
     stand.membership.holding.append(contact(50))
     stand.settle(1, 5)
     stand.wake()
-    assert stand.told == [
+    assert sorted(stand.told) == [
         (n, (STREAM,)) for n in [*range(1, NEIGHBOURS + 1), 50] if n not in (1, 5)
     ]
     stand.told.clear()
     stand.wake()
     assert not stand.told, "nothing has come since"
+
+
+def test_once_a_tree_has_grown_news_go_to_few_at_a_time_and_to_all_in_the_end(
+    stand: Stand,
+) -> None:
+    stand.settle(1, 5)
+    stand.wake("news")
+    stand.told.clear()
+    stand.now += GROWING_SECONDS
+    told: list[int] = []
+    for number in range(2, 52):
+        stand.push(batch(number), source=1)
+        stand.wake("news")
+        assert len(stand.told) <= TOLD_AT_ONCE
+        told += [n for n, _ in stand.told]
+        stand.told.clear()
+    assert sorted(set(told)) == [n for n in range(1, NEIGHBOURS + 1) if n not in (1, 5)]
+
+
+def test_what_repair_brought_is_told_to_all_also_once_a_tree_has_grown(stand: Stand) -> None:
+    stand.settle(1, 5)
+    stand.now += GROWING_SECONDS
+    stand.push(batch(2), source=1)
+    stand.tree.repaired(batch(3, repaired=True), stand.now, peer(2))
+    stand.wake("news")
+    assert sorted(n for n, _ in stand.told) == list(range(2, NEIGHBOURS + 1))
 
 
 def test_news_of_several_streams_are_told_at_once(stand: Stand) -> None:
