@@ -15,9 +15,12 @@ from typer.testing import CliRunner, Result
 from tests.library.chaos import results
 from tests.library.chaos.__main__ import SKIPPED, main
 from tests.library.chaos.checker import Fault, check
-from tests.library.chaos.records import AnyRecord, Delivered, Joined, Published
+from tests.library.chaos.memory_picture import curve
+from tests.library.chaos.records import AnyRecord, Delivered, Joined, Published, Sample
 from tests.library.chaos.scenario import LEVELS, Outcome, over_levels
 from tests.library.chaos.scenarios import SCENARIOS, soak
+
+PROCESSES = (("one", 0), ("other", 2))  # and by how many MB it is larger
 
 
 def call(*arguments: str) -> Result:
@@ -146,3 +149,15 @@ def test_the_report_is_json() -> None:
     written = msgspec.json.decode(msgspec.json.encode(report(outcome(lost=True))))
     assert written["outcomes"][0]["findings"]["lost"] == 1
     assert written["commit"] == "abc1234"
+
+
+def test_the_picture_of_memory_is_of_those_that_ran_all_the_time(tmp_path: Path) -> None:
+    def sample(process: str, second: int, megabytes: int) -> Sample:
+        resident = megabytes * 10**6
+        return Sample(float(second), process, resident, 0, 0, 0, {})
+
+    stay = [sample(one, s, 40 + s // 60 + more) for one, more in PROCESSES for s in range(120)]
+    visit = [sample("visitor", second, 90) for second in range(100)]
+    lines = b"".join(msgspec.json.encode(one) + b"\n" for one in [*stay, *visit])
+    (tmp_path / "all.jsonl").write_bytes(lines)
+    assert curve(tmp_path) == [41.0, 42.0]
