@@ -436,6 +436,16 @@ TABLE: Final = (
         ),
     ),
     Row(
+        "in_own_name",
+        "Events came in the name of a process that it did not publish",
+        _growing(
+            lambda stats: stats.counters.forged,
+            "{} came in the name of this process, which did not publish them",
+            "if this machine was set back to a snapshot, the process goes on beyond them; else"
+            " somebody forges: change the group's passphrase, or use keys",
+        ),
+    ),
+    Row(
         "no_certificate",
         "All certificates of the process have ended",
         _no_certificate,

@@ -100,6 +100,7 @@ FAULTS: Final[list[tuple[str, str, object, str]]] = [
     ("paused", "liveness.paused_seconds", 9.0, "did not run for 9 s"),
     ("clock_set", "counters.clock_sets", 1, "set 1 time"),
     ("key_twice", "counters.key_conflicts", 2, "2 times"),
+    ("in_own_name", "counters.forged", 2, "2 events came in the name"),
     ("no_certificate", "certificates", (ENDED,), "ended at 2001-09-09T01:48:19"),
     ("certificate_ended", "certificates", (VALID, attrs.evolve(ENDED, topic=".b")), "for .b ended"),
     ("certificate_ends", "certificates", (ENDS,), "in 2 hours"),
