@@ -342,6 +342,20 @@ def _archive_full(stats: Stats, past: Past) -> Iterator[Sight]:
         yield Sight("", says, "make room on the disk: the archive goes on by itself")
 
 
+def _archive_slow(stats: Stats, past: Past) -> Iterator[Sight]:
+    archive = stats.archive
+    if archive is None or archive.state != "writing":
+        return
+    used = archive.waiting_bytes / archive.waiting_bytes_max
+    if used > FULL_SHARE:
+        lost = counted(archive.lost, "batch", "batches")
+        says = (
+            f"the disk takes events for {archive.path} more slowly than they come: {used:.0%} of"
+            f" the room for those that wait is used; {lost} not kept there so far"
+        )
+        yield Sight("", says, "put the archive on a faster disk, or publish less")
+
+
 def _archive_damaged(stats: Stats, past: Past) -> Iterator[Sight]:
     archive = stats.archive
     if archive is not None and archive.state == "damaged":
@@ -581,6 +595,7 @@ TABLE: Final = (
         explains=("let_go_early",),
     ),
     Row("archive_full", "The disk takes nothing for the archive", _archive_full, _WARNING),
+    Row("archive_slow", "Events wait for the disk of the archive", _archive_slow, _WARNING),
     Row("archive_damaged", "The file of the archive is damaged", _archive_damaged, _WARNING),
     Row(
         "events_dropped",

@@ -126,6 +126,7 @@ FAULTS: Final[list[tuple[str, str, object, str]]] = [
     ("slow_peer", "discovery.first_contacts", (HELD_UP,), "come late"),
     ("store_filling", "store.bytes", 501, "50% of the room"),
     ("archive_full", "archive.state", "full", "takes nothing for events.archive"),
+    ("archive_slow", "archive.waiting_bytes", 501, "50% of the room"),
     ("archive_damaged", "archive.state", "damaged", "events.archive is damaged"),
     ("events_dropped", "counters.missed", 7, "7 events"),
     ("events_gone", "counters.told_missed", 3, "3 events"),
