@@ -616,6 +616,17 @@ TABLE: Final = (
         ),
     ),
     Row(
+        "too_many_streams",
+        "Events were refused, as too many streams are known",
+        _growing(
+            lambda stats: stats.counters.unplaced,
+            "{} refused: there is no room for further streams of events, or for gaps in theirs",
+            "each process that publishes has a stream of its own: let one go on, as `camcast"
+            " publish` does with lines on stdin, in place of one for each event",
+        ),
+        _WARNING,
+    ),
+    Row(
         "not_accepted",
         "Published events were not accepted",
         _growing(

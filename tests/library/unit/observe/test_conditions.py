@@ -130,6 +130,7 @@ FAULTS: Final[list[tuple[str, str, object, str]]] = [
     ("archive_damaged", "archive.state", "damaged", "events.archive is damaged"),
     ("events_dropped", "counters.missed", 7, "7 events"),
     ("events_gone", "counters.told_missed", 3, "3 events"),
+    ("too_many_streams", "counters.unplaced", 9, "9 events refused"),
     ("not_accepted", "counters.unpublished", 9, "9 events"),
     ("keys_let_go", "communities.0.repair.keys_let_go", 3, "3 last values"),
     ("let_go_early", "store.let_go_early", 4, "4 batches"),
