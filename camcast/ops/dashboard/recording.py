@@ -19,8 +19,8 @@ from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.messages import UNDECODABLE
 
 _BEGINS: Final = b'{"taken":'  # a moment, as msgspec writes it: so a torn line is known as ours
-KEPT: Final = 1800  # [page.html] moments: an hour of looks
-KEPT_BYTES: Final = 50_000_000  # [page.html] of them as JSON
+KEPT: Final = 1800  # chosen: moments, as page.html has them: an hour of looks
+KEPT_BYTES: Final = 50_000_000  # chosen: of them as JSON, as page.html
 _BLOCK_BYTES: Final = 1 << 16
 
 

@@ -1,5 +1,6 @@
 """A recording is read back as it was written, and a file that is none is named with its line."""
 
+import re
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -91,3 +92,9 @@ def test_of_many_moments_the_page_has_an_hour(tmp_path: Path) -> None:
     taken = [one["taken"] for one in moments_in(path)]
     assert recording.KEPT / 2 < len(taken) <= recording.KEPT
     assert (taken[0], taken[-1]) == (0, 4999)
+
+
+def test_the_bounds_are_those_of_the_page() -> None:
+    text = Path(recording.__file__).with_name("page.html").read_text("utf-8")
+    (bounds,) = re.findall(r"const KEPT = (\d+), KEPT_CHARACTERS = (\S+),", text)
+    assert tuple(map(float, bounds)) == (recording.KEPT, recording.KEPT_BYTES)
