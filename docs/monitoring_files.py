@@ -162,12 +162,14 @@ PANELS: Final = (
         },
     ),
     Panel(
-        "Fullest stores and pipes",
+        "Fullest stores, pipes and archives",
         "percentunit",
         {
             "events kept for others": "max(camcast_store_bytes{of} / camcast_store_max_bytes{of})",
             "output pipes": "max(camcast_pipes_waiting_bytes{of}"
             " / camcast_pipes_waiting_max_bytes{of})",
+            "archives": "max(camcast_archive_waiting_bytes{of}"
+            " / camcast_archive_waiting_max_bytes{of})",
         },
     ),
     Panel(

@@ -50,6 +50,7 @@ def stats_of(node: Node, now: float) -> Stats:
             bytes=0,
             bytes_max=1000,
             waiting_bytes=0,
+            waiting_bytes_max=1000,
             written=0,
             lost=0,
         ),

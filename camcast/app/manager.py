@@ -482,7 +482,7 @@ class CommunityManager:
         A running process calls this itself, a few seconds after one of the files has changed.
 
         Raises `KeyFileError` and `CertificateFileError` for a file that is wrong or not valid, and
-        goes on as before then; `CommunityError` for a process without an identity.
+        goes on with what it had of that then; `CommunityError` for a process without an identity.
         """
         if self._identity is None:
             raise CommunityError("this process has no identity, and no certificate to renew")

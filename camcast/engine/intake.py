@@ -84,8 +84,7 @@ class Intake:
         self._admits = process.guard.admits
         self._own_events = OwnEvents()
         self.on_own_name: Callable[[Batch, float], None] = lambda _batch, _now: None
-        """Takes a batch that this process has signed by its key and not published; see
-        `Publisher`."""
+        """Takes a batch in this process's name that it has not published; see `Publisher`."""
         self._hierarchy = process.hierarchy
         self._clock = process.clock
         self._current = groups.current  # saves a step in each frame
@@ -294,9 +293,11 @@ class Intake:
         if batch.count > 1 and not local_group.batched:
             raise MalformedError("several events in a batch of a group where each is by itself")
         own_name = batch.stream[:PEER_ID_BYTES] == self._me
-        if own_name and self._is_false(batch):
-            return
         repair = local_group.repair
+        if own_name and self._is_false(batch, now):
+            if repair is not None:
+                repair.add_refused(batch, source, now)
+            return
         answered = repair if batch.head_flags & REPAIRED else None
         is_answer = answered is not None and answered.expects(batch.stream)
         if self._signing is not None and not self._signing.believes(
@@ -358,7 +359,7 @@ class Intake:
             local_group.dissemination.disseminate(batch, now, source)
         self._deliver_in_order(local_group, new, known, receivers, now)
 
-    def _is_false(self, batch: Batch) -> bool:
+    def _is_false(self, batch: Batch, now: float) -> bool:
         """Count a batch in this process's name that it has not published; say whether it is one.
 
         Where events are signed, an earlier run of this process may have published what this one has
@@ -369,6 +370,7 @@ class Intake:
                 return False
             case Verdict.FORGED if self._signing is None:
                 self._counters.forged += batch.count
+                self.on_own_name(batch, now)
                 return True
             case Verdict.FORGOTTEN if self._signing is None:
                 self._counters.late += batch.count

@@ -588,7 +588,7 @@ class Node:
             return False
         self.recorder.tell(Happening("clock_set", count=1, seconds=seconds))
         self.guard.on_clock_set(now)
-        self._publisher.on_clock_set(now)
+        self._publisher.on_clock_set(seconds, now)
         for local_group in self.local_groups:
             local_group.on_clock_set(now)
         self._joining.on_clock_set(now)

@@ -128,6 +128,9 @@ class Publisher:
         self._log = MinuteLog()
         intake.on_own_name = self._on_own_name
         self._streams: dict[_Key, _Stream] = {}
+        self._ended: dict[_Key, _Stream] = {}
+        """The streams before those of now, until the first batch of these has named their last
+        event: subscribers get one after the other."""
         self._open: list[_Stream] = []
 
     def publish(
@@ -174,7 +177,9 @@ class Publisher:
             stream.keyed = keyed
             other = None
             if ordered:
-                other = self._streams.get((topic.group, upward_probability != 0))
+                other = self._ended.pop(key, None)
+                if other is None:
+                    other = self._streams.get((topic.group, upward_probability != 0))
             self._follow(stream, other, now)
             stream.size = BODY_FIXED_BYTES + len(topic.encoded) + AFTER_BYTES * stream.names_after
             if local_group.batch_events_max > 1:
@@ -197,48 +202,59 @@ class Publisher:
         while self._open:
             self._close(self._open[0], now)
 
-    def on_clock_set(self, now: float) -> None:
-        """Let new streams have numbers from the time that the clock says now, if it is later.
+    def on_clock_set(self, seconds: float, now: float) -> None:
+        """Begin all streams anew if the clock was set forward, with numbers from its new time on.
 
-        The machine may have been set back to a snapshot: what this process began to publish after
-        that moment has numbers that it does not know of, and they are below the time.
+        The machine may have been set back to a snapshot: what this process published after that
+        moment, in new streams and in those of now, has numbers that it does not know of, and they
+        are below the time.
         """
-        wall = round(1000 * self._clock.wall(now))
-        if wall > self._reserved:
-            self._number = self._reserved = wall
+        if seconds > 0:
+            self._begin_anew(self._reserved, now)
+            for ended in self._ended.values():  # its age counts, by the clock of now
+                ended.published += round(1000 * seconds)
 
     def _on_own_name(self, batch: Batch, now: float) -> None:
-        """Take a batch that this process's key has signed, and this process not published.
+        """Take a batch in this process's name that this process has not published.
 
-        An earlier run of this process has lower numbers. Else another process has the key, or this
-        one's memory or its file of numbers was set back: its own streams begin anew, beyond.
+        An earlier run of this process has lower numbers. Else another process has its key, or this
+        one's memory or its file of numbers was set back: its own streams begin anew, beyond. Where
+        nothing is signed, anybody may have made the batch, so that they do once a minute at most.
         """
         number = EventId(batch.stream, batch.first).number
         if number < self._first:
             return
-        if self._log.due("own name", now):
-            self._recorder.counters.key_conflicts += 1
+        signed = self._signing is not None
+        is_due = self._log.due("own name", now)
+        if is_due:
+            self._recorder.counters.key_conflicts += signed
             _log.warning(
-                "events came that this process's key has signed and this process did not publish"
-                " (stream %d): another process has its key, or its machine was set back to a"
-                " snapshot; give each process a key of its own (logged once a minute)",
+                "events came in the name of this process that it did not publish (stream %d): %s,"
+                " or its machine was set back to a snapshot%s (logged once a minute)",
                 number,
+                "another process has its key" if signed else "somebody forges them",
+                "; give each process a key of its own" if signed else "",
             )
-        if any(stream.id == batch.stream for stream in self._streams.values()):
-            self.flush(now)
-            self._streams.clear()
-            self._number = self._reserved = max(
-                self._reserved, number + 1, round(1000 * self._clock.wall(now))
-            )
+        if (is_due or signed) and any(
+            stream.id == batch.stream for stream in self._streams.values()
+        ):
+            self._begin_anew(number + 1, now)
+
+    def _begin_anew(self, number: int, now: float) -> None:
+        """Publish in new streams from now on, with numbers from this one on."""
+        self.flush(now)
+        self._ended, self._streams = self._streams, {}
+        wall = round(1000 * self._clock.wall(now))
+        self._number = self._reserved = max(self._reserved, number, wall)
 
     def leave(self, local_group: LocalGroup) -> None:
         """Forget the streams of a group that the process leaves, after a `flush`.
 
         Who joins again publishes in new streams.
         """
-        left = [key for key, one in self._streams.items() if one.local_group is local_group]
-        for key in left:
-            del self._streams[key]
+        for streams in (self._streams, self._ended):
+            for key in [key for key, one in streams.items() if one.local_group is local_group]:
+                del streams[key]
 
     def _follow(self, stream: _Stream, other: _Stream | None, now: float) -> None:
         """Let the batch that is opened in a stream name the last event of the other one, if new."""

@@ -342,6 +342,20 @@ def _archive_full(stats: Stats, past: Past) -> Iterator[Sight]:
         yield Sight("", says, "make room on the disk: the archive goes on by itself")
 
 
+def _archive_slow(stats: Stats, past: Past) -> Iterator[Sight]:
+    archive = stats.archive
+    if archive is None or archive.state != "writing":
+        return
+    used = archive.waiting_bytes / archive.waiting_bytes_max
+    if used > FULL_SHARE:
+        lost = counted(archive.lost, "batch", "batches")
+        says = (
+            f"the disk takes events for {archive.path} more slowly than they come: {used:.0%} of"
+            f" the room for those that wait is used; {lost} not kept there so far"
+        )
+        yield Sight("", says, "put the archive on a faster disk, or publish less")
+
+
 def _archive_damaged(stats: Stats, past: Past) -> Iterator[Sight]:
     archive = stats.archive
     if archive is not None and archive.state == "damaged":
@@ -433,6 +447,16 @@ TABLE: Final = (
             "two processes were found to use one key ({})",
             "the log names key and addresses: give each process a key of its own",
             noun="time",
+        ),
+    ),
+    Row(
+        "in_own_name",
+        "Events came in the name of a process that it did not publish",
+        _growing(
+            lambda stats: stats.counters.forged,
+            "{} came in the name of this process, which did not publish them",
+            "if this machine was set back to a snapshot, the process goes on beyond them; else"
+            " somebody forges: change the group's passphrase, or use keys",
         ),
     ),
     Row(
@@ -571,6 +595,7 @@ TABLE: Final = (
         explains=("let_go_early",),
     ),
     Row("archive_full", "The disk takes nothing for the archive", _archive_full, _WARNING),
+    Row("archive_slow", "Events wait for the disk of the archive", _archive_slow, _WARNING),
     Row("archive_damaged", "The file of the archive is damaged", _archive_damaged, _WARNING),
     Row(
         "events_dropped",
@@ -589,6 +614,17 @@ TABLE: Final = (
             "{} can no longer be had",
             "let events be kept for longer (--retention), and find out who was cut off",
         ),
+    ),
+    Row(
+        "too_many_streams",
+        "Events were refused, as too many streams are known",
+        _growing(
+            lambda stats: stats.counters.unplaced,
+            "{} refused: there is no room for further streams of events, or for gaps in theirs",
+            "each process that publishes has a stream of its own: let one go on, as `camcast"
+            " publish` does with lines on stdin, in place of one for each event",
+        ),
+        _WARNING,
     ),
     Row(
         "not_accepted",

@@ -105,6 +105,8 @@ class ArchiveStats:
     bytes_max: int = gauge("archive_max_bytes", "How many may be in use")
     waiting_bytes: int = gauge("archive_waiting_bytes", "What waits for being written to it")
     """The bytes of events that wait for being written."""
+    waiting_bytes_max: int = gauge("archive_waiting_max_bytes", "How much may wait for that")
+    """Beyond so many, events are not archived."""
     written: int = total("archive_batches_written", "Batches written to the archive")
     lost: int = total("archive_batches_lost", "Batches that the archive could not take")
     """The batches that could not be written: they are not in the archive."""

@@ -46,7 +46,7 @@ class Answer:
 
 
 class HttpServer(ThreadingHTTPServer):
-    """Answers GET for each path of `routes`, in threads, from `start` until `shutdown`.
+    """Answers GET and HEAD for each path of `routes`, in threads, from `start` until `shutdown`.
 
     A route is given the header ``Accept`` of the request. The server is a context manager, which
     stops listening.
@@ -143,7 +143,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(len(answer.body)))
             self.send_header("X-Content-Type-Options", "nosniff")
             self.end_headers()
-            self.wfile.write(answer.body)
+            if self.command != "HEAD":
+                self.wfile.write(answer.body)
+
+    do_HEAD = do_GET  # which probes ask with, too
 
     @override
     def log_message(self, *_: object) -> None:

@@ -492,8 +492,12 @@ class Asking:
             return
         context = self._context
         known = context.streams.known.get(stream)
-        if stream[:PEER_ID_BYTES] == me and (known or not self._history.archived_seconds):
-            return  # with an archive, what an earlier run has published may be missing
+        if stream[:PEER_ID_BYTES] == me:
+            # With an archive, what an earlier run has published may be missing; without, what this
+            # one has, if its machine was set back to a snapshot: the publisher looks at that.
+            is_later = known is not None and holder.held[3][-1] > known.stop
+            if not is_later and (known or not self._history.archived_seconds):
+                return
         if known is None and (archived := context.retained.known(stream)) is not None:
             if not missing_of(holder.held, archived):
                 return

@@ -31,7 +31,7 @@ from camcast.live.archive.schema import (
     read_archive,
     unpack_numbers,
 )
-from camcast.live.archive.writer import Row, Writer
+from camcast.live.archive.writer import WAITING_BYTES_MAX, Row, Writer
 from camcast.observe.stats import ArchiveStats
 from camcast.vocabulary.batches import EVENTS_MAX, Batch
 from camcast.vocabulary.events import SEQUENCE_MAX, STREAM_ID_BYTES, StreamId
@@ -100,6 +100,7 @@ class FileArchive(Archive):
             bytes=writer.bytes,
             bytes_max=writer.bytes_max,
             waiting_bytes=writer.waiting_bytes,
+            waiting_bytes_max=WAITING_BYTES_MAX,
             written=writer.written,
             lost=writer.lost,
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -17,8 +18,10 @@ from camcast.live.profiles.certificate_file import (
 from camcast.live.profiles.heard_lists import HeardLists
 from camcast.live.profiles.key_file import read_root, read_secret_key
 from camcast.live.profiles.stream_numbers import StreamNumbers
+from camcast.security.chains import Chain
 from camcast.security.event_signatures import EventSignatures
 from camcast.security.refusals import Reason, RefusedError
+from camcast.vocabulary.topics import Topic
 
 _PASSES: Final = (Reason.EARLY, Reason.EXPIRED, Reason.REVOKED)
 """Why a certificate may not count for a while, or no longer, though its file is right."""
@@ -78,28 +81,47 @@ class IdentityFiles:
         """Read certificates and lists of revocations again, but no keys.
 
         Returns the files whose certificates do not count now, and why, as long as one is left that
-        does. Raises as `read`, and then leaves the certificates as they are. Lists of revocations
-        are taken even if the certificates are no longer valid, and also of an issuer whose
-        certificate this process has not met yet.
+        does. A file that is wrong spoils no other: what the others have is taken, and where its
+        certificate was, the one that it had counts until its end. Then raises as `read`. Lists of
+        revocations are taken even if the certificates are no longer valid, and also of an issuer
+        whose certificate this process has not met yet.
         """
+        wrong = list[str]()
         for path in self.revocations:
-            _, data = read_revocations(path)
             try:
+                _, data = read_revocations(path)
                 signatures.known.keep_revocations(data, now)
+            except CertificateFileError as error:
+                wrong.append(str(error))
             except RefusedError as error:
-                raise CertificateFileError(f"{path}: {error}") from error
-        valid, refused = list[list[bytes]](), dict[Path, RefusedError]()
+                wrong.append(f"{path}: {error}")
+        valid, refused = list[Sequence[bytes]](), dict[Path, RefusedError]()
+        topics = set[Topic]()
         for path in self.certificates:
-            chain = read_chain(path)
             try:
-                signatures.check_own(chain, now)
+                chain = read_chain(path)
+                topics.add(signatures.check_own(chain, now).last.topic)
+            except CertificateFileError as error:
+                wrong.append(str(error))
             except RefusedError as error:
                 refused[path] = error
                 if error.reason not in _PASSES:
-                    raise CertificateFileError(f"{path}: {error}") from error
+                    wrong.append(f"{path}: {error}")
             else:
                 valid.append(chain)
         if not valid:
-            raise CertificateFileError("; ".join(f"{path}: {why}" for path, why in refused.items()))
-        signatures.renew(valid, now)
+            passing = (one for one in refused.items() if one[1].reason in _PASSES)
+            wrong += (f"{path}: {why}" for path, why in passing)
+        else:
+            still = _still_valid(signatures, now) if wrong or refused else ()
+            valid += (one.data for one in still if one.last.topic not in topics)
+            signatures.renew(valid, now)
+        if wrong:
+            raise CertificateFileError("; ".join(wrong))
         return refused
+
+
+def _still_valid(signatures: EventSignatures, now: float) -> Iterator[Chain]:
+    for chain in signatures.own:
+        with suppress(RefusedError):
+            yield signatures.check_own(chain.data, now)

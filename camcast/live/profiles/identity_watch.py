@@ -87,7 +87,7 @@ class IdentityWatch:
             self._renew()
         except (CertificateFileError, KeyFileError) as error:
             if changed:
-                _log.warning("%s; this process goes on with the certificates that it had", error)
+                _log.warning("%s; this process goes on with what it had of that", error)
             self._wrong = True
         else:
             if changed or self._wrong or self._left_out != left_out:

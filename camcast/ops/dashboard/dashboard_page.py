@@ -15,7 +15,7 @@ _SCRIPT_SOURCE: Final = "'sha256-of-the-script'"
 _RECORDING: Final = '<script id="recording" type="application/json">[]</script>'
 
 
-def page(recording: Sequence[Moment] = ()) -> str:
+def page(recording: Sequence[Moment | msgspec.Raw] = ()) -> str:
     """Return the page: live without moments, which it then asks for; else it shows these alone."""
     text = files("camcast.ops.dashboard").joinpath("page.html").read_text("utf-8")
     script = text.partition("<script>")[2].partition("</script>")[0]

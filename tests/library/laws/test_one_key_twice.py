@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from copy import deepcopy
 from functools import partial
 
 import pytest
+from attrs import evolve
 
+from camcast.engine.known_streams import KnownRanges
 from camcast.engine.node import Node
+from camcast.engine.store import Store
 from camcast.security.keys import SecretKey
+from camcast.testing.world import World
 from camcast.vocabulary.events import EventId, stream_id
 from tests.admitted_world import AdmittedWorld
 from tests.authority import ADA, CLUB
@@ -66,7 +72,7 @@ def test_a_process_that_moves_is_no_conflict(polite: bool) -> None:
     assert not any(node.counters.key_conflicts for node in world.nodes)
 
 
-def published(world: SignedWorld, node: Node, payload: bytes) -> EventId:
+def published(world: World, node: Node, payload: bytes) -> EventId:
     found = list[EventId]()
 
     def publish(node: Node, now: float) -> None:
@@ -95,6 +101,88 @@ def test_who_hears_a_later_self_tells_it_and_uses_no_number_again(
     assert second.number > first.number
     world.run(10)
     assert len({id(each) for each in world.got(b"again")}) == 5
+
+
+def snapshot(node: Node) -> Callable[[], None]:
+    """Take what a node remembers of its own events; the call sets its memory back to that."""
+    publisher, intake = node._publisher, node._intake
+    (group,) = node.local_groups
+    assert group.repair is not None
+    streams, tally = group.streams, group.repair._tally
+    counted = {name: deepcopy(getattr(tally, name)) for name in type(tally).__slots__}
+    own = {key: evolve(one, payloads=[]) for key, one in publisher._streams.items()}
+    numbers = publisher._number, publisher._reserved
+    known: dict[bytes, KnownRanges] = {
+        one.id: deepcopy(streams.known[one.id]) for one in own.values()
+    }
+    kept = intake._own_events._kept.copy()
+
+    def set_back() -> None:
+        publisher._streams = own
+        publisher._number, publisher._reserved = numbers
+        streams.known.update(known)
+        intake._own_events._kept = kept
+        for name, value in counted.items():
+            setattr(tally, name, value)
+
+    return set_back
+
+
+def members(signed: bool) -> tuple[World, Node]:
+    """Return a community of five, and the one of them that will be set back."""
+    world = SignedWorld(repair=True) if signed else World(repair=True)
+    nodes = list[Node]()
+    for secret in (ADA, *map(key, range(1, 5))):
+        world.parts = evolve(world.parts, store=Store())  # a machine each
+        if isinstance(world, SignedWorld):
+            nodes.append(world.member(secret, SOCCER))
+        else:
+            nodes.append(world.join(SOCCER))
+    world.run(10)
+    return world, nodes[0]
+
+
+def got(world: World, payload: bytes) -> int:
+    return len({id(node) for node, one in world.delivered if one.event.payload == payload})
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_a_machine_that_was_set_back_to_a_snapshot_is_told_and_goes_on_beyond(
+    signed: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its peers tell it of what it published since, and the clock has not been set yet."""
+    world, node = members(signed)
+    published(world, node, b"before")
+    world.run(1)
+    set_back = snapshot(node)
+    lost = [published(world, node, b"since %d" % number) for number in range(3)]
+    world.run(1)
+    set_back()
+    world.run(SECONDS)
+    assert caplog.text.count("its machine was set back to a snapshot") == 1
+    assert node.counters.key_conflicts == signed
+    assert bool(node.counters.forged) != signed
+    again = published(world, node, b"again")
+    assert again.number > lost[-1].number
+    world.run(5)
+    assert got(world, b"again") == 5
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_once_the_clock_is_right_after_a_snapshot_no_number_comes_again(signed: bool) -> None:
+    """Before anybody has told it: the event goes to all, and after those of before."""
+    world, node = members(signed)
+    published(world, node, b"before")
+    set_back = snapshot(node)
+    lost = [published(world, node, b"since %d" % number) for number in range(3)]
+    world.run(1)
+    set_back()
+    node.compare_clocks(world.now, world.now + 60.0)
+    again = published(world, node, b"again")
+    assert again.stream not in {one.stream for one in lost}
+    assert again.number > lost[-1].number
+    world.run(3)
+    assert got(world, b"again") == 5
 
 
 def test_what_an_earlier_run_has_published_is_no_conflict() -> None:

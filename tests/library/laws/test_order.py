@@ -115,6 +115,18 @@ def test_over_a_wide_area_network_nothing_steps_back_and_nothing_is_lost(
         assert world.came[node, A.group] == [(number, False) for number in range(count)]
 
 
+def test_events_from_before_and_after_the_clock_was_set_stay_in_order() -> None:
+    """From then on they are in other streams, whose first batch names the last event of before."""
+    world = Arrivals()
+    first, *others = members(world)
+    for number in range(20):
+        first.compare_clocks(world.now, world.now + 100.0 * number)
+        world.publish_many(first, A, 3, 3 * number)
+    world.run(10.0)
+    for node in others:
+        assert world.came[node, A.group] == [(number, False) for number in range(60)]
+
+
 def test_an_event_is_held_for_as_long_as_those_before_it_are_under_way_and_no_longer() -> None:
     """The same network, which draws the same latencies, says when each event arrives."""
     times = {}

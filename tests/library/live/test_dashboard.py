@@ -28,10 +28,12 @@ from tests.patience import PATIENCE_SECONDS, eventually, live
 CHROMIUM = shutil.which("chromium")
 
 
-def get(server: DashboardServer, path: str, host: str | None = None) -> tuple[int, bytes]:
+def get(
+    server: DashboardServer, path: str, host: str | None = None, method: str = "GET"
+) -> tuple[int, bytes]:
     connection = HTTPConnection("127.0.0.1", server.server_port, timeout=PATIENCE_SECONDS)
     try:
-        connection.request("GET", path, headers={} if host is None else {"Host": host})
+        connection.request(method, path, headers={} if host is None else {"Host": host})
         answer = connection.getresponse()
         return answer.status, answer.read()
     finally:
@@ -203,6 +205,8 @@ def test_it_answers_this_machine_s_browsers_alone(server: DashboardServer) -> No
         assert (status, json.loads(body)) == (200, {"taken": 1.0, "nodes": []})
         assert get(server, "/moment.json", "evil.example:80")[0] == 403
         assert get(server, "/../etc/passwd")[0] == 404
+        assert get(server, "/", method="HEAD") == (200, b"")
+        assert get(server, "/gone", method="HEAD") == (404, b"")
         server.latest = lambda: None
         assert get(server, "/moment.json")[0] == 503
         server.shutdown()

@@ -181,14 +181,17 @@ def test_streams_have_the_numbers_that_were_reserved() -> None:
     assert streams[-1] == 10 * second
 
 
-def test_after_a_clock_that_was_set_forward_new_streams_are_numbered_from_the_new_time() -> None:
-    """A machine that was set back to a snapshot has begun streams since."""
+def test_after_a_clock_that_was_set_forward_all_streams_are_new_with_numbers_from_its_time() -> (
+    None
+):
+    """A machine that was set back to a snapshot has published since, in these and in others."""
     world = World()
     node = world.start(world.settings)
     node.join(A, world.now)
     first = node.publish(A, b"", world.now).id
     for way, (seconds, moves) in enumerate(((0.5, False), (-60.0, False), (3600.0, True)), 1):
         node.compare_clocks(world.now, node.clock.wall(world.now) + seconds)
-        assert node.publish(A, b"", world.now).id.stream == first.stream
+        assert (node.publish(A, b"", world.now).id.stream == first.stream) != moves
         made = node.publish(A, b"", world.now, upward_probability=way / 10).id.number
-        assert made == (round(1000 * node.clock.wall(world.now)) if moves else first.number + way)
+        new = 1 + round(1000 * node.clock.wall(world.now))
+        assert made == (new if moves else first.number + way)

@@ -74,6 +74,32 @@ def test_an_expired_certificate_harms_no_valid_one(
     assert len(watched.look()) == 2
 
 
+@pytest.mark.parametrize("torn", [False, True], ids=["early", "torn"])
+def test_a_file_that_is_wrong_spoils_no_other_and_what_it_had_counts_until_its_end(
+    watched: Watched, torn: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = grant(ROOT, ADA, ".other", since=NOW, until=NOW + DAY)
+    soccer, path = watched.write("soccer.cert", VALID), watched.write("other.cert", other)
+    first, last = (watched.folder / f"{name}.list" for name in ("first", "last"))
+    for each in (first, last):
+        each.write_text(revocations_text(revocations(9)))
+    watched.begin(soccer, path, lists=[first, last])
+    if torn:
+        path.write_text(path.read_text()[:-40])
+        first.write_bytes(b"")
+    else:
+        watched.write("other.cert", grant(ROOT, ADA, ".other", since=NOW + 302, until=NOW + DAY))
+    watched.write("soccer.cert", RENEWED)
+    last.write_text(revocations_text(revocations(9, 8, number=2)))
+    assert watched.look() == [RENEWED, other]
+    known = watched.watch.signatures.known
+    (latest,) = known.revocations.latest().values()
+    assert len(latest.certificates) == 2
+    assert ("goes on with what it had of that" in caplog.text) == torn
+    watched.now += DAY + 301
+    assert watched.look() == [RENEWED]
+
+
 def test_with_no_valid_certificate_the_files_are_named(watched: Watched) -> None:
     with pytest.raises(CertificateFileError, match=r"old\.cert: the certificate has expired"):
         watched.begin(watched.write("old.cert", OLD))

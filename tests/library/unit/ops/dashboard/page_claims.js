@@ -84,6 +84,25 @@ const claims = {
     assert(moments.length <= 1800 && points.length <= 1800);
     assert(moments.every((one, n) => !n || moments[n - 1].taken < one.taken));
   },
+  async a_thousand_processes_take_a_bounded_heap_however_long_the_page_is_open(page) {
+    const hex = (n) => n.toString(16).padStart(32, "0"), { take, moments, show } = page.inside;
+    const peers = (n, look) => [...Array(20).keys()].map((k) => ({ peer: hex((n + k * look) % 1000),
+      address: `tcp://10.0.0.${k}:7000`, state: "heard", tables: [".a"], holds: [".a"], links: [] }));
+    const nodes = (look) => [...Array(1000).keys()].map((n) =>
+      node(n, { peer: hex(n), counters: { events: 1000 * look + n, bytes_sent: 1e6 * look }, peers: peers(n, look) }));
+    const heaps = [];
+    for (let look = 1; look <= 60; look++) {
+      const text = JSON.stringify({ taken: 2 * look, nodes: nodes(look) });
+      take(JSON.parse(text), text.length);
+      if (look % 20) continue;
+      show();
+      global.gc();
+      heaps.push(process.memoryUsage().heapUsed);
+    }
+    assert(moments.length < 60);  // it forgets by now
+    assert(Math.max(...heaps) < 170e6, heaps);  // of the 50 MB of text, its elements and this test
+    assert(heaps[2] < 1.2 * heaps[1], heaps);
+  },
 };
 const [, , claim, path] = process.argv;
 claims[claim](open(path)).catch((error) => { console.error(error); process.exit(1); });
