@@ -64,6 +64,7 @@ from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import Token
 from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import GroupId, Topic
+from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
 
 _log = Logger(__name__)
 
@@ -254,9 +255,14 @@ class Runner:
         The event is dropped if its first hop has no room for it.
         """
         size = len(payload)
-        if self.crowded and not self._pipes.has_room(
-            local_group.first_hop(), size + self._gathered + _HEADS_BYTES
-        ):
+        if size > PAYLOAD_BYTES_MAX:  # it leaves in pieces, which are asked for
+            repair, size = local_group.repair, 0
+            has_room = repair is None or repair.has_room(len(payload), self._loop.time())
+        else:
+            has_room = not self.crowded or self._pipes.has_room(
+                local_group.first_hop(), size + self._gathered + _HEADS_BYTES
+            )
+        if not has_room:
             self._drop(topic)
             return Receipt(NO_EVENT, 0, 0, accepted=False)
         steps = here.steps
