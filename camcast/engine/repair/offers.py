@@ -122,7 +122,7 @@ class _Awaited:
     since: float
     """When it was offered first."""
     teller: PeerId
-    """Who fills a share of tables with it (`RepairContext.teller`)."""
+    """The process, or all strangers, whose share of tables it takes (`RepairContext.teller`)."""
     size: int = 0
     """The bytes of a long batch's body; 0 of another, or if that is not known."""
     offered: bool = True

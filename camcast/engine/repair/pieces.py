@@ -16,11 +16,11 @@ came in a record: the signature stands over all of it.
 then say how many members refuse, and the log says it, too. Subscribers of the process that refuses
 get a `Missed`: at once for what was offered, and in time for what repair asks for.
 
-*Hostile.* Pieces that were not asked for are dropped. Those of batches under way take `ROOM` times
-`event_bytes_max` at most, and one teller of them a quarter; a lying size takes nothing before its
-bytes come. An offered batch may be taken once by each process that it was offered to; what is
-asked for beyond that counts to the bytes a second of `camcast.engine.repair.answering`. What is
-passed on of refusals is bounded for each batch.
+*Hostile.* Pieces that were not asked for are dropped. Those of batches under way take at most
+`UNDER_WAY_MAX` times `event_bytes_max`, and one teller of them a quarter; a lying size takes
+nothing before its bytes come. An offered batch may be taken once by each process that it was
+offered to; what is asked for beyond that counts to the bytes a second of
+`camcast.engine.repair.answering`. What is passed on of refusals is bounded for each batch.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ PIECE_BYTES: Final = (
     1 << 16
 )  # [docs/wire-format.md] chosen: as from which size on bodies are offered
 WINDOW: Final = 16  # chosen: pieces asked for at a time; a MiB, a quarter of an output pipe
-ROOM: Final = 4  # chosen: long batches under way, so that three liars leave room for one
+UNDER_WAY_MAX: Final = 4  # chosen: long batches under way, so that three liars leave room for one
 SHARE: Final = 1  # chosen: of these, one for what comes in a single teller's name
 ORIGINS_MAX: Final = 64  # chosen: long batches whose way is remembered; a GiB of them at most
 REFUSALS_MAX: Final = 8  # chosen: members that are named to the publisher for one batch
@@ -113,7 +113,7 @@ class Assembling:
         of_all = sum(one.size for one in self._under_way.values())
         of_teller = sum(one.size for one in self._under_way.values() if one.teller == teller)
         unit = self._context.community.parameters.event_bytes_max + HEADS_BYTES
-        if of_all + size > ROOM * unit or of_teller + size > SHARE * unit:
+        if of_all + size > UNDER_WAY_MAX * unit or of_teller + size > SHARE * unit:
             return False
         self._under_way[key] = _Assembly(size, teller, [None] * pieces_of(size))
         return True
