@@ -19,6 +19,9 @@ RETENTION_SECONDS_MAX: Final = (
 )
 
 
+GATHER_SECONDS_MAX: Final = 1.0  # chosen: whoever waits for longer publishes batches of its own
+
+
 SpreadKind = Literal["auto", "infect", "tree"]
 """The values of `CommunitySettings.spread`."""
 
@@ -206,6 +209,9 @@ class CommunitySettings(Parameters):
         offer_bytes: From this size on, an event is offered to the processes that it would be sent
             to, and each asks for it once. More: large events are there sooner, in as many copies
             as others. Less: fewer bytes, and two messages more an event.
+        gather_seconds: For how long an own event waits for others, to leave in one batch with them.
+            More: fewer batches, and where events are signed as many signatures less to make and to
+            verify. Less: events leave sooner; 0: at the end of the instant.
         event_bytes_max: The longest payload that this process publishes and takes, 16 MiB at most;
             all members should allow the same. Above 1 MiB an event travels in pieces. More: nobody
             has to split what is large. Less: less memory, four times as much at most.
@@ -256,6 +262,13 @@ class CommunitySettings(Parameters):
     """From how many bytes on a batch of events is offered in place of being pushed, where events
     are repaired (`camcast.engine.repair.offers`). chosen: above it a body costs more than two
     messages and a round trip; batches of small events, of 32 KiB at most, are pushed."""
+
+    gather_seconds: float = field(
+        default=0.0, validator=[validators.ge(0), validators.le(GATHER_SECONDS_MAX)]
+    )
+    """For how long an event of this process waits for others of it, live, to share a batch and its
+    signature (`batch_events_max`). chosen: latency is asked for more often; where events are signed
+    and come every few milliseconds, 0.005 lets four of them a batch cost what one does."""
 
     event_bytes_max: int = field(
         default=PAYLOAD_BYTES_MAX,
