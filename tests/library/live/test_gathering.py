@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,7 +54,7 @@ async def test_lone_events_that_are_gathered_share_signatures(
     gather_seconds: float, files: Path, counted: Counter[tuple[str, Domain]]
 ) -> None:
     parameters = CommunitySettings(gather_seconds=gather_seconds)
-    known = {"options": OPTIONS, "parameters": parameters}
+    known: dict[str, Any] = {"options": OPTIONS, "parameters": parameters}
     async with CommunityManager(**known_as(files, "club"), **known) as club:
         inbox = Inbox()
         (await club.join(".soccer")).subscribe(inbox)
