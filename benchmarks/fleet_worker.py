@@ -171,6 +171,10 @@ class _Worker:
             "counts": {name: count - self._counts[name] for name, count in counts.items()},
         }
 
+    async def _sent(self, _argument: None) -> dict[str, int]:
+        counts = self._members.counts()
+        return {name: count - self._counts[name] for name, count in counts.items()}
+
     async def _facts(self, _argument: None) -> dict[str, Any]:
         return {"memory": memory_bytes() - self._idle_memory, "facts": self._members.facts()}
 
