@@ -13,6 +13,7 @@ from functools import partial
 from typing import Annotated, Final
 
 import typer
+from attrs import evolve
 from camcast_members import CamcastMembers
 from fleet import Fleet, Run
 from fleet_worker import PythonWorker
@@ -20,9 +21,11 @@ from rich.console import Console
 from rich.table import Table
 
 from camcast import CommunitySettings
+from camcast.vocabulary.wire import EVENT_BYTES_MAX
 
 SEED: Final = 1
-SPREADS: Final = ("infect", "tree", "auto")
+SPREADS: Final = ("push", "infect", "tree", "auto")
+"""The first is `infect` without offers, which sends a body along every edge."""
 JOBS: Final[dict[str, tuple[int, int, float | None]]] = {
     "one at a time": (3, 1, None),
     "two a second": (1, 10, 2.0),
@@ -41,7 +44,11 @@ def main(
     for name in ("spread", "KiB", "job", "bytes / payload", "p50, max ms", "refused", "missed"):
         table.add_column(name, justify="left" if name in ("spread", "job") else "right")
     for spread in spreads.split(","):
-        settings = CommunitySettings(spread=spread, event_bytes_max=1 << 24)  # type: ignore[arg-type]
+        settings = CommunitySettings(event_bytes_max=EVENT_BYTES_MAX)
+        if spread == "push":
+            settings = evolve(settings, spread="infect", offer_bytes=EVENT_BYTES_MAX)
+        else:
+            settings = evolve(settings, spread=spread)
         members = partial(CamcastMembers, parameters=settings, transport="tcp")
         for size in map(int, sizes.split(",")):
             with Fleet(nodes, partial(PythonWorker, members), nodes, SEED) as fleet:
