@@ -48,7 +48,7 @@ def main(
         if spread == "push":
             settings = evolve(settings, spread="infect", offer_bytes=EVENT_BYTES_MAX)
         else:
-            settings = evolve(settings, spread=spread)
+            settings = evolve(settings, spread=spread)  # type: ignore[arg-type]  # checked there
         members = partial(CamcastMembers, parameters=settings, transport="tcp")
         for size in map(int, sizes.split(",")):
             with Fleet(nodes, partial(PythonWorker, members), nodes, SEED) as fleet:
