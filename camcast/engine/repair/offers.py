@@ -40,7 +40,7 @@ from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.vocabulary.share import Places
 from camcast.vocabulary.smoothed_time import ArrivalDelay
 from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.wire import MalformedError
+from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX, MalformedError
 
 OFFERED_MAX: Final = 1024  # chosen: 64 MiB of batches of 64 KiB, as many as a store keeps
 OFFERS_MAX: Final = 64  # chosen: batches that one message offers; a publisher's instant has fewer
@@ -62,8 +62,9 @@ class Offering:
         self._haves = haves
         self._offered: dict[tuple[StreamId, int], dict[PeerId, None]] = {}
         """By a batch's stream and first number, who may take it still; the oldest come first."""
-        self.unsent: dict[Key, Batch] = {}
-        """The own long batches that nobody has had all pieces of; a store has room for few."""
+        self.unsent: dict[Key, tuple[int, float]] = {}
+        """The own long batches that nobody has had all pieces of, a store has room for few: their
+        bytes, and when they were published."""
 
     def keeps(self, batch: Batch) -> bool:
         """Say whether a batch is kept for those who ask."""
@@ -82,7 +83,7 @@ class Offering:
             del self._offered[next(iter(self._offered))]
         sizes = (len(batch.body),) if batch.is_long else ()
         if sizes and contacts and batch.stream[:PEER_ID_BYTES] == context.community.me.peer:
-            self.unsent[batch.stream, batch.first] = batch
+            self.unsent[batch.stream, batch.first] = len(batch.body), now
         for contact in contacts:
             may_take[contact.peer] = None
             self._haves.send(
@@ -92,8 +93,8 @@ class Offering:
     def has_room(self, size: int, now: float) -> bool:
         """Say whether one more own batch of so many bytes lets none go that nobody has had."""
         after = now - UNSENT_SECONDS
-        self.unsent = {key: one for key, one in self.unsent.items() if one.since > after}
-        taken = sum(len(one.body) for one in self.unsent.values())
+        self.unsent = {key: one for key, one in self.unsent.items() if one[1] > after}
+        taken = sum(length for length, _ in self.unsent.values())
         return not taken or taken + size <= self._context.store.bytes_max // 2
 
     def has_offered(self, stream: bytes, first: int) -> bool:
@@ -191,11 +192,14 @@ class Fetching:
                 continue
             is_known = known is not None and known.knows(first, count)
             self.watcher.offered(stream, source, have.below, is_known, now)
-            if is_known or self.refusals.refuses((stream, first)):
+            if is_known:
                 continue
+            if size and size <= PAYLOAD_BYTES_MAX:
+                raise MalformedError("a Have offers a long batch that is short")
             if not self._assembling.takes(size):
-                self.refusals.refuse((stream, first), count, source, have.below, now)
-                self.refusals.tell((stream, first), count)
+                key, teller = (stream, first), self._context.teller(source.peer)
+                self.refusals.refuse(key, count, source, have.below, now)
+                self.refusals.add_teller(key, count, teller, known is not None)
                 continue
             awaited = self.awaited.get(stream, {}).get(first)
             if awaited is None:
@@ -338,7 +342,8 @@ class Fetching:
             brought = self._context.neighbour(last).brought
             return max(awaited.asked[last], brought) + self._delay.timeout
         due, known = now, self._context.streams.known.get(stream)
-        if known is None or first >= known.stop:  # else it comes no more by itself
+        # Else it comes no more by itself, as a long one never does.
+        if (known is None or first >= known.stop) and not awaited.size:
             due += max(0.0, self.watcher.patience(stream, awaited.since, now))
         if all(one.contact.peer in self._passed_over for one in awaited.offerers):
             due = max(due, awaited.since + DISTRUST_SECONDS)

@@ -14,7 +14,7 @@ came in a record: the signature stands over all of it.
 *Refusing.* A process whose `event_bytes_max` is lower does not ask, and says so to the offerer
 (`TooLong`). That is passed on to the publisher, along the way that the batch came: its receipts
 then say how many members refuse, and the log says it, too. Subscribers of the process that refuses
-get a `Missed`: at once for what was offered, and in time for what repair asks for.
+get a `Missed`: at once for what two members offer, and else in time, as for all that is missing.
 
 *Hostile.* Pieces that were not asked for are dropped. Those of batches under way take at most
 `UNDER_WAY_MAX` times `event_bytes_max`, and one teller of them a quarter; a lying size takes
@@ -35,9 +35,10 @@ from camcast.engine.repair.messages import Piece, TooLong
 from camcast.engine.repair.told import RepairContext
 from camcast.vocabulary.batches import Batch, decode_body
 from camcast.vocabulary.events import Missed, StreamId
-from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
+from camcast.vocabulary.identity import PEER_ID_BYTES, UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.messages import read_topic
 from camcast.vocabulary.minute_log import MinuteLog
+from camcast.vocabulary.token_buckets import each_second
 from camcast.vocabulary.topics import GroupId
 from camcast.vocabulary.wire import (
     EVENT_BYTES_MAX,
@@ -57,6 +58,8 @@ UNDER_WAY_MAX: Final = 4  # chosen: long batches under way, so that three liars 
 SHARE: Final = 1  # chosen: of these, one for what comes in a single teller's name
 ORIGINS_MAX: Final = 64  # chosen: long batches whose way is remembered; a GiB of them at most
 REFUSALS_MAX: Final = 8  # chosen: members that are named to the publisher for one batch
+REFUSALS_A_SECOND: Final = 8  # chosen: batches of 16 MiB that come so fast are more than links take
+TELLERS_MIN: Final = 2  # chosen: as `camcast.engine.repair.asking.SPEAKERS_MIN`
 REFUSING_MAX: Final = 256  # chosen: members that a publisher remembers; as `NEIGHBOURS_MAX`
 REFUSING_SECONDS: Final = 600.0  # chosen: a member that was restarted with more is believed then
 HEADS_BYTES: Final = RECORD_BYTES_MAX - PAYLOAD_BYTES_MAX
@@ -188,11 +191,13 @@ class Refusals:
         self._context = context
         self._tell_missed = tell_missed
         self._log = MinuteLog()
+        self._rate = each_second(REFUSALS_A_SECOND)
         self._origins: dict[Key, tuple[Contact, GroupId | None]] = {}
         """The processes that long batches came from, and the groups of those below."""
         self._passed_on: dict[Key, dict[bytes, None]] = {}
         self._refused: dict[Key, int] = {}
         """The batches that this process does not take, with the counts of their events."""
+        self._tellers: dict[Key, dict[PeerId, None]] = {}
         self._told: dict[Key, int] = {}
         """Those of them that subscribers were told of as missed."""
         self._refusing: dict[bytes, tuple[int, float]] = {}
@@ -216,13 +221,24 @@ class Refusals:
         bytes_max = context.community.parameters.event_bytes_max
         if self._log.due("refused", now):
             context.outlet.report("too_long", count=bytes_max)
+        if not self._rate.take(now):
+            return  # the publisher hears it of others, or of another batch
         message = TooLong(*key, context.community.me.peer, bytes_max)
         group = read_topic(below).group if below else None
         context.outlet.send([source], message, group=group)
 
-    def tell(self, key: Key, count: int) -> None:
-        """Tell subscribers of an event, which was offered as a new one, that it is missed here."""
-        if key not in self._told:
+    def add_teller(self, key: Key, count: int, teller: PeerId, is_known: bool) -> None:
+        """Add who offers a batch that was refused, and tell subscribers that it is missed here.
+
+        They are told if something of its stream `is_known`, or two members offer it: a liar could
+        offer any number of batches that never were. Else they are told as of all that is missing.
+        """
+        tellers = self._tellers.get(key)
+        if tellers is None:
+            tellers = _put(self._tellers, key, dict[PeerId, None]())
+        if teller != UNKNOWN_PEER and len(tellers) < TELLERS_MIN:
+            tellers[teller] = None
+        if key not in self._told and (is_known or len(tellers) >= TELLERS_MIN):
             _put(self._told, key, count)
             self.told_missed += count
             stream, first = key

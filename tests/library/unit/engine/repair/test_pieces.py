@@ -13,6 +13,7 @@ from camcast.engine.repair.messages import Have, Piece, PiecesWanted, TooLong
 from camcast.engine.repair.pieces import (
     HEADS_BYTES,
     PIECE_BYTES,
+    REFUSALS_A_SECOND,
     REFUSALS_MAX,
     SHARE,
     UNDER_WAY_MAX,
@@ -241,3 +242,22 @@ def test_a_store_has_room_for_what_nobody_has_had_yet(world: RepairWorld, node: 
     world.heal()
     world.run(10.0)
     assert repair.has_room(half, world.now)
+
+
+@pytest.mark.parametrize("size", [-1, 1, MIB])
+def test_an_offer_of_a_long_batch_that_is_short_is_malformed(
+    world: RepairWorld, node: Node, size: int
+) -> None:
+    offer(world, node, 1, size)
+    assert node.counters.malformed == 1
+
+
+def test_a_liar_makes_nobody_miss_what_never_was(world: RepairWorld, node: Node) -> None:
+    """It offers what is too long, in the names of many strangers; few refusals are sent."""
+    for first in range(1, 100):
+        offer(world, node, first % 19, 2**60, first)
+        offer(world, node, (first + 1) % 19, 2**60, first)
+    refusals = [said for _, _, said in world.said if isinstance(said, TooLong)]
+    assert 0 < len(refusals) <= 2 * REFUSALS_A_SECOND
+    world.run(5.0)
+    assert not world.told
