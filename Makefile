@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE # otherwise every process that a test starts co
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-library test-slow tests lint style types bench against peers chaos docs
+.PHONY: help demo test test-library test-slow tests lint style types bench against peers flame chaos docs
 .PHONY: liars eclipse scale clean always
 
 help: ## List the targets
@@ -54,6 +54,10 @@ against: $(VENV)/dev ## Let this checkout and another commit do the same jobs, i
 
 peers: $(VENV)/core ## Let other systems do the same job, as far as they are installed (docs/benchmarks.md)
 	cd benchmarks && ../$(BIN)/python -m peers --membership $(MEMBERSHIP) --json ../peers.json
+	cd benchmarks && ../$(BIN)/python -m peers --membership $(MEMBERSHIP) --alone 20 --json ../peers-alone.json
+
+flame: $(VENV)/dev ## Draw where the time of each row of `make bench` goes (ROWS="alone paced"; build/flames)
+	$(BIN)/python benchmarks/flame.py "$(ROWS)"
 
 chaos: $(VENV)/core ## Break processes and networks on purpose, as root (MEMBERSHIP=scamp,dht CHAOS="--only kill-50")
 	$(BIN)/python -m tests.library.chaos --membership $(MEMBERSHIP) $(CHAOS)
@@ -74,7 +78,7 @@ scale: $(VENV)/dev ## Measure the pipeline over 50 million trace records (1 GB o
 
 clean: ## Remove the environment and what tools left behind
 	rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks
-	rm -rf .import_linter_cache bench.json peers.json
+	rm -rf .import_linter_cache bench.json peers.json peers-alone.json
 
 # The environment names its Python and its folder: it is made anew where either is another.
 WHICH = import os, sys; sys.version_info >= (3, 11) or sys.exit("CAMCAST needs Python 3.11 or \

@@ -29,7 +29,10 @@ class CamcastMembers(CommunityMembers):
             await super().settle(everybody)
 
     def counts(self) -> dict[str, int]:
-        """Return the copies of events, the control messages and the bytes of all frames."""
+        """Return the copies of events, the control messages and the bytes of all frames.
+
+        Beside them, what found no room or was malformed.
+        """
         counters = [pipes.counters for pipes in self._pipes]
         return {
             "messages": sum(
@@ -39,6 +42,7 @@ class CamcastMembers(CommunityMembers):
             "control_messages": sum(each.controls_sent for each in counters),
             "bytes": sum(each.bytes_sent for each in counters),
             "records_dropped": sum(each.records_dropped for each in counters),
+            "refused": self.refused,
             "malformed": sum(manager.counters.malformed for manager in self._managers),
         }
 

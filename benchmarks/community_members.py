@@ -71,6 +71,8 @@ class CommunityMembers(Members):
         self._pipes: list[Any] = []
         self._files: TemporaryDirectory[str] | None = None
         self._fleet = 0
+        self.refused = 0
+        """The events that were not accepted, since output pipes had no room for them."""
         self._load()
 
     def _load(self) -> None:
@@ -157,7 +159,8 @@ class CommunityMembers(Members):
 
     @override
     async def publish(self, payload: bytes, node: int) -> None:
-        await self._communities[node].publish(payload)
+        receipt = await self._communities[node].publish(payload)
+        self.refused += not getattr(receipt, "accepted", True)  # earlier commits do not say
 
     @override
     async def close(self) -> None:

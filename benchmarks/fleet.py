@@ -175,6 +175,15 @@ class Fleet:
             counts=counts,
         )
 
+    def sent(self) -> dict[str, int]:
+        """Return what all have sent since the last `publish` began (`Members.counts`).
+
+        That of a `Run` ends for each worker with its own last delivery, when it may have others
+        still to serve.
+        """
+        answers = self._ask_all("sent")
+        return {name: sum(answer[name] for answer in answers) for name in answers[0]}
+
     def facts(self) -> dict[str, float]:
         """Return what the workers have to say (`Members.facts`): the mean over the processes."""
         answers = [fact["facts"] for fact in self._ask_all("facts")]

@@ -9,17 +9,23 @@ from __future__ import annotations
 import asyncio
 import gc
 import multiprocessing
+import os
 import resource
 import time
 from array import array
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 from members import Members, Share
+from stack_samples import StackSamples
 
 _SPAWN = multiprocessing.get_context("spawn")
+
+FLAME_FOLDER = "CAMCAST_FLAME_FOLDER"
+"""The variable that names a folder for stacks, if any are to be sampled (`flame.py`)."""
 
 STAMP_BYTES = 20
 """A payload begins with the time of its publication, on the clock that all processes share."""
@@ -86,6 +92,7 @@ class _Worker:
         self._cpu = 0.0
         self._counts: dict[str, int] = {}
         self._idle_memory = memory_bytes()
+        self._samples = StackSamples() if FLAME_FOLDER in os.environ else None
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()
@@ -115,6 +122,8 @@ class _Worker:
         self._expected = events * self._nodes
         self._last = 0.0
         self._latencies = array("d")
+        if self._samples is not None:
+            self._samples.begin()
         self._cpu = time.process_time()
         self._counts = self._members.counts()
 
@@ -145,18 +154,26 @@ class _Worker:
         while True:
             if len(self._latencies) != delivered:
                 delivered, quiet_since = len(self._latencies), time.monotonic()
-                cpu, counts = time.process_time(), self._members.counts()
+                cpu, counts = time.process_time(), {}
+            elif not counts:  # not at each look, which took a tenth of a paced row's time
+                counts = self._members.counts()
             complete = delivered >= self._expected
             patience = DUPLICATES_SECONDS if complete else QUIET_SECONDS
             if time.monotonic() - quiet_since >= patience:
                 break
             await asyncio.sleep(0.05)
+        if self._samples is not None:
+            self._samples.write(Path(os.environ[FLAME_FOLDER]))
         return {
             "latencies": self._latencies,
             "last": self._last,
             "cpu": cpu - self._cpu,
             "counts": {name: count - self._counts[name] for name, count in counts.items()},
         }
+
+    async def _sent(self, _argument: None) -> dict[str, int]:
+        counts = self._members.counts()
+        return {name: count - self._counts[name] for name, count in counts.items()}
 
     async def _facts(self, _argument: None) -> dict[str, Any]:
         return {"memory": memory_bytes() - self._idle_memory, "facts": self._members.facts()}

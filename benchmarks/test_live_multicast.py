@@ -47,6 +47,8 @@ class Nodes:
     levels: int = 1
     """How many communities they are in, one below another, as many in each. Who publishes is in the
     lowest, so that all get all events."""
+    own_links: bool = False
+    """Each with links of its own, in two processes."""
     alone: bool = False
     """Each in a process of its own, as nodes mostly are; else they are in two, and share links,
     which costs less than a link each."""
@@ -56,7 +58,7 @@ class Nodes:
         kind += "-encrypted" if self.encrypted else ""
         kind += "-signed" if self.signed else ""
         kind += f"-{self.levels}levels" if self.levels > 1 else ""
-        kind += "-alone" if self.alone else ""
+        kind += ("-own-links" if self.own_links else "") + ("-alone" if self.alone else "")
         return f"{self.count}nodes-{self.transport}{kind}"
 
     @property
@@ -104,8 +106,10 @@ JOBS: dict[Nodes, tuple[Job, ...]] = {
     Nodes(50, encrypted=True): (FAST, PACED, ALL_EACH_TURN),
     Nodes(50, tree=True, encrypted=True): (FAST,),
     Nodes(50, signed=True): (FAST, ALL_EACH_TURN),
-    Nodes(20, "tcp", alone=True): (PACED_ALONE,),
-    Nodes(20, "tcp", tree=True, alone=True): (PACED_ALONE,),
+    Nodes(50, "tcp", own_links=True): (FAST, PACED),
+    Nodes(50, "tcp", tree=True, own_links=True): (FAST, PACED),
+    Nodes(20, "tcp", alone=True): (FAST, PACED_ALONE),
+    Nodes(20, "tcp", tree=True, alone=True): (FAST, PACED_ALONE),
 }
 
 pytestmark = pytest.mark.benchmark(group="live multicast")
@@ -127,6 +131,7 @@ def fleet(nodes: Nodes, membership: str, protocol: str) -> Iterator[Fleet]:
         transport=nodes.transport,
         batches=nodes.batches,
         passphrase="a passphrase of benchmarks" if nodes.encrypted else None,
+        own_links=nodes.own_links,
         signed=nodes.signed,
         levels=nodes.levels,
     )

@@ -14,11 +14,12 @@ from rich.table import Table
 
 from camcast.doors.plugs import UnknownPlugError, find_backend
 from peers import systems
+from peers.alone import AloneJob, as_json, lone_systems, measure, table
 from peers.job import Job, Measured, Outcome, run_job
 
 NODES_MAX = 200  # chosen: everybody connected to everybody are then 40,000 connections
 
-WIDTH = 120  # of a table that goes into a file
+WIDTH = 160  # of a table that goes into a file
 
 COLUMNS = {
     "deliveries_per_second": "fast\ndeliveries/s",
@@ -42,6 +43,11 @@ def main(
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Write everything to this file, too.")
     ] = None,
+    alone: Annotated[
+        int | None,
+        typer.Option(min=2, help="In place of --nodes: so many, one a process, by turns."),
+    ] = None,
+    visits: Annotated[int, typer.Option(min=1, help="With --alone: turns of each system.")] = 5,
 ) -> None:
     """Let CAMCAST and other systems do the same job, and compare.
 
@@ -59,9 +65,14 @@ def main(
         if name not in known:
             text = f"unknown peer {name!r}; there is: {', '.join(known)}"
             raise typer.BadParameter(text, param_hint="--only")
-    chosen = [*ours, *(system for system in theirs if system.name in wanted)]
+    asked = [system for system in theirs if system.name in wanted]
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     progress = Console(stderr=True, quiet=not sys.stderr.isatty())
+    if alone is not None:
+        lone = [*lone_systems(membership), *asked]
+        _alone(lone, AloneJob(nodes=alone, visits=visits), console, progress, json_file)
+        return
+    chosen = [*ours, *asked]
     job = Job(events=events, rounds=rounds)
     report: list[dict[str, object]] = []
     failed = False
@@ -79,6 +90,26 @@ def main(
     if json_file is not None:
         json_file.write_text(json.dumps({"job": asdict(job), "outcomes": report}, indent=2) + "\n")
     if failed:
+        raise typer.Exit(1)
+
+
+def _alone(
+    chosen: list[systems.System],
+    job: AloneJob,
+    console: Console,
+    progress: Console,
+    json_file: Path | None,
+) -> None:
+    """Measure one node a process, by turns, and print the table."""
+    found = measure(chosen, job, progress.print)
+    console.print(table(found, job))
+    for system in chosen:
+        missing = system.missing()
+        says = system.note if missing is None else f"skipped: {missing}"
+        console.print(f"{system.name}: {says}", markup=False, soft_wrap=True)
+    if json_file is not None:
+        json_file.write_text(json.dumps(as_json(found, job), indent=2) + "\n")
+    if any(None in visits for visits in found.values()):
         raise typer.Exit(1)
 
 

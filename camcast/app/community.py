@@ -68,6 +68,7 @@ from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.parameters import CommunitySettings, ParameterChanges
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.typed import E, Sent
+from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
 
 FRAME_SECONDS: Final = 1.0  # chosen: as a connection has to say how far it gets (`probe_ports`)
 # chosen: repair has brought an event by then to all that are alive and connected
@@ -577,7 +578,8 @@ class Community(Generic[E]):
         without repair, and what `join` raises.
 
         Args:
-            event: The event, of 1 MiB at most; None, with a key, deletes that.
+            event: The event, of `event_bytes_max` at most, which is 1 MiB unless it was raised, and
+                of 1 MiB with a key; None, with a key, deletes that.
             key: The name of what the event is the present value of.
             upward_probability: Overrides p_sel for this event, at every process that forwards it
                 (setUpwardProb, 5.3.2.1). More: it climbs more surely. Less: fewer messages; 0: it
@@ -632,7 +634,10 @@ class Community(Generic[E]):
         self._published += receipt.accepted
         if confirmed_by and receipt.accepted:
             held_by = await runner.confirmed(local_group, receipt.id, confirmed_by, CONFIRM_SECONDS)
-            return msgspec.structs.replace(receipt, confirmed=held_by)
+            refusing = receipt.refusing
+            if len(payload) > PAYLOAD_BYTES_MAX and (repair := local_group.repair) is not None:
+                refusing = repair.refusing(len(payload), runner.now())
+            return msgspec.structs.replace(receipt, confirmed=held_by, refusing=refusing)
         return receipt
 
     def stop_publishing(self) -> None:

@@ -102,16 +102,18 @@ class GroupEventOutlet:
     ) -> None:
         """Send a batch to a process that has asked for it, since it misses it or was `offered` it.
 
-        With `above`, that process is a member of this super-community, where the copy arrives.
+        With `above`, that process is a member of this super-community, where the copy arrives. A
+        long batch is only counted: its pieces follow (`camcast.engine.repair.pieces`).
         """
         if self._signing is not None:
             self._signing.accompany(batch, [peer], now, asked_for=True)
-        if above is None:
-            record = self._record(batch, now, self._group, flags=REPAIRED)
-        else:
-            flags = REPAIRED | OTHER_LEVEL
-            record = self._record(batch, now, above.group, self._outbox.me.address, flags)
-        self._outbox.sends.append(Send([peer], record, False))
+        if not batch.is_long:
+            if above is None:
+                record = self._record(batch, now, self._group, flags=REPAIRED)
+            else:
+                flags = REPAIRED | OTHER_LEVEL
+                record = self._record(batch, now, above.group, self._outbox.me.address, flags)
+            self._outbox.sends.append(Send([peer], record, False))
         self._counters.repairs_sent += 0 if offered else batch.count
         self._count("send" if above is None else "upward", batch, [peer], now)
 

@@ -527,7 +527,7 @@ def _decode(frame: bytes, start: int, end: int, now: float) -> Batch:
     """Decode the batch of the event record between `start` and `end`."""
     flags, hops, age = wire.read_event_head(frame, start)
     body_start = start + wire.EVENT_HEAD_BYTES + frame[start + wire.ADDRESS_LENGTH]
-    return decode_body(frame, body_start, end, hops, age, now, flags)
+    return decode_body(frame, body_start, end, hops, age, now, flags, wire.PAYLOAD_BYTES_MAX)
 
 
 def _read_control(

@@ -65,6 +65,7 @@ from camcast.engine.discovery_datagrams import DiscoveryDatagrams
 from camcast.engine.group_tallies import GroupTallies
 from camcast.engine.groups import Groups
 from camcast.engine.guard.access_control import AccessControl
+from camcast.engine.guard.held_batches import HeldBatch
 from camcast.engine.guard.signing import Signing
 from camcast.engine.intake import Intake
 from camcast.engine.joining import Joining
@@ -681,7 +682,11 @@ class Node:
             return False
         message = self._read(repair_messages.DECODER, arrival, body, local_group.topic)
         if message is not None:
-            local_group.repair.receive(arrival.source, message, arrival.now)
+            repair, source, now = local_group.repair, arrival.source, arrival.now
+            repair.receive(source, message, now)
+            if repair.whole is not None:
+                batch, repair.whole = repair.whole, None
+                self._intake.take_held([HeldBatch(local_group, batch, source.peer, now)], now)
         return True
 
     def _on_security(self, arrival: Arrival, body: bytes) -> bool:

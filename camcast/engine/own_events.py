@@ -33,7 +33,7 @@ class Verdict(Enum):
 
 
 class OwnEvents:
-    """The batches that one process has published, in bounded memory."""
+    """The batches that one process has published, in bounded memory; the latest in any case."""
 
     def __init__(self, bytes_max: int = BYTES_MAX) -> None:
         self._bytes_max = bytes_max
@@ -49,7 +49,7 @@ class OwnEvents:
         kept[batch.stream, batch.first] = batch
         after = now - (retention_seconds or KEPT_SECONDS)
         oldest = kept[next(iter(kept))]
-        while oldest.since < after or self._bytes > self._bytes_max:
+        while oldest is not batch and (oldest.since < after or self._bytes > self._bytes_max):
             del kept[oldest.stream, oldest.first]
             self._bytes -= len(oldest.body) + BATCH_BYTES
             self._forgotten_until = oldest.since

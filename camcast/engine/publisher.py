@@ -36,7 +36,7 @@ from camcast.vocabulary.events import SEQUENCE_MAX, EventId, Receipt, StreamId, 
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.topics import GroupId, Topic
-from camcast.vocabulary.wire import BODY_FIXED_BYTES, check_payload
+from camcast.vocabulary.wire import BODY_FIXED_BYTES, PAYLOAD_BYTES_MAX, check_payload
 
 _log = Logger(__name__)
 
@@ -150,8 +150,11 @@ class Publisher:
 
         One that is `keyed` leaves at once, in a batch of its own: a batch is kept and signed whole.
         """
-        check_payload(payload)
         ordered = local_group.repair is not None
+        if len(payload) > PAYLOAD_BYTES_MAX:  # with a key, it is kept and compared whole
+            pieces = ordered and keyed is None
+            settings = local_group.context.parameters
+            check_payload(payload, settings.event_bytes_max if pieces else PAYLOAD_BYTES_MAX)
         key: _Key = topic.group, typed, upward_probability
         if ordered:
             key = topic.group, upward_probability == 0
@@ -195,7 +198,10 @@ class Publisher:
             sent = self._close(stream, now)
             if local_group.batch_events_max == 1:
                 peers, links = sent
-        return Receipt(event, peers, links, later=local_group.dissemination.sends_later)
+        later, refusing = local_group.dissemination.sends_later, 0
+        if len(payload) > PAYLOAD_BYTES_MAX and local_group.repair is not None:
+            refusing = local_group.repair.refusing(len(payload), now)
+        return Receipt(event, peers, links, later=later, refusing=refusing)
 
     def flush(self, now: float) -> None:
         """Close all batches: the instant is over."""

@@ -64,6 +64,7 @@ from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.outbox import Token
 from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import GroupId, Topic
+from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
 
 _log = Logger(__name__)
 
@@ -187,6 +188,8 @@ class Runner:
         self.node.outbox.happenings = []
         self._reporter = Reporter(self.node, on_change, recent)
         self._flush_handle: asyncio.Handle | None = None
+        self._gathers = False
+        """Whether what was published waits for more (`CommunitySettings.gather_seconds`)."""
         self._datagrams = _datagram_port(self._receive_datagram, pipes.profile, clock)
         self.reading.tell(self)
 
@@ -254,9 +257,14 @@ class Runner:
         The event is dropped if its first hop has no room for it.
         """
         size = len(payload)
-        if self.crowded and not self._pipes.has_room(
-            local_group.first_hop(), size + self._gathered + _HEADS_BYTES
-        ):
+        if size > PAYLOAD_BYTES_MAX:  # it leaves in pieces, which are asked for
+            repair, size = local_group.repair, 0
+            has_room = repair is None or repair.has_room(len(payload), self._loop.time())
+        else:
+            has_room = not self.crowded or self._pipes.has_room(
+                local_group.first_hop(), size + self._gathered + _HEADS_BYTES
+            )
+        if not has_room:
             self._drop(topic)
             return Receipt(NO_EVENT, 0, 0, accepted=False)
         steps = here.steps
@@ -274,12 +282,24 @@ class Runner:
             steps.in_step = False
         self.published += 1
         self._gathered += size
-        if self._flush_handle is None:
-            frames = self.input.counters.frames_received
-            self._flush_handle = self._loop.call_soon(self._flush_soon, frames, 1)
+        # An event with a key leaves in a batch of its own.
+        gather_seconds = 0.0 if keyed else local_group.context.tuning.settings.gather_seconds
+        if self._flush_handle is None or (self._gathers and not gather_seconds):
+            self._flush_in(gather_seconds)
         if self._gathered >= GATHERED_BYTES_MAX:
             self.flush()
         return receipt
+
+    def _flush_in(self, seconds: float) -> None:
+        """Flush after these seconds; with none soon, also what waits for others."""
+        if self._flush_handle is not None:
+            self._flush_handle.cancel()
+        self._gathers = seconds > 0
+        if self._gathers:
+            self._flush_handle = self._loop.call_later(seconds, self.flush)
+        else:
+            frames = self.input.counters.frames_received
+            self._flush_handle = self._loop.call_soon(self._flush_soon, frames, 1)
 
     def _flush_soon(self, frames: int, turns: int) -> None:
         """Flush if no frame came in the last turn of the loop, or what waits did so for enough.

@@ -41,6 +41,7 @@ from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
 
 PUSHED_FIRST: Final = 3  # chosen: where a third dies at once, one of them lives 97 times in 100
 
@@ -86,9 +87,10 @@ class Upward:
                 chosen = [peer for peer in super_processes if rng.random() < p_a]
                 if chosen:
                     own = batch.stream[:PEER_ID_BYTES] == context.me.peer
-                    if (repair := context.repair) and not own and repair.offers(batch):
+                    pushed = own and not batch.is_long
+                    if (repair := context.repair) and not pushed and repair.offers(batch):
                         repair.offer(batch, chosen, now, topic)
-                    else:
+                    elif not batch.is_long:
                         context.events.send_upward(batch, topic, chosen, now)
                     sent += len(chosen)
         return sent
@@ -150,7 +152,7 @@ class Gossip(Dissemination):
         peers = self._table.fan_out(self._current_fan_out(), context.rng)
         if context.repair is not None and context.repair.offers(batch):
             self._offer(batch, peers, source, now)
-        else:
+        elif not batch.is_long:
             context.events.send(batch, peers, now)
         return Sent(len(peers))
 
@@ -159,11 +161,12 @@ class Gossip(Dissemination):
     ) -> None:
         """Offer a large batch to these processes; its publisher pushes it to the first of them.
 
-        What is published survives a publisher that dies before anybody could ask, at no cost:
-        each process that gets it so would have asked for it.
+        A long one, which no record has room for, is offered to all. What is published survives a
+        publisher that dies before anybody could ask, at no cost: each process that gets it so would
+        have asked for it.
         """
         assert self._context.repair is not None, "it has said that it offers"
-        if source is None:
+        if source is None and not batch.is_long:
             self._context.events.send(batch, peers[:PUSHED_FIRST], now)
             peers = peers[PUSHED_FIRST:]
         self._context.repair.offer(batch, peers, now)
@@ -176,7 +179,7 @@ class Gossip(Dissemination):
         context = self._context
         peers = self._table.fan_out(self._current_fan_out(), context.rng)
         if (repair := context.repair) is not None:
-            least = context.tuning.settings.offer_bytes  # spares a call for each that is smaller
+            least = min(context.tuning.settings.offer_bytes, PAYLOAD_BYTES_MAX)  # spares calls
             large = []
             for batch in batches:
                 if len(batch.body) >= least and repair.offers(batch):

@@ -102,7 +102,10 @@ class HandingUp:
         for contact, topic in takers.values():
             by_topic.setdefault(topic, []).append(contact)
         for topic, contacts in by_topic.items():
-            self._context.events.send_upward(batch, topic, contacts, now)
+            if batch.is_long:
+                self._repair.offer(batch, contacts, now, topic)
+            else:
+                self._context.events.send_upward(batch, topic, contacts, now)
         offered = 0
         for table in tables if is_entry else ():
             if any(topic in by_topic for topic in table.topics):

@@ -182,7 +182,13 @@ class Tree(Dissemination, RepairWatcher, Watcher):
         return Sent(len(contacts))
 
     def _spread_large(self, tree: _Tree, batch: Batch, source: PeerId | None, now: float) -> Sent:
-        """Push a large batch to the children, or offer it to all where there is no tree yet."""
+        """Push a large batch to the children, or offer it to all where there is no tree yet.
+
+        A long one, which cannot be pushed, is offered as where there are no trees.
+        """
+        if batch.is_long:
+            self._note_news(batch, now)
+            return self.gossip.disseminate(batch, now, source)
         fetched = batch.head_flags & REPAIRED != 0
         if fetched and source is not None and not (tree.parent and tree.withheld):
             self._take_place(tree, batch.stream, source, now)

@@ -141,6 +141,11 @@ class Batch(msgspec.Struct, frozen=True, gc=False):  # one is made for each firs
         return len(self.body) - self.payloads_start - _TAIL_BYTES[self.flags]
 
     @property
+    def is_long(self) -> bool:
+        """Whether the batch is too long for a record, and travels in pieces."""
+        return len(self.body) > wire.PAYLOAD_BYTES_MAX and self.size > wire.PAYLOAD_BYTES_MAX
+
+    @property
     def after(self) -> After | None:
         """The event of another stream that the batch follows, if it names one."""
         if not self.flags & AFTER:
@@ -301,6 +306,7 @@ def decode_body(
     age: float = 0.0,
     now: float = 0.0,
     head_flags: int = 0,
+    payload_bytes_max: int = wire.EVENT_BYTES_MAX,
 ) -> Batch:
     """Decode and check the body between `start` and `end`; raises `MalformedError`."""
     if end - start < wire.BODY_FIXED_BYTES:
@@ -324,12 +330,12 @@ def decode_body(
     else:
         lengths = _lengths(frame, payloads_start, count)
         total = sum(lengths)
-        longest = max(lengths) if total > wire.PAYLOAD_BYTES_MAX else 0
+        longest = max(lengths) if total > payload_bytes_max else 0
     if total != rest:
         raise MalformedError("the lengths of an event record's payloads do not fit it")
     if flags & KEYED and longest and frame[topic_end]:
         raise MalformedError("an event that deletes a key has a payload")
-    if longest > wire.PAYLOAD_BYTES_MAX:
+    if longest > payload_bytes_max:
         raise MalformedError("an event's payload is over the limit")
     try:
         topic = decode_topic(frame[topic_start:topic_end])

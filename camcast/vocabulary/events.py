@@ -139,6 +139,8 @@ class Receipt(msgspec.Struct, frozen=True):
     known super-processes, some of which get an upward message. Copies are best effort. For a
     process that knows no other, both are 0 and the event reaches none. `confirmed` counts the other
     members that have said that they hold the event, where `publish` was to wait for them.
+    `refusing` counts the members that have said, in the last ten minutes, that they take no event
+    of this length (`CommunitySettings.event_bytes_max`); it is 0 up to 1 MiB.
 
     Example:
         ::
@@ -155,3 +157,4 @@ class Receipt(msgspec.Struct, frozen=True):
     later: bool = False
     """Whether the protocol sends the event later, to processes that it has not chosen yet."""
     confirmed: int = 0
+    refusing: int = 0

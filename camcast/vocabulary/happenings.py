@@ -31,7 +31,7 @@ Standing = Literal["member", "alone", "degraded", "deaf"]
 _OfCommunity = Literal[
     "joined", "left", "unheard", "unanswered", "missed", "history_short", "carries"
 ]
-_OfRepair = Literal["repair_full", "promise_broken"]
+_OfRepair = Literal["repair_full", "promise_broken", "too_long", "refused_as_too_long"]
 _OfTables = Literal["peer_seen", "peer_gone", "linked", "unlinked", "searching"]
 _OfProcess = Literal[
     "isolated", "healed", "deafened", "hears", "paused", "clock_set", "moved", "crashed"
@@ -260,6 +260,26 @@ PROCESS_KINDS: Final[Mapping[HappeningKind, Row]] = {
     ),
     # A process that told of events was asked for them in vain, and makes way for others.
     "promise_broken": Row(counters=("promises_broken",)),
+    # This process was offered an event that is longer than it takes.
+    "too_long": Row(
+        Line(
+            logging.WARNING,
+            "an event in {topic} is longer than the {count} bytes that this process takes; its"
+            " subscribers miss it (event_bytes_max; said once a minute)",
+            ("count",),
+        ),
+        ring=True,
+    ),
+    # A member takes no event as long as one that this process has published.
+    "refused_as_too_long": Row(
+        Line(
+            logging.WARNING,
+            "a member of {topic} takes events of {count} bytes at most, and one of this process is"
+            " longer: set event_bytes_max alike for all members (said once a minute)",
+            ("count",),
+        ),
+        ring=True,
+    ),
     # A subscription asked for more of the past than the members keep that answered.
     "history_short": Row(
         Line(

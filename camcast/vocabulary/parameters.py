@@ -12,10 +12,14 @@ from attrs import Attribute, asdict, define, evolve, field, fields_dict, frozen,
 
 from camcast.vocabulary.arguments import built_in, check_finite, check_type
 from camcast.vocabulary.batches import EVENTS_MAX
+from camcast.vocabulary.wire import EVENT_BYTES_MAX, PAYLOAD_BYTES_MAX
 
 RETENTION_SECONDS_MAX: Final = (
     600  # chosen: a batch tells its age up to 655 s (docs/wire-format.md)
 )
+
+
+GATHER_SECONDS_MAX: Final = 1.0  # chosen: whoever waits for longer publishes batches of its own
 
 
 SpreadKind = Literal["auto", "infect", "tree"]
@@ -205,6 +209,12 @@ class CommunitySettings(Parameters):
         offer_bytes: From this size on, an event is offered to the processes that it would be sent
             to, and each asks for it once. More: large events are there sooner, in as many copies
             as others. Less: fewer bytes, and two messages more an event.
+        gather_seconds: For how long an own event waits for others, to leave in one batch with them.
+            More: fewer batches, and where events are signed as many signatures less to make and to
+            verify. Less: events leave sooner; 0: at the end of the instant.
+        event_bytes_max: The longest payload that this process publishes and takes, 16 MiB at most;
+            all members should allow the same. Above 1 MiB an event travels in pieces. More: nobody
+            has to split what is large. Less: less memory, four times as much at most.
 
     Example:
         ``manager.community(".logs", parameters=CommunitySettings(c=3, retention_seconds=10))``
@@ -252,6 +262,21 @@ class CommunitySettings(Parameters):
     """From how many bytes on a batch of events is offered in place of being pushed, where events
     are repaired (`camcast.engine.repair.offers`). chosen: above it a body costs more than two
     messages and a round trip; batches of small events, of 32 KiB at most, are pushed."""
+
+    gather_seconds: float = field(
+        default=0.0, validator=[validators.ge(0), validators.le(GATHER_SECONDS_MAX)]
+    )
+    """For how long an event of this process waits for others of it, live, to share a batch and its
+    signature (`batch_events_max`). chosen: latency is asked for more often; where events are signed
+    and come every few milliseconds, 0.005 lets four of them a batch cost what one does."""
+
+    event_bytes_max: int = field(
+        default=PAYLOAD_BYTES_MAX,
+        validator=[validators.ge(PAYLOAD_BYTES_MAX), validators.le(EVENT_BYTES_MAX)],
+    )
+    """The longest payload of an event that this process publishes, and that it takes from others,
+    where events are repaired. chosen: what goes into one record, the default limit of NATS; more
+    is for applications that have settled it for all members."""
 
     def with_parameters(self, parameters: Parameters) -> CommunitySettings:
         """Return these settings with the paper's parameters from elsewhere.

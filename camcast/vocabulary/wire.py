@@ -68,6 +68,10 @@ FRAME_BYTES_MAX: Final = 1 << 15
 """Records are joined up to this size, the header's included; a larger one has its own frame."""
 
 PAYLOAD_BYTES_MAX: Final = 1 << 20  # chosen: 1 MiB, the default limit of NATS
+EVENT_BYTES_MAX: Final = 1 << 24
+"""The longest payload that members may allow (`CommunitySettings.event_bytes_max`). One above
+`PAYLOAD_BYTES_MAX` travels in pieces (`camcast.engine.repair.pieces`). chosen: four of them are as
+many as a store keeps."""
 
 _EVENT_HEAD: Final = Struct(">IBBHHB8s16s")
 _CONTROL_HEAD: Final = Struct(">BBBB8s16s")
@@ -164,14 +168,14 @@ class ControlRecord(NamedTuple):
 
 
 class PayloadTooLargeError(CamcastError, ValueError):
-    """A payload is larger than `PAYLOAD_BYTES_MAX`."""
+    """A payload is larger than its community allows."""
 
 
-def check_payload(payload: bytes) -> None:
-    """Raise `PayloadTooLargeError` for a payload that does not fit into a record."""
-    if len(payload) > PAYLOAD_BYTES_MAX:
+def check_payload(payload: bytes, bytes_max: int = PAYLOAD_BYTES_MAX) -> None:
+    """Raise `PayloadTooLargeError` for a payload of more than so many bytes."""
+    if len(payload) > bytes_max:
         raise PayloadTooLargeError(
-            f"a payload of {len(payload):,} bytes is over the limit of {PAYLOAD_BYTES_MAX:,};"
+            f"a payload of {len(payload):,} bytes is over the limit of {bytes_max:,};"
             " split it, or publish a reference to it"
         )
 

@@ -47,7 +47,7 @@ from camcast.engine.link_messages import (
     SuperTopics,
 )
 from camcast.engine.open_guard import Guard
-from camcast.engine.repair.messages import Buckets, Have, Values
+from camcast.engine.repair.messages import Buckets, Have, Piece, Values
 from camcast.engine.security_messages import DECODER, Introductions, KeyInUse, WhoAre
 from camcast.observe.counters import NodeCounters
 from camcast.vocabulary.clock import Clock
@@ -344,9 +344,9 @@ class AccessControl(Guard):
                 return may_join(sender, read_topic(name), wall)
             case AnsContact() | Gone() | OtherChoice():
                 return True  # `_known_only` checks those that it names; to have left needs no right
-            case Have(below=below) | Buckets(below=below) | Values(below=below) if (
-                below and topic is not None
-            ):
+            case (
+                Have(below=below) | Buckets(below=below) | Values(below=below) | Piece(below=below)
+            ) if below and topic is not None:
                 return may_link(sender, topic, wall)
             case _ if topic is not None:
                 passed_on = sender == link or (link is not None and may_join(link, topic, wall))

@@ -17,13 +17,14 @@ from math import inf
 from typing import Final
 
 from camcast.doors.repair import RepairWatcher
-from camcast.engine.repair.messages import Held, Nonces, Want
+from camcast.engine.repair.messages import Held, Nonces, Piece, PiecesWanted, Want
 from camcast.engine.repair.offers import Offering
-from camcast.engine.repair.told import FULL_SECONDS, Haves, RepairContext
+from camcast.engine.repair.pieces import PIECE_BYTES, WINDOW, part_of_body, pieces_of
+from camcast.engine.repair.told import FULL_SECONDS, HELD_BYTES, Haves, RepairContext
 from camcast.engine.store import published_at
 from camcast.vocabulary.batches import NOT_UPWARD, Batch
 from camcast.vocabulary.events import StreamId
-from camcast.vocabulary.identity import Contact
+from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import MalformedError
 
@@ -31,6 +32,7 @@ STREAMS_A_MESSAGE_MAX: Final = 4096  # chosen: more than a page holds
 # chosen: a twelfth of a line of 100 Mbit/s for all who ask, beside which live events go on; a day
 # of 100 events/s of 256 bytes takes 40 minutes
 OLD_BYTES_A_SECOND: Final = 1 << 20
+GRANTED_MAX: Final = 256  # chosen: long batches times those that fetch them; half a MB of numbers
 ANSWER_BYTES: Final = 1 << 22  # chosen: 4 MiB a peer and second: a minute of 60 kB/s, at once
 
 SendAgain = Callable[[Batch, Contact, float, Topic | None, bool], None]
@@ -56,6 +58,8 @@ class Answering:
         self._haves = haves
         self._nonces = nonces
         self._send_again = send_again
+        self._granted: dict[tuple[StreamId, int, PeerId], dict[int, None]] = {}
+        """The pieces that processes were offered and have not had."""
         self._old_second = -inf  # when the second began in which `_old_bytes` left
         self._old_bytes = 0
 
@@ -118,6 +122,11 @@ class Answering:
                     continue
                 answered = True
                 offered = self._offering.take(batch, contact.peer)
+                if batch.is_long:  # this draws questions for the others
+                    self._grant(batch, contact.peer, offered=offered)
+                    self._send_pieces(batch, contact, (0,), above, now)
+                    sent = batch.first + batch.count
+                    continue
                 if not offered:
                     if neighbour.answered >= ANSWER_BYTES:
                         return True  # it asks again for what it does not get
@@ -132,6 +141,86 @@ class Answering:
         if sent and above is not None:
             self.watcher.answered(stream, contact, above)
         return answered
+
+    def on_pieces_wanted(self, source: Contact, wanted: PiecesWanted, now: float) -> None:
+        """Send pieces of a long batch, as many as the peer may have."""
+        context, stream = self._context, StreamId(wanted.stream)
+        above = self._topic_above(wanted.into) if wanted.into else None
+        known = context.known(stream)
+        if known is None or (wanted.into and above is None):
+            return
+        first, is_good = wanted.first, self._nonces.check(wanted.nonce, source, now)
+        batches = (
+            context.retained.batches(stream, first, first + 1, -inf, now)
+            if above is None
+            else context.store.batches(stream, first, first + 1)
+        )
+        for batch in batches:
+            if not (batch.is_long and batch.first == first and known.knows(first, 1)):
+                continue
+            if not is_good:
+                self._offer_again(batch, source, above, now)
+            elif above is None or not batch.flags & NOT_UPWARD:
+                offered = self._offering.take(batch, source.peer)
+                self._grant(batch, source.peer, offered=offered)
+                self._send_pieces(batch, source, wanted.numbers[:WINDOW], above, now)
+                if above is not None:
+                    self.watcher.answered(stream, source, above)
+
+    def _offer_again(self, batch: Batch, source: Contact, above: Topic | None, now: float) -> None:
+        """Tell a process that asks with a nonce which is too old of the batch, with another."""
+        if self._haves.room(now) > 0:
+            self._haves.count_bytes(HELD_BYTES)
+            held = self._haves.held([batch.stream], -inf, now, upward=above is not None)
+            offers = ((batch.stream, batch.first, batch.count),)
+            sizes = (len(batch.body),)
+            self._haves.send(source, held, now, above=above, offers=offers, sizes=sizes)
+
+    def _grant(self, batch: Batch, peer: PeerId, *, offered: bool) -> None:
+        """Let a process have each piece of a batch that it was offered once beyond the budget."""
+        if offered:
+            numbers = dict.fromkeys(range(pieces_of(len(batch.body))))
+            self._granted[batch.stream, batch.first, peer] = numbers
+            if len(self._granted) > GRANTED_MAX:
+                del self._granted[next(iter(self._granted))]
+
+    def _send_pieces(
+        self,
+        batch: Batch,
+        contact: Contact,
+        numbers: Sequence[int],
+        above: Topic | None,
+        now: float,
+    ) -> None:
+        """Send pieces of a batch, as far as they were offered, or there is room in this second."""
+        context, neighbour = self._context, self._context.neighbour(contact.peer)
+        if now - neighbour.second >= 1.0:
+            neighbour.second, neighbour.answered = now, 0
+        granted = self._granted.get((batch.stream, batch.first, contact.peer), {})
+        is_old = now - published_at(batch) > context.retention
+        below = "" if above is None else context.community.group.name
+        group = None if above is None else above.group
+        nonce, size = self._nonces.issue(contact, now), len(batch.body)
+        age = max(0.0, now - published_at(batch))
+        for number in numbers:
+            if not 0 <= number < pieces_of(size):
+                raise MalformedError("a PiecesWanted asks for pieces that cannot be")
+            offered = granted.pop(number, True) is None
+            if not offered:
+                if neighbour.answered >= ANSWER_BYTES:
+                    return
+                if is_old and not self._may_send_old(PIECE_BYTES, now) and neighbour.answered:
+                    return
+                neighbour.answered += PIECE_BYTES
+                neighbour.agreement.pause = FULL_SECONDS
+            if number == 0:
+                self._send_again(batch, contact, now, above, offered)
+            if offered and not granted:  # it is away, and others may offer it
+                self._offering.unsent.pop((batch.stream, batch.first), None)
+            part = part_of_body(batch.body, number)
+            copy = nonce, below, batch.stream, batch.first, size
+            piece = Piece(*copy, number, batch.hops + 1, age, part)
+            context.outlet.send([contact], piece, group=group)
 
     def _may_send_old(self, size: int, now: float) -> bool:
         """Count the bytes of an old batch; False if this second has had enough of them."""

@@ -38,6 +38,7 @@ from camcast.engine.known_streams import KnownRanges
 from camcast.engine.repair.history import History
 from camcast.engine.repair.messages import NONCE_SECONDS, UNKNOWN, Held, Wanted
 from camcast.engine.repair.offers import Fetching
+from camcast.engine.repair.pieces import Refusals
 from camcast.engine.repair.refused import RefusedEvents
 from camcast.engine.repair.told import (
     FULL_SECONDS,
@@ -301,6 +302,7 @@ class GivingUp:
         news: News,
         history: History,
         tell_missed: Callable[[Missed], None],
+        refusals: Refusals,
     ) -> None:
         self.told_missed = 0
         """The events that were given up, and of which subscribers were told."""
@@ -308,6 +310,7 @@ class GivingUp:
         self._news = news
         self._history = history
         self._tell_missed = tell_missed
+        self._refusals = refusals
 
     def look(
         self,
@@ -356,8 +359,9 @@ class GivingUp:
         self._news.add_change(stream, known, now)
 
     def _report(self, stream: StreamId, first: int, stop: int) -> None:
-        self.told_missed += stop - first
-        self._tell_missed(Missed(stream, self._context.community.group, first, stop - 1))
+        for start, end in self._refusals.untold(stream, [(first, stop)]):
+            self.told_missed += end - start
+            self._tell_missed(Missed(stream, self._context.community.group, start, end - 1))
 
     def older(self, missing: MissingRanges, known: KnownRanges | None, now: float) -> int:
         """Return the number below which a stream is from before this process's time; 1 if unknown.
@@ -482,6 +486,7 @@ class Asking:
     ) -> list[tuple[int, int]]:
         """Return what a holder offers and has not sent in vain, as (start, stop)."""
         ranges = missing_of(holder.held, known, below)
+        ranges = self._fetching.refusals.without(StreamId(holder.held[0]), ranges)
         return self._refused.without(StreamId(holder.held[0]), ranges, holder.contact.peer)
 
     def add_holder(self, holder: Holder, now: float) -> None:

@@ -47,7 +47,7 @@ from camcast.vocabulary.batches import NOT_UPWARD, Batch, decode_body
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message, read_topic
 from camcast.vocabulary.topics import GroupId, Topic
-from camcast.vocabulary.wire import HOPS_MAX, MalformedError
+from camcast.vocabulary.wire import HOPS_MAX, PAYLOAD_BYTES_MAX, MalformedError
 
 TELL_SECONDS: Final = 1.0  # chosen: as the news; 160 bytes a second, while there are keys
 TOLD_AT_ONCE: Final = 2  # chosen: as the news; one may be cut off
@@ -215,7 +215,8 @@ class Comparing:
         """Take last values that were asked for."""
         wall = self._context.clock.wall(now)
         for hops, body in message.bodies:
-            batch = decode_body(body, 0, len(body), min(max(0, hops), HOPS_MAX), 0.0, now)
+            hops = min(max(0, hops), HOPS_MAX)
+            batch = decode_body(body, 0, len(body), hops, 0.0, now, 0, PAYLOAD_BYTES_MAX)
             age = max(0.0, wall - batch.published / 1000)
             self.take(replace(batch, age=age), source.peer, now)
         self.agreed |= self._heard == self.values.digest()

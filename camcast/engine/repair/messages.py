@@ -43,6 +43,9 @@ class Have(Message, tag=1, frozen=True):
     In an answer to a question for history, an archive of the sender has events of the last
     `archived` seconds; else that is 0.
 
+    `sizes` are the bytes of the bodies that are offered, 0 of those that are not long, or empty if
+    none is (`camcast.engine.repair.pieces`).
+
     `offers` are batches of these streams that the sender would have pushed to the receiver, which
     may ask for each at once (`camcast.engine.repair.offers`).
     """
@@ -57,6 +60,7 @@ class Have(Message, tag=1, frozen=True):
     reach: float = inf
     offers: tuple[Offered, ...] = ()
     archived: int = 0
+    sizes: tuple[int, ...] = ()
 
 
 class Want(Message, tag=2, frozen=True):
@@ -162,6 +166,47 @@ class ArchiveHours(Message, tag=10, frozen=True):
     parts: bytes
 
 
+class Piece(Message, tag=11, frozen=True):
+    """The bytes of a long batch from `number` times `PIECE_BYTES` on.
+
+    The batch is the one of this stream with the number `first`, whose body has `size` bytes. The
+    `nonce` is to be given in a `PiecesWanted`, and `below` is as in `Have`. `hops` and `age` are as
+    in the head of an event record, the age in seconds.
+    """
+
+    nonce: bytes
+    below: str
+    stream: bytes
+    first: int
+    size: int
+    number: int
+    hops: int
+    age: float
+    part: bytes
+
+
+class PiecesWanted(Message, tag=12, frozen=True):
+    """Send me these pieces of a long batch; `nonce` and `into` are as in `Want`."""
+
+    nonce: bytes
+    into: str
+    stream: bytes
+    first: int
+    numbers: tuple[int, ...]
+
+
+class TooLong(Message, tag=13, frozen=True):
+    """A process that was offered a batch takes none with a payload above `bytes_max`.
+
+    Each process passes this on to the one that the batch came from, and so to its publisher.
+    """
+
+    stream: bytes
+    first: int
+    member: bytes
+    bytes_max: int
+
+
 DECODER: Final[Decoder[Message]] = Decoder(
     Have
     | Want
@@ -173,6 +218,9 @@ DECODER: Final[Decoder[Message]] = Decoder(
     | ValuesWanted
     | Values
     | ArchiveHours
+    | Piece
+    | PiecesWanted
+    | TooLong
 )
 
 

@@ -7,6 +7,8 @@ others, sends these a `Have` that names the batch as *offered* (`Offering`). Who
 asks the first offerer at once (`Fetching`), and offers it on as soon as it is there. A push sends
 the body along every edge of the epidemic, an offer along those edges alone that bring it first.
 
+*Long* batches are asked for in pieces (`camcast.engine.repair.pieces`); an offer tells their sizes.
+
 *Budget.* An offer may be taken once by each process that it was made to, beyond the bytes a second
 that repair answers with: offers send no more than a push would have sent.
 
@@ -29,7 +31,8 @@ from typing import Final, NamedTuple
 from attrs import define, field
 
 from camcast.doors.repair import RepairWatcher
-from camcast.engine.repair.messages import Have, Wanted
+from camcast.engine.repair.messages import Have, Piece, Wanted
+from camcast.engine.repair.pieces import Assembling, Key, Refusals, check_piece
 from camcast.engine.repair.told import Haves, RepairContext
 from camcast.vocabulary.batches import Batch
 from camcast.vocabulary.events import SEQUENCE_MAX, STREAM_ID_BYTES, StreamId
@@ -37,12 +40,15 @@ from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.vocabulary.share import Places
 from camcast.vocabulary.smoothed_time import ArrivalDelay
 from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.wire import MalformedError
+from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX, MalformedError
 
 OFFERED_MAX: Final = 1024  # chosen: 64 MiB of batches of 64 KiB, as many as a store keeps
 OFFERS_MAX: Final = 64  # chosen: batches that one message offers; a publisher's instant has fewer
 FETCHED_MAX: Final = 256  # chosen: batches awaited at a time, 16 MiB of 64 KiB each
 OFFERERS_MAX: Final = 8  # chosen: as many as a fan-out has at 20 members; one of them is honest
+SILENT_MAX: Final = 4  # chosen: by then the second is over in which it has sent others enough
+UNSENT_SECONDS: Final = 30.0  # chosen: 16 MiB at 4 Mbit/s; whoever takes longer may lose some
+ROOM_SECONDS: Final = 0.25  # chosen: a long batch comes within a second where links are fast
 PASSED_OVER_MAX: Final = 64  # chosen: more than offer to one process at a time
 # chosen: two hops of a wide area network: by then an honest process offers the same, or none has it
 DISTRUST_SECONDS: Final = 0.2
@@ -56,6 +62,9 @@ class Offering:
         self._haves = haves
         self._offered: dict[tuple[StreamId, int], dict[PeerId, None]] = {}
         """By a batch's stream and first number, who may take it still; the oldest come first."""
+        self.unsent: dict[Key, tuple[int, float]] = {}
+        """The own long batches that nobody has had all pieces of, a store has room for few: their
+        bytes, and when they were published."""
 
     def keeps(self, batch: Batch) -> bool:
         """Say whether a batch is kept for those who ask."""
@@ -72,9 +81,25 @@ class Offering:
         may_take = self._offered.setdefault((batch.stream, batch.first), {})
         if len(self._offered) > OFFERED_MAX:
             del self._offered[next(iter(self._offered))]
+        sizes = (len(batch.body),) if batch.is_long else ()
+        if sizes and contacts and batch.stream[:PEER_ID_BYTES] == context.community.me.peer:
+            self.unsent[batch.stream, batch.first] = len(batch.body), now
         for contact in contacts:
             may_take[contact.peer] = None
-            self._haves.send(contact, held, now, after=after, above=above, offers=(offered,))
+            self._haves.send(
+                contact, held, now, after=after, above=above, offers=(offered,), sizes=sizes
+            )
+
+    def has_room(self, size: int, now: float) -> bool:
+        """Say whether one more own batch of so many bytes lets none go that nobody has had."""
+        after = now - UNSENT_SECONDS
+        self.unsent = {key: one for key, one in self.unsent.items() if one[1] > after}
+        taken = sum(length for length, _ in self.unsent.values())
+        return not taken or taken + size <= self._context.store.bytes_max // 2
+
+    def has_offered(self, stream: bytes, first: int) -> bool:
+        """Say whether a batch is among the latest that this process has offered."""
+        return (StreamId(stream), first) in self._offered
 
     def take(self, batch: Batch, peer: PeerId) -> bool:
         """Say whether a batch was offered to a process that asks for it now, for the first time."""
@@ -97,6 +122,16 @@ class _Awaited:
     count: int
     since: float
     """When it was offered first."""
+    teller: PeerId
+    """The process, or all strangers, whose share of tables it takes (`RepairContext.teller`)."""
+    size: int = 0
+    """The bytes of a long batch's body; 0 of another, or if that is not known."""
+    offered: bool = True
+    """Whether others have offered it; else its first piece has answered a question of repair."""
+    asking: _Offerer | None = None
+    """The one that was asked last."""
+    silent: int = 0
+    """How often that one was asked again in a row, since it had sent some pieces and no more."""
     offerers: list[_Offerer] = field(factory=list)
     """Those that may be asked still, in the order of their offers."""
     asked: dict[PeerId, float] = field(factory=dict)
@@ -111,10 +146,12 @@ class _Awaited:
 class Fetching:
     """Asks for the batches of one community that others offer, one offerer after the other."""
 
-    def __init__(self, context: RepairContext) -> None:
+    def __init__(self, context: RepairContext, refusals: Refusals) -> None:
         self.watcher: RepairWatcher = RepairWatcher()
         """The group's dissemination, once there is one."""
         self._context = context
+        self._assembling = Assembling(context)
+        self.refusals: Refusals = refusals
         self.awaited: dict[StreamId, dict[int, _Awaited]] = {}
         """The batches that were offered and have not come, by stream and first number."""
         self._places = Places[PeerId, tuple[StreamId, int]](FETCHED_MAX)
@@ -129,6 +166,7 @@ class Fetching:
     def without(self, stream: StreamId, ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
         """Return ranges of a stream, as (start, stop), without what is awaited of an offerer."""
         left: list[tuple[int, int]] = []
+        ranges = self.refusals.without(stream, ranges)
         awaited = sorted(self.awaited.get(stream, {}).items())
         for start, stop in ranges:
             for first, batch in awaited:
@@ -144,7 +182,8 @@ class Fetching:
         """Ask for the batches that a `Have` offers and that are neither known nor awaited."""
         offerer, me = _Offerer(source, have.nonce, have.below), self._context.community.me.peer
         begun: list[tuple[StreamId, int]] = []
-        for name, first, count in have.offers[:OFFERS_MAX]:
+        sizes = have.sizes if len(have.sizes) == len(have.offers) else (0,) * len(have.offers)
+        for (name, first, count), size in zip(have.offers[:OFFERS_MAX], sizes, strict=False):
             stream, last = StreamId(name), first + count - 1
             if len(stream) != STREAM_ID_BYTES or not 1 <= first <= last <= SEQUENCE_MAX:
                 raise MalformedError("a Have offers a batch that cannot be")
@@ -155,16 +194,24 @@ class Fetching:
             self.watcher.offered(stream, source, have.below, is_known, now)
             if is_known:
                 continue
+            if size and size <= PAYLOAD_BYTES_MAX:
+                raise MalformedError("a Have offers a long batch that is short")
+            if not self._assembling.takes(size):
+                key, teller = (stream, first), self._context.teller(source.peer)
+                self.refusals.refuse(key, count, source, have.below, now)
+                self.refusals.add_teller(key, count, teller, known is not None)
+                continue
             awaited = self.awaited.get(stream, {}).get(first)
             if awaited is None:
-                key = stream, first
-                lost = self._places.take(self._context.teller(source.peer), key)
-                if lost == key:
+                teller = self._context.teller(source.peer)
+                awaited = self._await((stream, first), _Awaited(count, now, teller, size))
+                if awaited is None:
                     continue  # repair asks for it, as for all that others have
-                if lost is not None:
-                    self._forget(*lost)
-                awaited = _Awaited(count, now)
-                self.awaited.setdefault(stream, {})[first] = awaited
+            if awaited.size and source.peer == awaited.last and awaited.silent < SILENT_MAX:
+                awaited.silent += 1  # the nonce that it was given was too old
+                if self._assembling.begin((stream, first), awaited.size, awaited.teller):
+                    self._ask_pieces((stream, first), awaited, offerer, now)
+                    continue
             others = [one for one in awaited.offerers if one.contact.peer != source.peer]
             awaited.offerers = [*others[: OFFERERS_MAX - 1], offerer]
             begun.append((stream, first))
@@ -176,12 +223,53 @@ class Fetching:
         if awaited is None:
             return False
         neighbour = self._context.neighbour(source)
-        if source in awaited.asked:  # that of one that was passed over is as good a measure
+        if source in awaited.asked and not awaited.size:
+            # That of one that was passed over is as good a measure.
             self._delay.observe(now - max(awaited.asked[source], neighbour.brought))
         neighbour.brought = now
         self._passed_over.pop(source, None)
         self._forget(batch.stream, batch.first)
-        return True
+        return awaited.offered
+
+    def on_piece(
+        self, source: Contact, piece: Piece, now: float, *, expected: bool
+    ) -> Batch | None:
+        """Take a piece that was asked for; return the batch if that is whole.
+
+        The first one may be the answer to a question of repair, which `expected` the stream.
+        """
+        check_piece(piece)
+        stream, first = key = StreamId(piece.stream), piece.first
+        known = self._context.streams.known.get(stream)
+        if self.refusals.refuses(key) or (known is not None and known.knows(first, 1)):
+            return None
+        awaited = self.awaited.get(stream, {}).get(first)
+        if awaited is None and expected:
+            if not self._assembling.takes(piece.size):
+                self.refusals.refuse(key, 1, source, piece.below, now)
+                return None
+            teller, asked = self._context.teller(source.peer), {source.peer: now}
+            made = _Awaited(1, now, teller, piece.size, offered=False, asked=asked)
+            awaited = self._await(key, made)
+        if awaited is None or source.peer not in awaited.asked:
+            return None
+        if not self._assembling.begin(key, piece.size, awaited.teller):
+            if not awaited.offered:
+                self._forget(stream, first)  # repair asks again
+            return None
+        if not self._assembling.is_fresh(key):
+            self._delay.observe(now - awaited.asked[source.peer])
+        self._context.neighbour(source.peer).brought = now
+        awaited.size, awaited.silent = piece.size, 0
+        awaited.asking = offerer = _Offerer(source, piece.nonce, piece.below)
+        window_is_over = self._assembling.add(piece, now)
+        batch = self._assembling.whole(key, now, from_below=bool(piece.below))
+        if batch is not None:
+            self.refusals.add_origin(batch, source, piece.below)
+        elif window_is_over:
+            self._ask_pieces(key, awaited, offerer, now)
+            self._look([key], now)
+        return batch
 
     def drop(self, batch: Batch) -> None:
         """Await a batch no longer: it has come without being asked for."""
@@ -219,15 +307,24 @@ class Fetching:
         for stream, first in keys:
             awaited = self.awaited[stream][first]
             if (due := self._due(stream, first, awaited, now)) <= now:
-                if awaited.last is not None:
+                if awaited.size and not self._assembling.begin(
+                    (stream, first), awaited.size, awaited.teller
+                ):
+                    due_next = min(due_next, now + ROOM_SECONDS)
+                    continue
+                offerer = self._again(stream, first, awaited)
+                if offerer is None and awaited.last is not None:
                     late[awaited.last] = None
-                offerer = self._next_offerer(awaited)
+                offerer = offerer or self._next_offerer(awaited)
                 if offerer is None:
                     self._forget(stream, first)
                     continue
                 awaited.asked.pop(offerer.contact.peer, None)
                 awaited.asked[offerer.contact.peer] = now
-                asked.setdefault(offerer, []).append((stream, (first, first + awaited.count)))
+                if awaited.size:
+                    self._ask_pieces((stream, first), awaited, offerer, now)
+                else:
+                    asked.setdefault(offerer, []).append((stream, (first, first + awaited.count)))
                 due = now + self._delay.timeout
             due_next = min(due_next, due)
         for peer in late:
@@ -245,11 +342,40 @@ class Fetching:
             brought = self._context.neighbour(last).brought
             return max(awaited.asked[last], brought) + self._delay.timeout
         due, known = now, self._context.streams.known.get(stream)
-        if known is None or first >= known.stop:  # else it comes no more by itself
+        # Else it comes no more by itself, as a long one never does.
+        if (known is None or first >= known.stop) and not awaited.size:
             due += max(0.0, self.watcher.patience(stream, awaited.since, now))
         if all(one.contact.peer in self._passed_over for one in awaited.offerers):
             due = max(due, awaited.since + DISTRUST_SECONDS)
         return due
+
+    def _again(self, stream: StreamId, first: int, awaited: _Awaited) -> _Offerer | None:
+        """Return the offerer that was asked last if it has sent pieces, and may send more."""
+        if awaited.asking is None or not self._assembling.has_begun((stream, first)):
+            return None
+        if not self._assembling.is_fresh((stream, first)):
+            if awaited.offerers or awaited.silent >= SILENT_MAX:
+                return None
+            awaited.silent += 1
+        return awaited.asking
+
+    def _ask_pieces(self, key: Key, awaited: _Awaited, offerer: _Offerer, now: float) -> None:
+        """Ask for the next pieces of a batch."""
+        peer = offerer.contact.peer
+        awaited.asking = offerer
+        awaited.asked.pop(peer, None)
+        awaited.asked[peer] = now
+        self._context.send_pieces_wanted(*offerer, key, self._assembling.next_window(key))
+
+    def _await(self, key: Key, awaited: _Awaited) -> _Awaited | None:
+        """Await a batch; None if there is no room for it."""
+        lost = self._places.take(awaited.teller, key)
+        if lost == key:
+            return None
+        if lost is not None:
+            self._forget(*lost)
+        self.awaited.setdefault(key[0], {})[key[1]] = awaited
+        return awaited
 
     def _next_offerer(self, awaited: _Awaited) -> _Offerer | None:
         """Take the offerer that is to be asked: one that was not passed over, if there is one."""
@@ -270,6 +396,7 @@ class Fetching:
     def _forget(self, stream: StreamId, first: int) -> None:
         """Await a batch no longer."""
         self._places.leave((stream, first))
+        self._assembling.drop((stream, first))
         del self.awaited[stream][first]
         if not self.awaited[stream]:
             del self.awaited[stream]

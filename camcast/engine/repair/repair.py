@@ -58,10 +58,14 @@ from camcast.engine.repair.messages import (
     Have,
     Heard,
     Nonces,
+    Piece,
+    PiecesWanted,
     Referral,
+    TooLong,
     Want,
 )
 from camcast.engine.repair.offers import Fetching, Offering
+from camcast.engine.repair.pieces import Refusals
 from camcast.engine.repair.told import (
     CLIMBING_SECONDS,
     FULL_SECONDS,
@@ -110,9 +114,10 @@ class Repair(Repairs):
         self._upward = Upward(context, haves)
         self._news = News(context, haves, self._upward)
         self._history = History(context, haves)
-        self._giving_up = GivingUp(context, self._news, self._history, tell_missed)
+        self._refusals = refusals = Refusals(context, tell_missed)
+        self._giving_up = GivingUp(context, self._news, self._history, tell_missed, refusals)
         self._offering = Offering(context, haves)
-        self._fetching = Fetching(context)
+        self._fetching = Fetching(context, refusals)
         self._asking = Asking(context, self._giving_up, self._history, self._fetching)
         self._catching_up = CatchingUp(context, self._history, self._asking)
         self._answering = Answering(context, haves, nonces, send_again, self._offering)
@@ -122,6 +127,8 @@ class Repair(Repairs):
         self._tally = Tally(context.retention)
         self._referring = Referring(context, haves, self._upward, self._tally)
         self._changed = -inf  # when the tally last did
+        self.whole: Batch | None = None
+        """The long batch of which the last piece has come, for the intake to take."""
 
     # -- what others read ------------------------------------------------------------------
 
@@ -138,7 +145,7 @@ class Repair(Repairs):
     @property
     def told_missed(self) -> int:
         """The events that were given up, and of which subscribers were told."""
-        return self._giving_up.told_missed
+        return self._giving_up.told_missed + self._refusals.told_missed
 
     def tally(self, second: int) -> bytes:
         """Return the tally up to a second, for heartbeats; empty if nothing is known."""
@@ -207,7 +214,7 @@ class Repair(Repairs):
     @override
     def offers(self, batch: Batch) -> bool:
         large = len(batch.body) >= self._context.community.parameters.offer_bytes
-        return large and self._offering.keeps(batch)
+        return (large or batch.is_long) and self._offering.keeps(batch)
 
     @override
     def offer(
@@ -220,6 +227,14 @@ class Repair(Repairs):
         held = list(self._haves.held(streams, -inf, now))
         for contact in contacts:
             self._haves.send(contact, held, now)
+
+    def has_room(self, size: int, now: float) -> bool:
+        """Say whether a long event of this process can be accepted (`Offering.has_room`)."""
+        return self._offering.has_room(size, now)
+
+    def refusing(self, size: int, now: float) -> int:
+        """Count the members that have said lately that they take no payload of so many bytes."""
+        return self._refusals.refusing(size, now)
 
     def seconds_a_member(self, now: float) -> float:
         """Return for how long this process has been a member; 0 before."""
@@ -324,7 +339,7 @@ class Repair(Repairs):
                 known = context.streams.known[stream]
                 for batch in context.store.batches(stream, 1, known.stop, after):
                     unheard += 0 if heirs else batch.count
-                    for contact, upward in heirs:
+                    for contact, upward in heirs if not batch.is_long else ():
                         if upward is None or not batch.flags & NOT_UPWARD:
                             self._send_again(batch, contact, now, upward, False)
         if unheard and community.super_tables:
@@ -345,6 +360,14 @@ class Repair(Repairs):
                 self._answering.on_want(source, message, now)
             case Heard():
                 self._upward.on_heard(source.peer, message.reply)
+            case Piece():
+                expected = self.expects(StreamId(message.stream))
+                self.whole = self._fetching.on_piece(source, message, now, expected=expected)
+            case PiecesWanted():
+                self._answering.on_pieces_wanted(source, message, now)
+            case TooLong():
+                offered = self._offering.has_offered(message.stream, message.first)
+                self._refusals.on_too_long(message, offered=offered, now=now)
             case Referral():
                 self._referring.on_referral(source, message, now)
             case Compare():

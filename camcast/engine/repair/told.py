@@ -46,7 +46,16 @@ from attrs import define, field
 
 from camcast.doors.dissemination import DisseminationContext
 from camcast.engine.known_streams import KnownRanges, KnownStreams
-from camcast.engine.repair.messages import UNKNOWN, Have, Held, Nonces, Offered, Want, Wanted
+from camcast.engine.repair.messages import (
+    UNKNOWN,
+    Have,
+    Held,
+    Nonces,
+    Offered,
+    PiecesWanted,
+    Want,
+    Wanted,
+)
 from camcast.engine.repair.retained import Retained
 from camcast.engine.store import Store
 from camcast.vocabulary.batches import NOT_UPWARD, Batch
@@ -443,6 +452,19 @@ class RepairContext:
         into = self.community.group.name if below else ""
         self.outlet.send([contact], Want(nonce, seconds, into, tuple(wanted)), group=group)
 
+    def send_pieces_wanted(
+        self,
+        contact: Contact,
+        nonce: bytes,
+        below: str,
+        key: tuple[StreamId, int],
+        numbers: Sequence[int],
+    ) -> None:
+        """Ask a process for pieces of a long batch; `below` as in `send_want`."""
+        group = read_topic(below).group if below else None
+        into = self.community.group.name if below else ""
+        self.outlet.send([contact], PiecesWanted(nonce, into, *key, tuple(numbers)), group=group)
+
     def known(self, stream: StreamId) -> KnownRanges | None:
         """Return what is known of a stream, in memory or else in the archive."""
         return self.streams.known.get(stream) or self.retained.known(stream)
@@ -518,6 +540,7 @@ class Haves:
         history: float = 0.0,
         unheard: dict[int, Unheard] | None = None,
         offers: tuple[Offered, ...] = (),
+        sizes: tuple[int, ...] = (),
     ) -> None:
         """Send a `Have` in pages, to a member of the super-community `above` or of this one.
 
@@ -542,7 +565,8 @@ class Haves:
                 streams = [StreamId(held[0]) for held in page]
                 unheard[number] = Unheard(contact.peer, now, now - history, streams)
             message = Have(
-                nonce, member, kept, below, number, history, page, now - after, offers, archived
+                *(nonce, member, kept, below, number, history, page, now - after),
+                *(offers, archived, sizes),
             )
             self._context.outlet.send([contact], message, group=group)
             reply = False

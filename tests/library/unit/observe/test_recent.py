@@ -63,6 +63,8 @@ def test_only_what_may_explain_something_is_remembered() -> None:
         "unlinked",
         "missed",
         "repair_full",
+        "too_long",
+        "refused_as_too_long",
         "history_short",
         "crash",
     ]

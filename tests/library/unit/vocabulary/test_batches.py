@@ -144,14 +144,20 @@ def test_a_wrong_topic_is_malformed(name: bytes) -> None:
         decode(body)
 
 
-def test_the_limit_of_a_payload_is_one_mebibyte() -> None:
-    largest = bytes(1 << 20)
-    wire.check_payload(largest)
-    assert decode(make_batch(STREAM, 1, [largest], TOPIC).body).payloads() == [largest]
-    with pytest.raises(wire.PayloadTooLargeError, match="1,048,577 bytes is over the limit"):
-        wire.check_payload(largest + b"!")
+@pytest.mark.parametrize("mebibytes", [1, 16])
+def test_the_limit_of_a_payload(mebibytes: int) -> None:
+    """In a record a mebibyte, in pieces sixteen."""
+    limit = mebibytes << 20
+    largest = bytes(limit)
+    wire.check_payload(largest, limit)
+    with pytest.raises(wire.PayloadTooLargeError, match=f"{limit + 1:,} bytes is over the limit"):
+        wire.check_payload(largest + b"!", limit)
+    batch = make_batch(STREAM, 1, [largest], TOPIC)
+    assert batch.is_long is (mebibytes > 1)
+    assert decode_body(batch.body, 0, len(batch.body), payload_bytes_max=limit).size == limit
+    body = make_batch(STREAM, 1, [largest + b"!"], TOPIC).body
     with pytest.raises(MalformedError, match="over the limit"):
-        decode(make_batch(STREAM, 1, [largest + b"!"], TOPIC).body)
+        decode_body(body, 0, len(body), payload_bytes_max=limit)
 
 
 @given(st.binary(max_size=200))

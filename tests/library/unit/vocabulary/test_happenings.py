@@ -147,6 +147,8 @@ def happenings(group: GroupId) -> Iterator[Happening]:
     yield Happening("moved", contact=PEER)
     yield Happening("repair_full", group, count=3)
     yield Happening("promise_broken", group, count=1)
+    yield Happening("too_long", group, count=1 << 20)
+    yield Happening("refused_as_too_long", group, count=1 << 20)
     yield Happening("left", group)
 
 

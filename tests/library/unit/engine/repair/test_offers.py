@@ -214,10 +214,10 @@ def test_a_have_is_read_with_a_field_more_and_without_offers() -> None:
     """An older release ignores the offers, and asks as it does for all that others have."""
     said = Have(b"n", 9.0, 9.0, "", 0, 0.0, ((STREAM, 1, 0, (2,)),), 9.0, ((STREAM, 1, 1),))
     without = Have(b"n", 9.0, 9.0, "", 0, 0.0, ((STREAM, 1, 0, (2,)),), 9.0)
-    later = b"\x9c" + encode(said)[1:] + b"\xc0"  # with one field more, as a later release
-    assert encode(said)[0] == 0x9B  # an array of the tag and ten fields
+    later = b"\x9d" + encode(said)[1:] + b"\xc0"  # with one field more, as a later release
+    assert encode(said)[0] == 0x9C  # an array of the tag and eleven fields
     assert DECODER.decode(later) == said
-    assert DECODER.decode(b"\x99" + encode(without)[1:-2]) == without
+    assert DECODER.decode(b"\x99" + encode(without)[1:-3]) == without
 
 
 def test_a_batch_that_was_offered_is_taken_once_by_each(world: RepairWorld, node: Node) -> None:
