@@ -25,16 +25,17 @@ def test_honest_puppets_have_their_fair_share(membership: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("push", [False, True], ids=["lie", "push"])
-def test_liars_get_at_most_twice_their_fair_share(push: bool) -> None:
-    """The law of SCAMP with arcs of its own draws; one run is within it, as were five of five."""
-    found = shares(Eclipse("scamp", MEMBERS, PUPPETS, seed=1), push=push)
+@pytest.mark.parametrize("membership", ["scamp", "cyclon", "hyparview"])
+def test_liars_get_at_most_twice_their_fair_share(membership: str, push: bool) -> None:
+    """Each has a remedy of its own; one run is within the bound, as were five of five."""
+    found = shares(Eclipse(membership, MEMBERS, PUPPETS, seed=1), push=push)
     assert {kind: share.mean for kind, share in found.items() if share.mean > 2 * FAIR} == {}
     assert not any(share.owned for share in found.values())
 
 
 @pytest.mark.slow
-def test_liars_get_more_where_nobody_draws() -> None:
-    """The instrument sees an eclipse: SCAMP as its paper prints it has no remedy."""
-    eclipse = Eclipse("scamp", MEMBERS, PUPPETS, seed=1, options={"drawn_share": 0.0})
-    share = shares(eclipse, push=False)["member"]
-    assert share.mean - share.half > 2 * FAIR
+@pytest.mark.parametrize("membership", ["scamp", "cyclon", "hyparview"])
+def test_liars_get_more_where_nobody_draws(membership: str) -> None:
+    """The instrument sees an eclipse: the memberships as their papers print them have no remedy."""
+    eclipse = Eclipse(membership, MEMBERS, PUPPETS, seed=1, options={"drawn_share": 0.0})
+    assert max(share.mean for share in shares(eclipse, push=True).values()) > 2 * FAIR
