@@ -163,7 +163,7 @@ class CyclonOptions:
 
     drawn_share: float = field(default=0.6, validator=[validators.ge(0), validators.le(1)])
     """The share of a view that lasts (`membership.lasting_entries`). chosen: with 6 liars of 42
-    and views of 10, newcomers have 26 % liars and members 23 %, without it 39 and 36 %, with 0.5
+    and views of 10, newcomers have 26 % liars and members 22 %, without it 39 and 36 %, with 0.5
     27 and 25 %; fair are 14 %. In-degrees are then spread about as in a random graph."""
 
     watched: int = field(default=3, validator=[validators.ge(0), validators.le(VIEW_MAX)])
