@@ -226,6 +226,13 @@ class DhtTable(Membership):
                 self._changes += len(strangers)
 
     @override
+    def keep(self, contact: Contact, now: float) -> None:
+        super().keep(contact, now)
+        if contact.peer not in self._table:
+            self._enter(contact, now)
+            self._outlet.send([contact], Place())
+
+    @override
     def leave(self, now: float) -> None:
         """Say goodbye to the table and to every process that holds this one."""
         if self._leaving:
@@ -290,8 +297,9 @@ class DhtTable(Membership):
 
     @property
     def _drawn(self) -> list[Contact]:
-        """The entries that the discovery may find, too."""
-        return [contact for contact in self._table if contact.is_dialable]
+        """The entries that the discovery may find, too, explicit peers left out."""
+        kept = self._table.kept
+        return [one for one in self._table if one.is_dialable and one.peer not in kept]
 
     @property
     def _drawn_wanted(self) -> int:
@@ -361,7 +369,8 @@ class DhtTable(Membership):
             return
         kept = {contact.peer: contact for contact in found[: self._drawn_wanted]}
         sampled = self._table.sample(len(self._table), self._rng)
-        old = [contact for contact in sampled if contact.is_dialable]
+        drawn = {contact.peer: contact for contact in self._drawn}
+        old = [contact for contact in sampled if contact.peer in drawn]
         self._rng.shuffle(old)
         for contact in old:
             if len(kept) < self._drawn_wanted:

@@ -63,6 +63,7 @@ from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.parameters import Parameters, SpreadKind
 from camcast.vocabulary.refused_threads import refused_threads_as
+from camcast.vocabulary.topics import ROOT as TOP
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.typed import E, check_travels
 
@@ -147,6 +148,10 @@ class CommunityManager:
             ``"arrival"``: no event waits, and some overtake others.
         hold_seconds: With ``"fifo"``, for how long an event waits at most. More: fewer events come
             late. Less: a lost one holds those after it for a shorter time. None: 5.
+        peers: Explicit peers: addresses of processes that this one keeps in its topic tables,
+            whatever others tell, in each community that both are in, and asks again when they are
+            lost. The remedy against whoever owns all else that this process hears
+            (docs/security.md). In the profile ``signed`` they are named with their keys.
         remember: A file that keeps contacts from one run to the next, for when no gateway answers.
         archive: A file that keeps the events of all communities which the process joins, beyond
             its life (docs/reliability.md). Needs repair.
@@ -203,6 +208,7 @@ class CommunityManager:
         repair: bool = True,
         order: Order = "fifo",
         hold_seconds: float | None = None,
+        peers: Iterable[str] = (),
         remember: Path | None = None,
         archive: Path | None = None,
         archive_megabytes: float = 1000.0,
@@ -242,6 +248,7 @@ class CommunityManager:
             repair=repair,
             order=order,
             hold_seconds=hold_seconds,
+            peers=peers,
             remember=remember,
             archive=archive,
             archive_megabytes=archive_megabytes,
@@ -283,6 +290,9 @@ class CommunityManager:
         pinned = self._transport != transports.ZMQ
         check_keys(listed, wanted=security.signed, pinned=pinned)
         gateways, keys = without_keys(listed)
+        explicit = {TOP: contacts.explicit_peers()}
+        check_keys(explicit, wanted=security.signed, pinned=pinned, noun="peer")
+        peers, peer_keys = without_keys(explicit)
         self._settings = Settings(
             backend=backend,
             discovery=discovery,
@@ -291,7 +301,8 @@ class CommunityManager:
                 discovery, found_by, contacts.discovery_options or {}
             ),
             gateways=gateways,
-            keys=keys,
+            keys={**peer_keys, **keys},
+            peers=peers[TOP],
             parameters=given.spread.community(),
             remember=contacts.remember,
             relay=given.relay,

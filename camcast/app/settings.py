@@ -31,11 +31,17 @@ from camcast.engine.repair.hold_back import HOLD_SECONDS, LOOK_SECONDS
 from camcast.engine.settings import Order
 from camcast.live import transports
 from camcast.live.archive.archive import FileArchive
-from camcast.live.gateway_file import Gateways, parse_gateways, read_gateways
+from camcast.live.gateway_file import Gateways, check_contact, parse_gateways, read_gateways
 from camcast.live.own_address import AUTO, is_found
 from camcast.live.wire.pipes import descriptors, peers_allowed
 from camcast.security.passphrase import check_passphrase
-from camcast.vocabulary.addresses import check_address, is_loopback, is_numeric, is_wildcard
+from camcast.vocabulary.addresses import (
+    AddressError,
+    check_address,
+    is_loopback,
+    is_numeric,
+    is_wildcard,
+)
 from camcast.vocabulary.arguments import (
     check_flag,
     check_list,
@@ -108,6 +114,10 @@ def _text(name: str, given: object) -> None:
 
 def _text_or_none(name: str, given: object) -> None:
     check_optional(name, given, str, "a text")
+
+
+def _texts(name: str, given: object) -> None:
+    check_list(name, given, "texts")
 
 
 def _path(name: str, given: object) -> None:
@@ -353,9 +363,31 @@ class Contacts:
         name="--discovery-set",
         metavar="NAME=VALUE",
     )
+    peers: Iterable[str] = _setting(
+        (),
+        "An explicit peer: whoever is there is kept in the topic tables whatever others tell, and"
+        " asked again when it is lost. In the profile signed it is named with its key. Repeatable.",
+        _texts,
+        name="--peer",
+        metavar="ADDRESS",
+    )
     remember: Path | None = _setting(
         None, "Keep contacts there, for a start when no gateway answers.", _path, metavar="FILE"
     )
+
+    def explicit_peers(self) -> tuple[str, ...]:
+        """Return the addresses of explicit peers, some with a key.
+
+        Raises `AddressError`, also for a host name: a contact is numeric, and is to stay the same.
+        """
+        checked = tuple(check_contact(one) for one in self.peers)
+        for one in checked:
+            if not is_numeric(one.partition("#")[0]):
+                raise AddressError(
+                    f"peer {one}: an explicit peer is listed by a numeric address, such as"
+                    " tcp://192.0.2.7:7000; a gateway may have a host name"
+                )
+        return checked
 
     def gateways_by_topic(self) -> Gateways:
         """Return the addresses of the gateways, also of a file; raises `GatewayError`."""

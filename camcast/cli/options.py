@@ -60,6 +60,7 @@ class SpreadName(StrEnum):
 KINDS: Final[Mapping[str, Any]] = {
     "spread": SpreadName,
     "parameters": Path,
+    "peers": list[str],
     "certificates": list[Path],
     "trust": list[Path],
     "revocations": list[Path],

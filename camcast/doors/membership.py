@@ -83,6 +83,17 @@ class Membership(Watcher, ABC):
         is there. Contacts may be dead, or known already, but are never this process.
         """
 
+    def keep(self, contact: Contact, now: float) -> None:
+        """Keep an explicit peer in the topic table, whatever other processes tell.
+
+        The operator of this process has listed the peer, which has just answered at its address
+        and is a member; `contacts_found` has named it before. By default `PeerTable.keep` notes
+        it: a membership looks at `PeerTable.kept` before it removes a peer for any other reason
+        than silence or a goodbye. One that overrides this verb holds the peer now, too, beside the
+        others if there is no room. It is called again when the peer has been missing.
+        """
+        self.peers().keep(contact.peer)
+
     @property
     @abstractmethod
     def joined(self) -> bool:

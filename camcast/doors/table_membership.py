@@ -22,6 +22,9 @@ room for them: they have places of their own in a table (at most 64, `Liveness.c
 has fewer other peers for them, though never less than `DIALLED_SHARE` of its size. With half of the
 processes undialable a table is so a tenth larger on average.
 
+*Explicit peers* (`Membership.keep`) are held beside the others if there is no room. A subclass puts
+no others in their places.
+
 *Foundings and partitions.* The discovery is asked for members every minute, and those that are not
 in the table are met (`meet`): a community that was founded twice becomes one.
 
@@ -146,6 +149,8 @@ class TableMembership(Membership):
 
     def _has_room_for(self, contact: Contact) -> bool:
         """Whether the table has room for this peer."""
+        if contact.peer in self._table.kept:
+            return True
         return self._has_room if contact.is_dialable else self._liveness.can_hold(contact)
 
     @property
@@ -255,6 +260,11 @@ class TableMembership(Membership):
             self._contacts.ask(found, now)
         elif found:
             self.meet(found, now)
+
+    @override
+    def keep(self, contact: Contact, now: float) -> None:
+        super().keep(contact, now)
+        self.hold(contact, now)
 
     @override
     def leave(self, now: float) -> None:

@@ -62,6 +62,7 @@ from camcast.engine import link_messages, liveness_messages, security_messages
 from camcast.engine.attachments import Attachments
 from camcast.engine.carrying import Carrying
 from camcast.engine.discovery_datagrams import DiscoveryDatagrams
+from camcast.engine.explicit_peers import PEERS, ExplicitPeers
 from camcast.engine.group_tallies import GroupTallies
 from camcast.engine.groups import Groups
 from camcast.engine.guard.access_control import AccessControl
@@ -69,7 +70,7 @@ from camcast.engine.guard.held_batches import HeldBatch
 from camcast.engine.guard.signing import Signing
 from camcast.engine.intake import Intake
 from camcast.engine.joining import Joining
-from camcast.engine.link_messages import Carry, OtherChoice
+from camcast.engine.link_messages import Carry, OtherChoice, Pong
 from camcast.engine.liveness import LivenessService
 from camcast.engine.liveness_messages import Attach, Attached
 from camcast.engine.local_group import LocalGroup
@@ -225,6 +226,9 @@ class Node:
         self._carrying = Carrying(
             process, settings, self.discovery, self._joining, self._leave_group
         )
+        self._explicit_peers = ExplicitPeers(
+            process, self._joining, settings.peers, self._tell_neighbours
+        )
         self._handlers: dict[Kind, Callable[[Arrival, bytes], bool]] = {
             Kind.MEMBERSHIP: self._on_membership,
             Kind.LINKS: self._on_links,
@@ -315,6 +319,7 @@ class Node:
                 group, interest, super_topics, parameters or settings.parameters, now
             )
             self._carrying.watch(local_group)
+            self._explicit_peers.watch(local_group)
         of_topic = tuple(groups.current[group.topic.group] for group in wanted)
         self._subscribed[topic.group] = of_topic
         self._joining.settle(now)
@@ -714,6 +719,8 @@ class Node:
         elif isinstance(message, Carry):
             self._carrying.receive(arrival.source, message, arrival.now)
         elif message is not None:
+            if isinstance(message, Pong):
+                self._explicit_peers.receive(arrival.source, message, arrival.now)
             self._queries.receive(arrival.source, arrival.group, message, arrival.now)
         return True
 
@@ -779,6 +786,8 @@ class Node:
             local_group.ways_up.wake(number, tuple(rest), now)
         elif name == ("carry",):
             self._carrying.wake(local_group, now)
+        elif name == (PEERS,):
+            self._explicit_peers.wake(local_group)
         elif not local_group.joined and name == (local_group.retries,):
             # The node's own: nobody had answered.
             self._joining.seek(local_group.topic, now)

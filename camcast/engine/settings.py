@@ -43,6 +43,8 @@ class Settings:
     gateways: Mapping[Topic, tuple[str, ...]] = field(factory=dict)
     keys: Mapping[str, str] = field(factory=dict)
     """The public keys of the gateways that are given with one."""
+    peers: tuple[str, ...] = ()
+    """The addresses of explicit peers, which the process keeps in its topic tables."""
     remember: Path | None = None
     """Where the discovery keeps contacts from one run to the next, if it can."""
     port_required: bool = False

@@ -64,13 +64,17 @@ def parse_gateways(given: Iterable[str] | Mapping[str, Iterable[str]]) -> Gatewa
                 f' ["tcp://127.0.0.1:7000"], and not {addresses!r}'
             )
         try:
-            gateways[Topic.parse(name)] = tuple(_check(str(address)) for address in addresses)
+            gateways[Topic.parse(name)] = tuple(check_contact(str(one)) for one in addresses)
         except (TopicError, AddressError, ValueError) as error:
             raise GatewayError(f"gateways of {name!r}: {error}") from error
     return gateways
 
 
-def _check(text: str) -> str:
+def check_contact(text: str) -> str:
+    """Return the canonical form of an address behind which may be ``#`` and a public key.
+
+    Raises `AddressError`, and `InvalidKeyError` for the key.
+    """
     named, sharp, key = text.partition("#")
     address = check_address(named)
     if not sharp:
@@ -80,23 +84,25 @@ def _check(text: str) -> str:
     return f"{address}#{PublicKey.parse(key)}"
 
 
-def check_keys(gateways: Gateways, *, wanted: bool, pinned: bool = True) -> None:
+def check_keys(
+    gateways: Gateways, *, wanted: bool, pinned: bool = True, noun: str = "gateway"
+) -> None:
     """Raise `GatewayError` for an address without a key where keys are `wanted`.
 
     An address on the loopback needs none if keys can be `pinned` at first sight. An address with a
-    key where none is wanted is an error, too.
+    key where none is wanted is an error, too. `noun` says what listens at the addresses.
     """
     for text in (text for texts in gateways.values() for text in texts):
         address, sharp, _ = text.partition("#")
         if sharp and not wanted:
             raise GatewayError(
-                f"gateway {text}: a key goes with the profile signed (an identity, a certificate"
+                f"{noun} {text}: a key goes with the profile signed (an identity, a certificate"
                 " and a trusted root); leave #KEY out, or give these"
             )
         if wanted and not sharp and not (pinned and is_loopback(address)):
             which = "that is not on this machine" if pinned else "that is dialled over zmq"
             raise GatewayError(
-                f"gateway {address}: in the profile signed a gateway {which}"
+                f"{noun} {address}: in the profile signed a {noun} {which}"
                 f" is named with its key, {address}#KEY (camcast keys show FILE, or what camcast"
                 " gateway prints)"
             )

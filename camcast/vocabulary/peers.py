@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from random import Random
+from typing import Final
 
 from camcast.vocabulary.identity import Contact, PeerId
+
+# chosen: four times the explicit peers that anybody lists; each restart at their addresses may be
+# of another identity
+KEPT_MAX: Final = 64
 
 
 class PeerTable:
     """Contacts by identity, in an order that depends on nothing but the calls made.
 
     Some contacts may be *pinned*: a fan-out includes them first (a membership pins the peers that
-    depend on this process). `watch(learned, contact)` is called at every change, for the trace and
-    the dissemination. The same calls give the same order, whatever the hash seed.
+    depend on this process). Some may be *kept*: a membership removes these only when they are
+    silent or have left. `watch(learned, contact)` is called at every change, for the trace and the
+    dissemination. The same calls give the same order, whatever the hash seed.
     """
 
-    __slots__ = ("_contacts", "_index", "_pinned", "_watch", "attached")
+    __slots__ = ("_contacts", "_index", "_pinned", "_watch", "attached", "kept")
 
     def __init__(self, watch: Callable[[bool, Contact], None] | None = None) -> None:
         self._contacts: list[Contact] = []
@@ -25,6 +31,8 @@ class PeerTable:
         self.attached = 0
         """How many of the peers nobody can dial."""
         self._watch = watch
+        self.kept: tuple[PeerId, ...] = ()
+        """The explicit peers, which are few, in the table or not."""
 
     def __len__(self) -> int:
         return len(self._contacts)
@@ -94,6 +102,11 @@ class PeerTable:
         else:
             self._pinned -= 1
             self._swap(index, self._pinned)
+
+    def keep(self, peer: PeerId) -> None:
+        """Keep a peer, in the table or not, until its process ends."""
+        if peer not in self.kept:
+            self.kept = (*self.kept, peer)[-KEPT_MAX:]
 
     def sample(self, k: int, rng: Random, without: PeerId | None = None) -> list[Contact]:
         """Draw min(k, available) distinct contacts uniformly, never `without`."""

@@ -63,7 +63,7 @@ class DrawnArcs:
         over = len(self._view) - self._view.attached - most
         if over <= 0 or not self._share:
             return []
-        lasting, pinned = self._drawn, self._view.is_pinned
+        lasting, pinned = (*self._drawn, *self._view.kept), self._view.is_pinned
         others = [
             contact
             for contact in self._view

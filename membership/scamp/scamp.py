@@ -256,6 +256,13 @@ class Scamp(Membership):
             self._outlet.send(self._drawn_arcs.draw(named, *places), Drawn())
 
     @override
+    def keep(self, contact: Contact, now: float) -> None:
+        """See `Membership`: the peer is told that this process has drawn it, and then held."""
+        super().keep(contact, now)
+        if contact.peer not in self._view:
+            self._outlet.send([contact], Drawn())
+
+    @override
     def leave(self, now: float) -> None:
         """Unsubscribe: the first l - c - 1 holders replace this process, the rest drop it."""
         if self._leaving:
@@ -458,6 +465,7 @@ class Scamp(Membership):
     def _hold(self, contact: Contact, now: float) -> bool:
         # Those that nobody can dial have a bound of their own, `can_hold`: few can hold them.
         full = contact.is_dialable and len(self._view) - self._view.attached >= self._cap()
+        full = full and contact.peer not in self._view.kept
         known = self._known(contact.peer)
         elsewhere = known is not None and known.address != contact.address
         if full or elsewhere or contact.peer in (self._outlet.me.peer, b""):
@@ -508,7 +516,7 @@ class Scamp(Membership):
             self._liveness.doubt(known, now)
         elif left:
             self._cold.pop(source.address)
-        elif len(self._view) > 1:
+        elif len(self._view) > 1 and source.peer not in self._view.kept:
             # The only arc is kept; the next heartbeat tells its target so.
             self._drop_arc(source.peer, now)
 

@@ -7,13 +7,13 @@ The latest mandate of each process for each purpose is kept, and goes along with
 passed on for that process.
 
 Whoever has a mandate can use it again, but only for its purpose. It is valid for five minutes, and
-each process acts upon it at most `USES_MAX` times.
+each process acts upon it at most `USES_MAX` times. A process that gives mandates without end drives
+out its own alone (`Latest`).
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from typing import Final, TypeAlias
+from typing import Final
 
 import msgspec
 
@@ -21,6 +21,7 @@ from camcast.doors.admission import Admission
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.messages import Message
 from camcast.vocabulary.refusal import TAKEN, Refusal
+from camcast.vocabulary.share import Latest
 from camcast.vocabulary.topics import GroupId
 from camcast.vocabulary.wire import Kind
 
@@ -32,19 +33,16 @@ KEPT_MAX: Final = 4096  # chosen: as many as processes are known by records
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 
-_Given: TypeAlias = tuple[PeerId, bytes, bytes]
-"""The process that gave a mandate, what the mandate is for, and the mandate."""
-
 
 class Mandates:
     """The mandates of one node; times are in seconds since 1970."""
 
     def __init__(self, admission: Admission) -> None:
         self._admission = admission
-        self._uses: OrderedDict[_Given, int] = OrderedDict()
-        """How often each verified mandate was used; the oldest comes first."""
-        self._latest: dict[tuple[PeerId, bytes], bytes] = {}
-        """The latest mandate of each process for each purpose; the oldest comes first."""
+        self._uses = Latest[PeerId, tuple[bytes, bytes], int](MANDATES_MAX)
+        """How often each verified mandate was used, by who gave it, and by what it is for."""
+        self._latest = Latest[PeerId, bytes, bytes](KEPT_MAX)
+        """The latest mandate of each process for each purpose."""
 
     def give(self, kind: Kind, group: GroupId, message: Message, now: float) -> bytes:
         """Return this process's own mandate for a message, empty if it needs none."""
@@ -54,27 +52,23 @@ class Mandates:
 
     def find(self, peer: PeerId, kind: Kind, group: GroupId, message: Message) -> bytes | None:
         """Return the latest mandate to pass on a message for a process, if there is one."""
-        return self._latest.get((peer, said_by(kind, group, message)))
+        return self._latest.get(peer, said_by(kind, group, message))
 
     def refusal(
         self, peer: PeerId, kind: Kind, group: GroupId, message: Message, mandate: bytes, now: float
     ) -> Refusal:
         """Return why a message of a process is not acted upon, or `TAKEN`."""
         said = said_by(kind, group, message)
-        given = peer, said, mandate
-        uses = self._uses.get(given, 0)
+        given = said, mandate
+        uses = self._uses.get(peer, given) or 0
         if uses >= USES_MAX:
             return Refusal("spent")
         verified = uses > 0
         if why := self._admission.mandate_refusal(peer, said, mandate, now, verified=verified):
             return why
-        if not verified and len(self._uses) >= MANDATES_MAX:
-            self._uses.popitem(last=False)
-        self._uses[given] = uses + 1
-        self._latest.pop((peer, said), None)
-        if len(self._latest) >= KEPT_MAX:
-            del self._latest[next(iter(self._latest))]
-        self._latest[peer, said] = mandate
+        self._uses.set(peer, given, uses + 1)
+        self._latest.drop(peer, said)
+        self._latest.set(peer, said, mandate)
         return TAKEN
 
 

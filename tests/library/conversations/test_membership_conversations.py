@@ -1,4 +1,6 @@
-"""Golden conversations of Cyclon and HyParView.
+"""Golden conversations of Cyclon and HyParView, as their papers print them.
+
+Nobody draws (`drawn_share=0`), so that each text shows one rule of a paper alone.
 
 `tests.library.conversations.test_conversations` says how they are played, and rewritten.
 """
@@ -131,12 +133,16 @@ HYPARVIEW: tuple[Callable[[Story], None], ...] = (
 
 @pytest.mark.parametrize("scenario", CYCLON, ids=lambda scenario: scenario.__name__)
 def test_cyclon_says_what_is_written(scenario: Callable[[Story], None]) -> None:
-    assert_says_what_is_written(HERE, scenario, Story(membership="cyclon", view=3, shuffle=2))
+    assert_says_what_is_written(
+        HERE, scenario, Story(membership="cyclon", view=3, shuffle=2, drawn_share=0.0)
+    )
 
 
 @pytest.mark.parametrize("scenario", HYPARVIEW, ids=lambda scenario: scenario.__name__)
 def test_hyparview_says_what_is_written(scenario: Callable[[Story], None]) -> None:
-    assert_says_what_is_written(HERE, scenario, Story(membership="hyparview", active=3))
+    assert_says_what_is_written(
+        HERE, scenario, Story(membership="hyparview", active=3, drawn_share=0.0)
+    )
 
 
 def test_every_text_is_of_a_scenario_and_short_enough_to_read() -> None:

@@ -5,7 +5,8 @@ A *lie* is an extreme value of one field of a message (`tests.library.hostile.ly
 lie is told by every teller, in every rhythm, by every number of liars and in every membership, and
 each two of these values meet in a setting; all lies of a run are told together. A run holds if what
 honest members publish meanwhile arrives at all of them once within a minute, or is told as missed,
-and a newcomer joins within ten seconds. A run that fails is bisected for the lies that do it.
+and a newcomer joins within ten seconds. A run that fails is bisected for the lies that do it. At
+last, a third of all processes lie in each setting, which is told and fails nothing.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ TELLERS: Final = {"member": SOCCER.name, "below": BELOW, "sibling": ".chess", "a
 """The topic that each teller is certified for; none in `open`."""
 RHYTHMS: Final = ("once", "each second")
 LIARS: Final = (1, 3)
+AIM: Final = 10  # liars of the last runs, which fail nothing: nobody promises to stand so many
 MEMBERSHIPS: Final = ("scamp", "hyparview", "cyclon")
 SETTLED_SECONDS: Final = 35.0  # who has listened for half a minute is no newcomer to sizes
 LYING_SECONDS: Final = 10
@@ -202,6 +204,10 @@ def main(
             failed += 1
             least = bisected(told, partial(_fails, setting, members))
             print(f"FAILED {setting}: {why}, by {', '.join(map(_name, least))}", flush=True)
+    for setting in settings() if time.process_time() <= 60 * minutes else ():
+        many = setting._replace(liars=min(AIM, members // 3))
+        told = Random(seed).sample(lies, min(LIES_A_RUN, len(lies)))
+        print(f"the aim: {' '.join(map(str, many))}: {failure(many, told, members) or 'holds'}")
     classes = {lie.cls for lie, _ in met}
     print(
         f"{len({lie for lie, _ in met})} of {len(lies)} lies in {len(classes)} classes,"

@@ -1,4 +1,4 @@
-"""Lies that follow from the classes of messages: each field takes its extremes.
+"""Lies that follow from the classes of messages: each field takes its extremes, and random values.
 
 A lie is well formed: it has the types that its class asks for, so that what is told of is refused
 for its meaning or believed. A field that a class gets later has its lies without being named here.
@@ -54,7 +54,11 @@ class Lies:
         self._bytes += tuple(bytes(contact.peer) for contact in contacts)
 
     def of(self, cls: type[MessageT]) -> Iterator[MessageT]:
-        """Yield messages of a class, each with one field that lies; one if it has no fields."""
+        """Yield messages of a class, each with one field that lies; one if it has no fields.
+
+        They are the same each time, whatever other lies were made before.
+        """
+        self._rng.seed(f"{cls.__module__}.{cls.__name__}")
         yield from self._values(cls)
 
     def _values(self, hint: Any) -> Iterator[Any]:
@@ -88,13 +92,13 @@ class Lies:
         elif issubclass(hint, bool):
             yield from (False, True)
         elif issubclass(hint, int):
-            yield from NUMBERS
+            yield from (*NUMBERS, self._rng.getrandbits(self._rng.randrange(1, 63)))
         elif issubclass(hint, float):
-            yield from TIMES
+            yield from (*TIMES, self._rng.lognormvariate(0.0, 5.0))
         elif issubclass(hint, str):
             yield from self._texts
         elif issubclass(hint, bytes):
-            yield from self._bytes
+            yield from (*self._bytes, self._rng.randbytes(self._rng.randrange(1, 64)))
         else:
             raise AssertionError(f"there are no lies of {hint} yet")
 

@@ -20,7 +20,7 @@ from camcast.vocabulary.wire import Kind
 from tests.admitted_world import AdmittedWorld
 from tests.library.hostile.liar import BELOW, Liar
 from tests.library.hostile.liar_suite import Lie, Setting, bisected, plan, settings
-from tests.library.hostile.lying_fields import Lies, shipped_classes
+from tests.library.hostile.lying_fields import TIMES, Lies, shipped_classes
 from tests.signed_world import SOCCER, certificate, key
 
 LIAR = key(9)
@@ -97,6 +97,7 @@ class Toy(Message, tag=1, frozen=True):
 def test_a_field_that_a_later_change_adds_is_lied_about_without_being_named() -> None:
     lies = list(Lies((".a",), ()).of(Toy))
     assert {lie.since for lie in lies} > {0.0, 1e9}
+    assert {lie.since for lie in lies} - {*TIMES}  # a random one, too
     assert {len(lie.held) for lie in lies} > {0, 1, 600}
     assert {number for lie in lies for _, number in lie.held} > {0, 2**63 - 1}
 

@@ -116,6 +116,32 @@ def test_a_mandate_is_used_so_often_and_no_more(monkeypatch: pytest.MonkeyPatch)
     assert scene.refused == {"mandate_spent": 2}
 
 
+def test_whoever_gives_mandates_without_end_drives_out_its_own_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """4,096 of a liar's own made nobody pass on what newcomers ask, and spent mandates count again.
+
+    Eve asks with a new search each time; Carol's mandate is used up, and still goes along.
+    """
+    monkeypatch.setattr(mandates, "USES_MAX", 1)
+    monkeypatch.setattr(mandates, "MANDATES_MAX", 32)
+    monkeypatch.setattr(mandates, "KEPT_MAX", 32)
+    scene = Scene()
+    carols = scene.mandate()
+    scene.say(carols)
+    for number in range(100):
+        asked = ReqContact(b"%08d" % number, (".soccer",), 1)
+        mandate = scene.mandate(by=EVE, message=asked, kind=Kind.LINKS)
+        me = scene.eve.me
+        one = record(Kind.LINKS, asked, me.peer, me.address, SOCCER.group, mandate)
+        scene.ada.receive(wire.FRAME_HEADER + one, scene.world.now, me.peer)
+    assert scene.refused == {}
+    found = scene.ada.guard._mandates  # type: ignore[attr-defined]  # of `AccessControl`
+    assert found.find(CAROL.public.peer_id, Kind.MEMBERSHIP, SOCCER.group, COPY) == carols
+    scene.say(carols, Copy(0, 6))
+    assert scene.refused == {"mandate_spent": 1}
+
+
 @pytest.mark.parametrize("membership", ["scamp", "cyclon", "hyparview"])
 def test_what_honest_processes_pass_on_is_taken(membership: str) -> None:
     world = AdmittedWorld(membership=membership)

@@ -2,6 +2,7 @@
 
 Voulgaris, Gavidia, van Steen 2005, as `membership.cyclon` has it. Oracles: a dumb twin
 in synchronous cycles (`cyclon_twin`), random graphs, and closed forms. One period is one second.
+What the paper claims of views is true of views without lasting entries (`drawn_share=0`).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ TWINS = 8
 @pytest.fixture(scope="module")
 def early_and_late() -> tuple[Graph, Graph]:
     """One community after `PERIODS`, and after as many again."""
-    world = grown("cyclon", SIZE, seed=1, view=VIEW)
+    world = grown("cyclon", SIZE, seed=1, view=VIEW, drawn_share=0.0)
     world.run(float(PERIODS))
     early = graph_of(world)
     world.run(float(PERIODS))
@@ -91,7 +92,7 @@ def test_a_newcomer_is_held_like_all_others_at_once() -> None:
 
     Walks of 5 steps that end at one process twice are lost: some view^2 / 2N of them.
     """
-    world = grown("cyclon", SIZE, seed=2, view=VIEW)
+    world = grown("cyclon", SIZE, seed=2, view=VIEW, drawn_share=0.0)
     world.run(10.0)
     held = [
         sum(newcomer.me.address in view for view in graph_of(world).values())
@@ -146,8 +147,24 @@ def test_in_degrees_are_narrower_than_a_random_graphs() -> None:
     The twin has 0.61 of the standard deviation of a random graph's among 1,000.
     """
     size, view = 300, 12
-    world = grown("cyclon", size, seed=4, view=view)
+    world = grown("cyclon", size, seed=4, view=view, drawn_share=0.0)
     world.run(60.0)
     degrees = in_degrees(graph_of(world))
     assert mean(degrees) == view
     assert stdev(degrees) < 0.75 * sqrt(view * (1 - view / (size - 1)))
+
+
+@pytest.mark.slow  # 20 s
+def test_with_lasting_entries_in_degrees_are_about_those_of_a_random_graph() -> None:
+    """By default: a process whom few hold is named first, or in-degrees would spread ever more.
+
+    The standard deviation was 1.06 and 1.19 times a random graph's over two seeds, and 1.5 times
+    with another order of naming, which also left a process without any holder.
+    """
+    size, view = 300, 12
+    world = grown("cyclon", size, seed=4, view=view)
+    world.run(60.0)
+    degrees = in_degrees(graph_of(world))
+    assert mean(degrees) == view
+    assert min(degrees) > 0
+    assert stdev(degrees) < 1.3 * sqrt(view * (1 - view / (size - 1)))

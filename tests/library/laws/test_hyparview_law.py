@@ -49,10 +49,10 @@ def test_an_island_beside_a_clique_without_room_does_not_stay_one() -> None:
     By [4.3] the four refuse the two for ever: their priority is low, and nobody has room.
     """
     world = World(39)  # of 40 seeds the one that comes to this
-    gateway = world.add(backend="hyparview", options={"active": 3})
+    options: dict[str, object] = {"active": 3, "drawn_share": 0.0}  # who draws comes to none
+    gateway = world.add(backend="hyparview", options=options)
     nodes = [
-        world.add((gateway.me.address,), backend="hyparview", options={"active": 3})
-        for _ in range(6)
+        world.add((gateway.me.address,), backend="hyparview", options=options) for _ in range(6)
     ]
     for node in nodes:
         world.do(node, lambda one, now: one.join(Topic.parse(".a"), now))

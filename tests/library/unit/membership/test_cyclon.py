@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from math import sqrt
+from random import Random
+
 import pytest
+from attrs import evolve
 
 from camcast.doors.options import OptionError
 from camcast.testing.lone_process import contact, number_of
@@ -185,3 +189,65 @@ def test_who_cannot_be_dialled_is_dropped_when_it_has_not_shuffled_for_as_long_a
     assert HIDDEN[0].peer in held
     bench.membership.wake(("tick",), 9.0)
     assert HIDDEN[0].peer not in held
+
+
+def lasting_bench(seed: int) -> Bench:
+    """A process of which three of four entries last, by a key of its own."""
+    bench = Bench()
+    bench.membership = Cyclon(
+        evolve(bench.context, rng=Random(seed)),
+        BACKEND.parse_options({"view": 4, "shuffle": 3, "drawn_share": 0.75}),
+    )
+    bench.found()
+    return bench
+
+
+@pytest.mark.parametrize("often", [1, 30])
+def test_how_often_a_process_is_named_does_not_keep_it_in_a_view(often: int) -> None:
+    """Of 30 processes 3 are named by every message, and 27 by one in as many; fair are 10 %."""
+    liars, honest = (30, 31, 32), range(3, 30)
+    held = 0
+    for seed in range(100):
+        bench = lasting_bench(seed)
+        for number in honest:
+            entries = tuple(Entry(contact(one), 0) for one in (number, *liars[:2]))
+            bench.receive(2, Shuffle(1, entries[:1], b""))
+            for _ in range(often):
+                entries = tuple(Entry(contact(one), 0) for one in liars)
+                bench.receive(2, Shuffle(1, entries, b""))
+        lasting = bench.membership._lasting._lasting()
+        held += sum(number_of(peer) in liars for peer in lasting)
+    assert abs(held / 300 - 3 / 31) < 3.29 * sqrt(0.1 * 0.9 / 300)
+
+
+def test_a_lasting_entry_is_shuffled_and_checked_like_all_others() -> None:
+    bench = lasting_bench(1)
+    for number in (2, 3, 4, 5):
+        bench.receive(number, Given(Entry(contact(number), 0)))
+    lasting = {number_of(peer) for peer in bench.membership._lasting._lasting()}
+    assert len(lasting) == 3
+    asked = set[int]()
+    for now in (1.0, 2.0, 3.0, 4.0):
+        bench.said()
+        bench.membership.wake(("tick",), now)
+        ((partner, shuffle),) = [one for one in bench.said() if isinstance(one[1], Shuffle)]
+        bench.receive(partner, Answer(shuffle.number, (Entry(contact(9), 0),), b""), now)
+        asked.add(partner)
+    assert lasting < asked | {9}
+    assert lasting <= set(bench.table) | {9}
+    (silent, *_) = lasting & set(bench.table)
+    bench.part.watch(contact(silent), 4.0)
+    bench.membership.peer_silent(contact(silent), 5.0)
+    assert silent not in bench.table
+
+
+def test_an_explicit_peer_is_held_beside_the_others_and_gives_no_place_to_them() -> None:
+    bench = Bench(2, 3, 4, 5)
+    bench.membership.keep(contact(9), 0.0)
+    assert bench.table == [2, 3, 4, 5, 9]
+    for number in range(20, 40):
+        bench.receive(number, Shuffle(1, tuple(Entry(contact(number), 0) for _ in "ab"), b""))
+        bench.receive(number + 20, Walk(0))
+    assert 9 in bench.table
+    bench.membership.peer_silent(contact(9), 1.0)
+    assert 9 not in bench.table

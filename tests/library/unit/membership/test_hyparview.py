@@ -290,3 +290,48 @@ def test_a_walk_does_not_end_where_neither_process_can_be_dialled() -> None:
     assert bench.said() == [(2, ForwardJoin(0, contact(ME).peer))]
     bench.membership.receive(HIDDEN[0], Shuffle(1, contact(3).peer, ()), 0.0)
     assert bench.said() == [(2, Shuffle(0, contact(ME).peer, ()))]
+
+
+def test_a_newcomer_draws_more_than_half_of_its_neighbours_and_no_request_takes_their_places() -> (
+    None
+):
+    """Walks that end at accomplices of a liar are worth the other places at most."""
+    options = BACKEND.parse_options({"active": 5})
+    asked = AskedProcess(HyParView, options)
+    asked.membership.join([contact(number) for number in (2, 3, 4, 5)], 0.0)
+    assert [(to, type(message)) for to, message in asked.said()] == [(2, Join)]
+    asked.receive(2, Accepted(b""))
+    assert [to for to, message in asked.said() if isinstance(message, Neighbor)] == [3, 4]
+    for number in (3, 4):
+        asked.receive(number, Accepted(b""))
+    for number in range(20, 60):
+        asked.receive(number, Neighbor(True, b""))
+    assert len(asked.table) == 5
+    assert {2, 3, 4} < {*asked.table}
+    asked.said()
+    asked.membership.contacts_found([contact(number) for number in (6, 7)], 1.0)
+    assert not any(isinstance(message, Neighbor) for _, message in asked.said())
+
+
+def test_a_newcomer_goes_on_to_draw_until_it_has_drawn_enough() -> None:
+    asked = AskedProcess(HyParView, BACKEND.parse_options({"active": 5}))
+    asked.membership.join([contact(2)], 0.0)
+    asked.receive(2, Accepted(b""))
+    asked.said()
+    asked.membership.contacts_found([contact(number) for number in (2, 6, 7, 8)], 1.0)
+    drawn = [to for to, message in asked.said() if isinstance(message, Neighbor) and message.high]
+    assert drawn == [6, 7]
+
+
+def test_an_explicit_peer_is_asked_again_and_gives_no_place_to_others() -> None:
+    bench = Bench(active=(2, 3))
+    bench.membership.keep(contact(9), 0.0)
+    assert bench.said() == [(9, Neighbor(True, b""))]
+    bench.receive(9, Accepted(b""))
+    bench.said()
+    for number in range(20, 40):
+        bench.receive(number, Neighbor(True, b""))
+    bench.said()
+    bench.receive(9, Disconnect(False))
+    assert bench.said() == [(9, Neighbor(True, b""))]
+    assert 9 in bench.table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from camcast.vocabulary.share import Places, Share
+from camcast.vocabulary.share import TELLERS_MIN, Latest, Places, Share
 
 
 def test_the_tellers_that_spoke_last_are_heard() -> None:
@@ -48,3 +48,20 @@ def test_as_many_tellers_as_there_are_places_have_one_each() -> None:
         for number in range(4):
             places.take(teller, (teller, number))
     assert [(teller, 0) in places for teller in range(6)] == [True] * 4 + [False] * 2
+
+
+def test_the_oldest_make_room_and_a_sixteenth_is_all_that_one_teller_has() -> None:
+    latest = Latest[str, int, str](2 * TELLERS_MIN)
+    latest.set("honest", 0, "true")
+    for key in range(100):
+        latest.set("liar", key, "false")
+    assert len(latest) == 3
+    assert [latest.get("liar", key) for key in (97, 98, 99)] == [None, "false", "false"]
+    latest.set("honest", 0, "changed")
+    assert latest.get("honest", 0) == "changed"
+    for number in range(2 * TELLERS_MIN):
+        latest.set(f"another {number}", 0, "true")
+    assert (len(latest), latest.get("liar", 99)) == (2 * TELLERS_MIN, None)
+    latest.drop("another 3", 0)
+    latest.drop("another 3", 0)
+    assert len(latest) == 2 * TELLERS_MIN - 1

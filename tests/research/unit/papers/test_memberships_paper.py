@@ -329,7 +329,7 @@ def compared(*backends: str) -> Memberships:
 def test_another_membership_has_the_page_of_the_papers_beside_one_of_them() -> None:
     made = compared("dht", "cyclon")
     names = {point.series for figure in made.figures for point in figure.points}
-    assert names == {"V3 dht", "cyclon"}
+    assert names == {"V3 dht", "cyclon", "cyclon without drawn_share"}
     assert [figure.name for figure in made.figures] == [*LIVE, *VIRTUAL]
     rows = {row.item: row for row in made.evidence}
     assert len(rows) == len(made.evidence)
