@@ -50,9 +50,8 @@ from camcast.vocabulary.wire import (
     MalformedError,
 )
 
-PIECE_BYTES: Final = (
-    1 << 16
-)  # [docs/wire-format.md] chosen: as from which size on bodies are offered
+# [docs/wire-format.md] chosen: as from which size on bodies are offered
+PIECE_BYTES: Final = 1 << 16
 WINDOW: Final = 16  # chosen: pieces asked for at a time; a MiB, a quarter of an output pipe
 UNDER_WAY_MAX: Final = 4  # chosen: long batches under way, so that three liars leave room for one
 SHARE: Final = 1  # chosen: of these, one for what comes in a single teller's name
