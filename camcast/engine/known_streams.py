@@ -65,7 +65,8 @@ class KnownRanges:
         """No subscriber is told of what is missing below this number: it is from before this
         process's time, or may be."""
         self.older = 1
-        """All below this number is surely from before this process's time."""
+        """All below this number is surely from before this process's time, or may be and is given
+        up."""
         self.next = 1
         """With the order ``fifo``, the number after the last that was delivered in order."""
         self.introduced_by = introduced_by

@@ -344,9 +344,11 @@ class GivingUp:
                 return
         start = max(known.floor, known.before)
         for first, stop in known.missing(start, out_of_reach - start):
-            # A hole right after what is surely older may be older, too.
+            # A hole right after what is surely older may be older, too, and so may its rest.
             if in_my_time or (lived_longer and first > known.older):
                 self._report(stream, first, stop)
+            elif first <= known.older:
+                known.older = max(known.older, stop)
         known.floor = out_of_reach
         self._news.add_change(stream, known, now)
 

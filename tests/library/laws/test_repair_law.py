@@ -37,7 +37,7 @@ from camcast.vocabulary.topics import ROOT, Topic
 from camcast.vocabulary.wire import Kind
 from overlays.gateways import GatewayDiscovery
 from tests.library.laws.fault_judge import Verdict, judge
-from tests.library.laws.faults import FAULTS, make_case, make_harsh
+from tests.library.laws.faults import FAULTS, make_case, make_harsh, make_keyed
 
 SEEDS_A_TEST: Final = 5  # chosen: ten seconds of CPU
 # chosen: a seed of the overlays takes three times as long
@@ -153,6 +153,25 @@ def test_a_neighbour_that_takes_a_newcomer_for_younger_costs_it_nothing() -> Non
     and was neither had nor told. Answers say since then how far back they offer.
     """
     assert not wrong(judge(make_harsh("scamp", 13)))
+
+
+@pytest.mark.slow
+def test_where_messages_take_seconds_a_newcomer_is_told_of_nothing_from_before_its_time() -> None:
+    """The age of a stream's first event leaves out its ways: others took it for seconds younger.
+
+    Two events of half a second before its joining were told as missed. Its publisher's clock says
+    when a stream began, as far as ways can explain the difference.
+    """
+    assert not wrong(judge(make_harsh("hybrid", 64)))
+
+
+@pytest.mark.slow
+def test_the_rest_of_a_hole_that_may_be_older_may_be_older_too() -> None:
+    """Of a hole from before its time a newcomer gave up five events in silence, and later one more.
+
+    That one, from 2.7 s before its joining, was told as missed, since others had offered it.
+    """
+    assert not wrong(judge(make_keyed("hybrid", 23)))
 
 
 def test_the_judge_sees_streams_that_nobody_sends_again(monkeypatch: pytest.MonkeyPatch) -> None:
