@@ -62,8 +62,10 @@ than `WALKS_A_PERIOD` walks are started in a period. A process can spread as man
 and of accomplices as it likes, for which the paper has no remedy. Here a share of each view
 (`drawn_share`) does not depend on how often a process is named (`membership.lasting_entries`):
 these entries are shuffled and checked like all others, but an exchange does not cost them their
-places. Processes that the discovery names may get such a place, too. In-degrees are then spread
-about as in a random graph, where they were narrower; `drawn_share=0` leaves this out.
+places. Processes that the discovery names may get such a place, too, once they have answered: a
+discovery names the dead for a while, and each would be taken for one that has just been heard.
+In-degrees are then spread about as in a random graph, where they were narrower; `drawn_share=0`
+leaves this out.
 """
 
 from __future__ import annotations
@@ -296,9 +298,8 @@ class Cyclon(TableMembership):
 
     @override
     def meet(self, strangers: list[Contact], now: float) -> None:
-        if self._options.drawn_share:
-            self._merge([Entry(stranger, 0) for stranger in strangers], [], now)
-        self._shuffle_with(strangers[0], now)
+        for stranger in strangers if self._options.drawn_share else strangers[:1]:
+            self._shuffle_with(stranger, now)
 
     @override
     def keep(self, contact: Contact, now: float) -> None:

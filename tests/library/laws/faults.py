@@ -31,10 +31,6 @@ TABLES_LATE_AFTER_MANY: Final = 10.0
 MANY: Final = 0.3  # [docs/reliability.md] the share of all that crash at once
 # [docs/reliability.md] who found nobody asks again each ten seconds; measured: 0.7 s (scamp 3009)
 JOINING_SECONDS: Final = 2.0
-# [docs/reliability.md] measured: 26.6 s (harsh hybrid 3): two look-ups of 12 s that ask the dead
-LATE_LOOK_UPS: Final = 30.0
-# [docs/reliability.md] measured: 21.7 s (cyclon 1002): who is named by few is named first
-LATE_NAMED_BY_CYCLON: Final = 25.0
 LOSSY: Final = 0.3  # half of all questions have no answer: what comes at all, comes some time
 RATE: Final = 5.0  # chosen: events a second on all topics; 500 seeds take some 15 minutes
 CALM_SECONDS: Final = 40.0  # chosen: at the end without a new fault: a full `Have` comes in that
@@ -298,10 +294,7 @@ class Case:
     def joined_by(self, asked: float) -> float:
         """Return by when who asked to join is a member, by the scenario's clock."""
         soon = self._soon_after(max(0.0, asked), self.faults)
-        all_restart = sum(crashes.share for crashes in self.scenario.crashes) >= 1.0
-        looks_up = self.scenario.membership in ("hybrid", "dht")
-        late = LATE_LOOK_UPS * (all_restart and looks_up)
-        return soon + JOINING_SECONDS + late + self.tables_late_max
+        return soon + JOINING_SECONDS + self.tables_late_max
 
     def deadline(self, published: float) -> float:
         """Return by when everybody should have an event, by the scenario's clock."""
@@ -316,8 +309,7 @@ class Case:
 
     def forgotten_by(self, died: float) -> float:
         """Return by when no table names who died, by the scenario's clock (docs/reliability.md)."""
-        late = LATE_NAMED_BY_CYCLON * (self.scenario.membership == "cyclon")
-        return self._soon_after(died, self.faults) + late + self.tables_late_max
+        return self._soon_after(died, self.faults) + self.tables_late_max
 
     def is_let_go(self, published: float) -> bool:
         """Whether an event may be let go before everybody could have it (docs/reliability.md)."""
