@@ -16,16 +16,13 @@ from __future__ import annotations
 import os
 import tempfile
 from collections import Counter
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Final
 from xml.sax.saxutils import escape
 
 import typer
-from camcast_members import CamcastMembers
-from fleet import Fleet
-from fleet_worker import FLAME_FOLDER, PythonWorker
-from test_live_multicast import BURST, DELIVERIES, JOBS, SEED, Job, Nodes
+from fleet_worker import FLAME_FOLDER
+from test_live_multicast import JOBS, Job, Nodes
 
 PACED_SECONDS: Final = 15  # chosen: some 1,500 samples of twenty processes
 BURSTS: Final = 3  # chosen: likewise
@@ -102,31 +99,9 @@ def sampled(nodes: Nodes, job: Job, membership: str) -> Counter[Stack]:
     """Let a row's fleet do its job once, and return the stacks of all its workers."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ[FLAME_FOLDER] = folder  # the workers inherit it
-        members = partial(
-            CamcastMembers,
-            membership,
-            nodes.parameters,
-            transport=nodes.transport,
-            batches=nodes.batches,
-            passphrase="a passphrase of benchmarks" if nodes.encrypted else None,
-            own_links=nodes.own_links,
-            signed=nodes.signed,
-            levels=nodes.levels,
-        )
-        processes = nodes.count if nodes.alone else 2
-        hire = partial(PythonWorker, members)
-        with Fleet(nodes.count, hire, processes, seed=SEED) as fleet:
-            events = min(BURST[job.payload_bytes], DELIVERIES // fleet.nodes)
-            if job.rate is not None:
-                events = int(job.rate * PACED_SECONDS)
+        with nodes.fleet(membership) as fleet:
             for _ in range(BURSTS if job.rate is None else 1):
-                fleet.publish(
-                    events,
-                    job.payload_bytes,
-                    job.rate,
-                    publishers=job.publishers,
-                    by_turn=job.by_turn,
-                )
+                job.done_by(fleet, PACED_SECONDS)
         del os.environ[FLAME_FOLDER]
         return folded(Path(folder))
 
@@ -137,16 +112,22 @@ def main(
     membership: Annotated[str, typer.Option(help="Our backend.")] = "scamp",
 ) -> None:
     """Draw a flame graph of each row whose name has all words of ROWS in it."""
+    chosen = {
+        name: (nodes, job)
+        for nodes, jobs in JOBS.items()
+        for job in jobs
+        if all(word in (name := f"{nodes}-{job}") for word in rows.split())
+    }
+    if not chosen:
+        there = ", ".join(f"{nodes}-{job}" for nodes, jobs in JOBS.items() for job in jobs)
+        raise typer.BadParameter(f"no row has all words of {rows!r}; there is: {there}")
     folder.mkdir(parents=True, exist_ok=True)
-    for nodes, jobs in JOBS.items():
-        for job in jobs:
-            name = f"{nodes}-{job}"
-            if all(word in name for word in rows.split()):
-                stacks = sampled(nodes, job, membership)
-                (folder / f"{name}.svg").write_text(picture(name, stacks))
-                lines = (f"{';'.join(stack)} {count}\n" for stack, count in sorted(stacks.items()))
-                (folder / f"{name}.folded").write_text("".join(lines))
-                print(folder / f"{name}.svg")
+    for name, (nodes, job) in chosen.items():
+        stacks = sampled(nodes, job, membership)
+        (folder / f"{name}.svg").write_text(picture(name, stacks))
+        lines = (f"{';'.join(stack)} {count}\n" for stack, count in sorted(stacks.items()))
+        (folder / f"{name}.folded").write_text("".join(lines))
+        print(folder / f"{name}.svg")
 
 
 if __name__ == "__main__":

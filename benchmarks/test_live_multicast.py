@@ -66,6 +66,23 @@ class Nodes:
         """The parameters of their community."""
         return evolve(PARAMETERS, spread="auto" if self.tree else "infect")
 
+    def fleet(self, membership: str, protocol: str = "camcast") -> Fleet:
+        """Return a fleet of them, which starts as a context manager."""
+        members = partial(
+            CamcastMembers,
+            membership,
+            self.parameters,
+            protocol=protocol,
+            transport=self.transport,
+            batches=self.batches,
+            passphrase="a passphrase of benchmarks" if self.encrypted else None,
+            own_links=self.own_links,
+            signed=self.signed,
+            levels=self.levels,
+        )
+        processes = self.count if self.alone else 2
+        return Fleet(self.count, partial(PythonWorker, members), processes, seed=SEED)
+
 
 @frozen
 class Job:
@@ -79,6 +96,19 @@ class Job:
 
     def __str__(self) -> str:
         return f"{self.kind}-{self.payload_bytes}B"
+
+    def done_by(self, fleet: Fleet, paced_seconds: float) -> Run:
+        """Let a fleet do it once: a burst, or a steady stream of so many seconds."""
+        events = min(BURST[self.payload_bytes], DELIVERIES // fleet.nodes)
+        if self.rate is not None:
+            events = int(self.rate * paced_seconds)
+        return fleet.publish(
+            events,
+            self.payload_bytes,
+            self.rate,
+            publishers=self.publishers,
+            by_turn=self.by_turn,
+        )
 
 
 FAST, FAST_LARGE = Job("fast"), Job("fast", LARGE)
@@ -123,20 +153,7 @@ def nodes(request: pytest.FixtureRequest) -> Nodes:
 
 @pytest.fixture(scope="module")
 def fleet(nodes: Nodes, membership: str, protocol: str) -> Iterator[Fleet]:
-    members = partial(
-        CamcastMembers,
-        membership,
-        nodes.parameters,
-        protocol=protocol,
-        transport=nodes.transport,
-        batches=nodes.batches,
-        passphrase="a passphrase of benchmarks" if nodes.encrypted else None,
-        own_links=nodes.own_links,
-        signed=nodes.signed,
-        levels=nodes.levels,
-    )
-    processes = nodes.count if nodes.alone else 2
-    with Fleet(nodes.count, partial(PythonWorker, members), processes, seed=SEED) as fleet:
+    with nodes.fleet(membership, protocol) as fleet:
         yield fleet
 
 
@@ -157,16 +174,11 @@ def test_live(
     size, rate = job.payload_bytes, job.rate
     raws: list[Raw] = []
     runs: list[Run] = []
-    if rate is None:
-        events, raw_events = min(BURST[size], DELIVERIES // fleet.nodes), RAW_MESSAGES[size]
-    else:
-        events, raw_events = int(rate * PACED_SECONDS), int(rate * RAW_SECONDS)
+    raw_events = RAW_MESSAGES[size] if rate is None else int(rate * RAW_SECONDS)
     # Timed by the workers, from the first publication to the last delivery: the round itself
     # also waits until nothing more arrives. Each round has a raw rate of its own, from just before.
     benchmark.pedantic(
-        lambda: runs.append(
-            fleet.publish(events, size, rate, publishers=job.publishers, by_turn=job.by_turn)
-        ),
+        lambda: runs.append(job.done_by(fleet, PACED_SECONDS)),
         setup=lambda: raws.append(measure_raw(raw_events, size, rate)),
         rounds=ROUNDS if rate is None else 1,
     )

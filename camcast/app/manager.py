@@ -63,8 +63,7 @@ from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.parameters import Parameters, SpreadKind
 from camcast.vocabulary.refused_threads import refused_threads_as
-from camcast.vocabulary.topics import ROOT as TOP
-from camcast.vocabulary.topics import GroupId, Topic
+from camcast.vocabulary.topics import ROOT, GroupId, Topic
 from camcast.vocabulary.typed import E, check_travels
 
 if TYPE_CHECKING:
@@ -290,7 +289,7 @@ class CommunityManager:
         pinned = self._transport != transports.ZMQ
         check_keys(listed, wanted=security.signed, pinned=pinned)
         gateways, keys = without_keys(listed)
-        explicit = {TOP: contacts.explicit_peers()}
+        explicit = {ROOT: contacts.explicit_peers()}
         check_keys(explicit, wanted=security.signed, pinned=pinned, noun="peer")
         peers, peer_keys = without_keys(explicit)
         self._settings = Settings(
@@ -302,7 +301,7 @@ class CommunityManager:
             ),
             gateways=gateways,
             keys={**peer_keys, **keys},
-            peers=peers[TOP],
+            peers=peers[ROOT],
             parameters=given.spread.community(),
             remember=contacts.remember,
             relay=given.relay,
