@@ -102,8 +102,8 @@ async def test_what_the_only_node_of_a_loop_forwards_leaves_in_the_turn_that_bro
 
     def forward(frame: bytes) -> None:
         before = ours.counters.frames_sent
+        loop.call_soon(lambda: sent.append(ours.counters.frames_sent - before))  # comes first
         ours.send([target], frame[len(HEADER) :])
-        loop.call_soon(lambda: sent.append(ours.counters.frames_sent - before))
 
     ours.send([target], make_record(0))
     assert await inbox.has_numbers(1) == [0]  # connected
