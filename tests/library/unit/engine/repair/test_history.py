@@ -1,4 +1,4 @@
-"""History asked for again and again costs a bounded number of bytes.
+"""History asked for again and again costs a bounded number of bytes; archives ask who may know.
 
 Newcomers refer older members to each other, who compare what the newcomers are too young for.
 """
@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
+from types import SimpleNamespace
+from typing import Any, cast
 
 import attrs
 import pytest
 
 from camcast.engine.node import Node
-from camcast.engine.repair.history import REFERRALS_A_SECOND
+from camcast.engine.repair.history import ANSWERED_SECONDS, REFERRALS_A_SECOND, History
 from camcast.engine.repair.messages import Compare, Have, Referral
 from camcast.engine.repair.told import HAVE_BYTES_A_SECOND, HAVE_BYTES_MAX
 from camcast.engine.settings import Order
@@ -124,6 +126,82 @@ def test_history_is_not_given_up_for_what_neighbours_said_before_it_was_asked_fo
     world.do(newcomer, partial(_history, 600.0))
     world.run(10.0)
     assert {b"old%d" % number for number in range(1, 6)} <= set(world.payloads(newcomer))
+
+
+# -- whom a process with an archive asks -----------------------------------------------------------
+
+DAY = 86_400.0
+ONE, OTHER = (Contact(PeerId(bytes([n] * 16)), f"tcp://10.0.0.{n}:7000") for n in (1, 2))
+
+
+class Asked:
+    """A process that became a member at time 0, whose archive ended a minute before."""
+
+    def __init__(self, *neighbours: Contact) -> None:
+        self.neighbours = list(neighbours)
+        self.times: list[tuple[Contact, float]] = []
+        """Who was asked, and how far back from now."""
+        self.timer = 0
+        community = SimpleNamespace(membership=SimpleNamespace(neighbours=lambda: self.neighbours))
+        context = SimpleNamespace(
+            community=community,
+            member_since=0.0,
+            streams=SimpleNamespace(known={}),
+            retained=SimpleNamespace(archived_seconds=DAY, quiet_seconds=lambda now: 60.0 + now),
+            outlet=SimpleNamespace(wake=self._wake),
+            sample=lambda contacts, wanted: list(contacts)[:wanted],
+        )
+        haves = SimpleNamespace(send=self._send)
+        self.history = History(cast("Any", context), cast("Any", haves))
+
+    def _wake(self, _seconds: float, _name: str, number: int) -> None:
+        self.timer = number
+
+    def _send(self, contact: Contact, _held: object, _now: float, *, history: float) -> None:
+        self.times.append((contact, history))
+
+    def answer(self, contact: Contact, now: float) -> None:
+        """Let a member answer that has become one just now, as this process has."""
+        (back,) = [seconds for asked, seconds in self.times[-1:] if asked is contact]
+        have = Have(b"n", now, now, "", 0, 0.0, (), back)
+        self.history.on_have(contact.peer, have, now)
+
+    def asked(self) -> list[Contact]:
+        return [contact for contact, _ in self.times]
+
+
+def test_a_neighbour_that_is_met_after_the_answer_of_the_only_one_is_asked_too() -> None:
+    process = Asked(ONE)
+    process.history.start(0.0)
+    process.answer(ONE, 0.1)
+    process.neighbours.append(OTHER)
+    process.history.wake(process.timer, ANSWERED_SECONDS)
+    assert process.asked() == [ONE, OTHER]
+
+
+def test_who_asks_is_asked_back_until_it_answers_and_once() -> None:
+    """As nobody was there in the minute: what this process lacks the other may have alone."""
+    process = Asked(ONE)
+    process.history.start(0.0)
+    process.answer(ONE, 0.1)
+    process.history.wake(process.timer, ANSWERED_SECONDS)
+    assert not process.history.is_open
+    process.neighbours.append(OTHER)
+    process.history.on_question(OTHER, 30.0)
+    process.history.wake(process.timer, 30.0 + ANSWERED_SECONDS)  # the question was lost
+    assert process.asked() == [ONE, OTHER, OTHER]
+    process.answer(OTHER, 33.0)
+    process.history.on_question(OTHER, 40.0)
+    assert process.asked() == [ONE, OTHER, OTHER]
+
+
+def test_whose_minute_somebody_knows_asks_nobody_back() -> None:
+    process = Asked(ONE)
+    process.history.start(0.0)
+    have = Have(b"n", 200.0, 200.0, "", 0, 0.0, (), DAY)
+    process.history.on_have(ONE.peer, have, 0.1)
+    process.history.on_question(OTHER, 30.0)
+    assert process.asked() == [ONE]
 
 
 # -- newcomers refer older members to each other ---------------------------------------------------
