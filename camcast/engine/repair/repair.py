@@ -72,7 +72,6 @@ from camcast.engine.repair.told import (
     HASH_BYTES,
     JOINING_SECONDS,
     REORDER_SECONDS,
-    WAYS_SECONDS_MAX,
     Haves,
     RepairContext,
     Tally,
@@ -261,9 +260,7 @@ class Repair(Repairs):
         if batch.flags & KEYED and self.comparing is not None:
             self.comparing.add(batch, now)
         if batch.first == 1:
-            # Its age leaves out its ways, which its publisher's clock does not, if it is right.
-            clock = self._clock.now(batch.published / 1000)
-            known.begun = min(published, max(clock, published - WAYS_SECONDS_MAX))
+            known.begun = published
         if published < context.member_since + JOINING_SECONDS:
             known.before = max(known.before, batch.first + batch.count)
             if published < context.member_since:

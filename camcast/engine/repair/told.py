@@ -102,7 +102,6 @@ REMEMBERED_SECONDS: Final = 1800.0  # chosen: a partition of half an hour is tol
 NEIGHBOURS_MAX: Final = 256  # chosen: ten topic tables' worth
 # chosen: the age of an event leaves out its ways, of 0.3 s each at most as a rule, of three hops
 JOINING_SECONDS: Final = 1.0
-WAYS_SECONDS_MAX: Final = 15.0  # chosen: three hops of 5 s; a clock that is further behind is wrong
 # chosen: who asks may have joined between two hops, and is older when its question arrives: by so
 # much longer than its membership it is taken for a member
 OLDER_SECONDS: Final = 0.5

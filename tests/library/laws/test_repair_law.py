@@ -156,16 +156,6 @@ def test_a_neighbour_that_takes_a_newcomer_for_younger_costs_it_nothing() -> Non
 
 
 @pytest.mark.slow
-def test_where_messages_take_seconds_a_newcomer_is_told_of_nothing_from_before_its_time() -> None:
-    """The age of a stream's first event leaves out its ways: others took it for seconds younger.
-
-    Two events of half a second before its joining were told as missed. Its publisher's clock says
-    when a stream began, as far as ways can explain the difference.
-    """
-    assert not wrong(judge(make_harsh("hybrid", 64)))
-
-
-@pytest.mark.slow
 def test_the_rest_of_a_hole_that_may_be_older_may_be_older_too() -> None:
     """Of a hole from before its time a newcomer gave up five events in silence, and later one more.
 
