@@ -52,10 +52,12 @@ with a free slot gives the newcomer an entry of that process itself, and a partn
 stays in the view if no received entry takes its slot; hence communities of up to `view` + 1
 processes know each other completely. A process that shuffles is of age 0 in the view of its
 partner, if the partner holds it already. (For other known entries the lesser of two ages must not
-be taken: ages are whole periods, which begin at different times in each process, so each shuffle
-would make the entries of dead processes younger.) A shuffle without an answer is tried a second
-time before the partner is dropped, since packets get lost. An entry that was created before the
-last attempt to reach its process failed is not taken again.
+be taken: ages leave out the ways, so each shuffle would make the entries of dead processes
+younger.) An age that is sent is rounded up: periods begin at different times in each process, so
+one that is counted may seem to begin later with each exchange. A shuffle without an answer is tried
+a second time before the partner is dropped, since packets get lost. An entry that was created
+before the last attempt to reach its process failed is not taken again, nor one that was created up
+to `WAYS_SECONDS` after it.
 
 Hostile peers. The cost of a message is bounded by `shuffle`; a Join costs `view` walks, and no more
 than `WALKS_A_PERIOD` walks are started in a period. A process can spread as many entries of itself
@@ -72,6 +74,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from functools import partial
+from math import ceil
 from typing import ClassVar, Final, NamedTuple
 
 from attrs import field, frozen, validators
@@ -85,6 +88,8 @@ from camcast.vocabulary.messages import Decoder, Message
 from membership.lasting_entries import LastingEntries
 
 AGE_MAX: Final = 2**16  # chosen: 18 hours of periods; what is clamped is the oldest anyway
+# chosen: what an age leaves out: ten exchanges over ways of a tenth of a second
+WAYS_SECONDS: Final = 1.0
 VIEW_MAX: Final = 200  # chosen: ten times the default; bounds what a user may set
 # chosen: with one entry a process, 6 processes are apart for good in 3 of 6 runs (measured); with
 # two, an event misses some of them for a while
@@ -205,8 +210,8 @@ class Cyclon(TableMembership):
             watched=options.watched,
         )
         self._options = options
-        self._born: dict[PeerId, int] = {}
-        """The period in which each entry of the view was of age 0."""
+        self._born: dict[PeerId, float] = {}
+        """When each entry of the view was of age 0."""
         self._exchanges: dict[int, _Exchange] = {}
         self._walks_left = WALKS_A_PERIOD
         self._lasting = LastingEntries(options.drawn_share, options.view, self._table, self._rng)
@@ -278,7 +283,7 @@ class Cyclon(TableMembership):
         if newcomer.peer not in self._table and newcomer.is_dialable and not self._has_room:
             others = self._lasting.others(self._dialled) or self._dialled
             evicted = others[int(self._rng.random() * len(others))]
-            given = self._entry(evicted)
+            given = self._entry(evicted, now)
             self.drop(evicted.peer)
         self._note_alive(newcomer, now)
         self._outlet.send([newcomer], Given(given))
@@ -291,7 +296,7 @@ class Cyclon(TableMembership):
         for exchange in unanswered.values():
             self._give_up(exchange.partner, now)
         self._walks_left = WALKS_A_PERIOD
-        self._drop_unheard()
+        self._drop_unheard(now)
         oldest = min(self._dialled, key=lambda c: self._born[c.peer], default=None)
         if oldest is not None:
             self._shuffle_with(oldest, now)
@@ -305,7 +310,7 @@ class Cyclon(TableMembership):
     def keep(self, contact: Contact, now: float) -> None:
         super().keep(contact, now)
         if contact.peer in self._table:
-            self._born[contact.peer] = self._period
+            self._born[contact.peer] = now
 
     @override
     def try_again(self, contact: Contact, now: float) -> None:
@@ -314,7 +319,7 @@ class Cyclon(TableMembership):
     def _shuffle_with(self, partner: Contact, now: float) -> None:
         number = self._rng.getrandbits(32)
         others = self._drawn_for(partner, self._options.shuffle - 1)
-        entries = (Entry(self._me, 0), *map(self._entry, others))
+        entries = (Entry(self._me, 0), *(self._entry(one, now) for one in others))
         request = Shuffle(number, entries, self._estimate.encode(now))
         self._exchanges[number] = _Exchange(partner, request)
         self._outlet.send([partner], request)
@@ -332,7 +337,7 @@ class Cyclon(TableMembership):
     def _on_shuffle(self, source: Contact, request: Shuffle, now: float) -> None:
         self.become_member(now)  # the partner holds this process
         others = self._drawn_for(source, self._options.shuffle)
-        entries = tuple(map(self._entry, others))
+        entries = tuple(self._entry(one, now) for one in others)
         self._outlet.send([source], Answer(request.number, entries, self._estimate.encode(now)))
         self.learn_size(source, request.sample, now)
         self._merge(request.entries, others, now)
@@ -357,11 +362,11 @@ class Cyclon(TableMembership):
         """
         slots = self._lasting.others(replaceable)
         for contact, said in list(entries)[: self._options.shuffle]:
-            age = max(0, min(said, AGE_MAX))
+            created = now - max(0, min(said, AGE_MAX)) * self._options.shuffle_seconds
             self._lasting.note_named(contact.peer)
             if contact.peer in (self._me.peer, UNKNOWN_PEER) or contact.peer in self._table:
                 continue
-            if self.is_gone(contact.peer, now - age * self._options.shuffle_seconds):
+            if self.is_gone(contact.peer, created - WAYS_SECONDS):
                 continue
             if not self._has_room_for(contact):
                 if not contact.is_dialable:
@@ -371,29 +376,31 @@ class Cyclon(TableMembership):
                     continue
                 self.drop(replaced.peer)
             self.hold(contact, now)
-            self._born[contact.peer] = self._period - age
+            self._born[contact.peer] = created
 
     def _note_alive(self, contact: Contact, now: float) -> None:
         """Set the age of a process that has just sent a message to 0; hold it if there is room."""
+        self._gone.pop(contact.peer, None)  # it says so itself
         self._merge((Entry(contact, 0),), [], now)
         if contact.peer in self._table:
-            self._born[contact.peer] = self._period
+            self._born[contact.peer] = now
 
     # -- the view --------------------------------------------------------------------------
 
-    def _entry(self, contact: Contact) -> Entry:
-        return Entry(contact, min(AGE_MAX, self._period - self._born[contact.peer]))
+    def _entry(self, contact: Contact, now: float) -> Entry:
+        age = (now - self._born[contact.peer]) / self._options.shuffle_seconds
+        return Entry(contact, min(AGE_MAX, ceil(age)))
 
     @override
     def drop(self, peer: PeerId) -> None:
         super().drop(peer)
         self._born.pop(peer, None)
 
-    def _drop_unheard(self) -> None:
+    def _drop_unheard(self, now: float) -> None:
         """Drop the processes that nobody can dial and that have not shuffled for `view` periods."""
         for contact in list(self._table) if self._table.attached else ():
-            age = self._period - self._born[contact.peer]
-            if age > self._options.view and not contact.is_dialable:
+            age = now - self._born[contact.peer]
+            if age > self._options.view * self._options.shuffle_seconds and not contact.is_dialable:
                 self.drop(contact.peer)
 
     def _give_up(self, partner: Contact, now: float) -> None:

@@ -127,6 +127,19 @@ def test_survivors_stay_connected_and_forget_the_dead(share: float, size: int) -
     assert mean(sizes) == pytest.approx(len(graph), rel=0.4)  # 13 %, three times
 
 
+@pytest.mark.parametrize("seed", [3, 8, 10])
+def test_who_gave_up_a_dead_process_does_not_take_it_again_from_others(seed: int) -> None:
+    """Where ages were counted in whole periods, these three did, of 60 seeds 15."""
+    world = grown("cyclon", (6, 10, 30)[seed % 3], seed, view=(8, 20)[seed % 2])
+    world.run(5.0)
+    node = world.nodes[0]
+    membership = membership_in(node)
+    dead = next(iter(membership.peers()))
+    world.kill(next(other for other in world.nodes if other.me == dead))
+    world.do(node, lambda _, now: membership.peer_silent(dead, now))
+    assert not world.run(40.0, lambda: dead.peer in membership.peers())
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_after_90_percent_have_crashed_the_discovery_helps(seed: int) -> None:

@@ -75,11 +75,20 @@ def test_who_does_not_answer_is_asked_twice_then_dropped_and_not_taken_again_for
     assert bench.said() == [(partner, shuffle)]
     bench.period(2.0)
     assert partner not in bench.table
-    older, younger = (Entry(contact(partner), age) for age in (3, 0))
-    bench.receive(8, Shuffle(1, (older,), b""), 3.5)
-    assert partner not in bench.table
-    bench.receive(8, Shuffle(2, (younger,), b""), 3.5)
+    # Of before the last attempt, and of after it by no more than ages leave out.
+    for number, age in enumerate((3, 1)):
+        bench.receive(8, Shuffle(number, (Entry(contact(partner), age),), b""), 4.0)
+        assert partner not in bench.table
+    bench.receive(8, Shuffle(2, (Entry(contact(partner), 0),), b""), 4.0)
     assert partner in bench.table
+
+
+def test_who_has_left_is_believed_at_once_when_it_speaks_itself() -> None:
+    bench = Bench(2, 3, 4)
+    bench.receive(2, Bye(), 2.1)
+    assert 2 not in bench.table
+    bench.receive(2, Shuffle(1, (), b""), 2.2)
+    assert 2 in bench.table
 
 
 def test_a_walk_that_ends_in_a_full_view_costs_an_entry_and_gives_it_away() -> None:
