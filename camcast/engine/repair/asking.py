@@ -334,7 +334,10 @@ class GivingUp:
         member, passed = self._context.member_since, missing.passed.values()
         lived_longer = all(one.kept > member for one in passed)
         joined = member + JOINING_SECONDS
-        in_my_time = lived_longer and any(one.begun > joined for one in passed)
+        # An age leaves out the ways: each neighbour that knows when the stream began takes it for
+        # younger than it is, and the earliest of these times is the closest.
+        begun = min((one.begun for one in passed if one.begun > -inf), default=-inf)
+        in_my_time = lived_longer and begun > joined
         if known is None:
             if not in_my_time:
                 return

@@ -156,6 +156,21 @@ def test_a_neighbour_that_takes_a_newcomer_for_younger_costs_it_nothing() -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("membership", "seed"), [("hybrid", 64), ("dht", 53)])
+def test_where_messages_take_seconds_a_newcomer_is_told_of_nothing_from_before_its_time(
+    membership: str, seed: int
+) -> None:
+    """The age of a stream's first event leaves out its ways: others took it for seconds younger.
+
+    Events of half a second before its joining were told as missed, since one neighbour of three
+    took the stream to have begun later than that. The earliest of their times counts.
+    """
+    verdict = judge(make_harsh(membership, seed))
+    assert not verdict.told_wrongly
+    assert not verdict.lost
+
+
+@pytest.mark.slow
 def test_the_rest_of_a_hole_that_may_be_older_may_be_older_too() -> None:
     """Of a hole from before its time a newcomer gave up five events in silence, and later one more.
 

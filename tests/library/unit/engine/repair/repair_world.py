@@ -66,15 +66,17 @@ class RepairWorld(World):
         head = wire.event_head(len(batch.body), 1, age, A.group, STRANGER.peer)
         self.inject(node.me.address, FRAME_HEADER + head + batch.body)
 
-    def ask(self, node: Node, message: Message, group: Topic = A) -> list[Message]:
+    def ask(
+        self, node: Node, message: Message, group: Topic = A, by: Contact = STRANGER
+    ) -> list[Message]:
         """Let a stranger say something to a node; return what repair says to the stranger."""
-        head = wire.control_head(Kind.REPAIR, group.group, STRANGER.peer, STRANGER.address)
+        head = wire.control_head(Kind.REPAIR, group.group, by.peer, by.address)
         frame = FRAME_HEADER + wire.encode_control(head, encode(message))
         self.said.clear()
         self.bodies.clear()
         self.virtual.inject(node.me.address, frame)
         self.run(0.05)
-        return [said for _, target, said in self.said if target == STRANGER.address]
+        return [said for _, target, said in self.said if target == by.address]
 
 
 def members(world: RepairWorld, *topics: Topic) -> Iterator[Node]:

@@ -17,7 +17,7 @@ from camcast.engine.repair.asking import (
     Holder,
     MissingRanges,
 )
-from camcast.engine.repair.messages import NONCE_SECONDS, Have, Want
+from camcast.engine.repair.messages import NONCE_SECONDS, UNKNOWN, Have, Want
 from camcast.virtual.climate import Climate, Constant
 from camcast.virtual.weather import Weather
 from camcast.vocabulary.batches import make_batch
@@ -381,6 +381,25 @@ def test_nobody_is_told_of_a_stream_that_may_be_from_just_before_it_joined(
     for _ in range(30):
         begun = int(10 * (world.now - joined - begun_after))
         world.ask(one, Have(b"n", 1.0, 1.0, "", 0, 0.0, ((stream, 0, begun, (9,)),)))
+        world.run(0.5)
+    assert sum(missed.last - missed.first + 1 for _, missed in world.told) == told
+
+
+@pytest.mark.parametrize(("earliest", "told"), [(0.7, 0), (1.5, 8), (None, 8)])
+def test_of_what_neighbours_say_of_a_beginning_the_earliest_time_counts(
+    world: RepairWorld, earliest: float | None, told: int
+) -> None:
+    """Each one's age leaves out the ways to it, of seconds: nobody takes a stream for older than it
+    is. In harsh runs (hybrid 64, dht 53) `Missed` was told of events of half a second before."""
+    joined = world.now
+    (one,) = members(world, A)
+    stream = stream_id(PeerId(b"p" * 16), 1)
+    neighbours = [Contact(PeerId(16 * bytes([n])), f"tcp://10.9.9.{n}:7000") for n in (1, 2)]
+    for _ in range(30):
+        for neighbour, after in zip(neighbours, (2.5, earliest), strict=True):
+            begun = UNKNOWN if after is None else int(10 * (world.now - joined - after))
+            told_of = stream, 0, begun, (9,)
+            world.ask(one, Have(b"n", 1.0, 1.0, "", 0, 0.0, (told_of,)), by=neighbour)
         world.run(0.5)
     assert sum(missed.last - missed.first + 1 for _, missed in world.told) == told
 
