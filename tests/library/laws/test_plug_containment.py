@@ -181,6 +181,7 @@ def live_through(door: str, verbs: list[str], monkeypatch: pytest.MonkeyPatch) -
         join_all(world, other)
     world.do(mortal, joining(DEAD))
     world.run(3)
+    settings = evolve(settings, peers=(gateway.me.address,))
     victim = world.start(with_broken_plug(settings, door, verbs, lambda: broken_now), parts=parts)
     join_all(world, victim)
     assert world.run(20, until=lambda: all(joined(victim, topic) for topic in WHOLE))

@@ -84,7 +84,7 @@ def test_two_of_them(membership: str, seed: int) -> None:
 def test_the_judge_sees_own_events_that_do_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes take no event of their own from others, and accept none above at publication."""
 
-    def take_for_false(intake: Intake, batch: Batch) -> bool:
+    def take_for_false(intake: Intake, batch: Batch, now: float) -> bool:
         intake._counters.forged += batch.count
         return True
 
