@@ -380,7 +380,7 @@ class Cyclon(TableMembership):
 
     def _note_alive(self, contact: Contact, now: float) -> None:
         """Set the age of a process that has just sent a message to 0; hold it if there is room."""
-        self._gone.pop(contact.peer, None)  # it says so itself
+        self._gone.pop(contact.peer, None)  # it speaks itself, which is no hearsay
         self._merge((Entry(contact, 0),), [], now)
         if contact.peer in self._table:
             self._born[contact.peer] = now
