@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
+from itertools import chain, zip_longest
 from random import Random
 
 from attrs import define, field
 
+from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.topics import Topic
 from overlays.gateway_messages import SEEK_BITS
 
@@ -31,6 +33,8 @@ class Seek:
     """The gateways that answered `Unknown`, and go by `registers` only."""
     nobody: list[str] = field(factory=list)
     """The gateways that answered `Nobody`."""
+    named: list[tuple[Contact, ...]] = field(factory=list)
+    """The members that each answer named which named some."""
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -46,6 +50,13 @@ class Seek:
     def over(self) -> bool:
         """Whether the finding without members is certain, whatever is answered later."""
         return not self.silent and (self.empty or not self.remembered)
+
+    def members(self, rng: Random) -> tuple[Contact, ...]:
+        """Return the members found, of each answer in equal parts: one liar has its part alone."""
+        answers = rng.sample(self.named, len(self.named)) if len(self.named) > 1 else self.named
+        turns = chain.from_iterable(zip_longest(*answers))
+        found = {contact.peer: contact for contact in turns if contact is not None}
+        return tuple(found.values())[: self.wanted]
 
 
 class Questions:

@@ -23,7 +23,9 @@ and are configured with each other's address or common name tell each other once
 which members announced themselves (`Told`).
 
 *Seeking.* A seek asks all gateways of the topic at once, and the silent ones again after
-`AGAIN_SECONDS`. The first answer with members ends the seek. The community is empty if all gateways
+`AGAIN_SECONDS`. It ends with members of each answer in equal parts when all gateways have answered
+but those that were silent before, or else after that time: the first answer alone would let the
+fastest of the gateways decide, and a liar need not think. The community is empty if all gateways
 that keep its register answer `Nobody`, at least one does, and each of the other gateways goes only
 by gateways that were asked, as it says in its answer (`Unknown`). In all other cases the finding
 names the gateways that were silent, the names without an address and the gateways that do not
@@ -399,10 +401,15 @@ class GatewayDiscovery(Discovery):
                 self._send((address,), seek.topic.group, question)
 
     def _ask_late(self, numbers: Iterable[Hashable]) -> None:
-        """Ask the silent gateways among those asked again, once more later, and then give them up.
+        """End seeks that have found members, and ask the silent gateways of the others again.
+
+        They are asked once more later, and then given up.
 
         The timers of that are set here, since nearly all questions are answered by now.
         """
+        for number in numbers:
+            if isinstance(number, int) and (seek := self._seeks.get(number)) and seek.named:
+                self._end(seek)
         late = [number for number in numbers if number in self._questions or number in self._seeks]
         if late:
             silent = [number for number in late if number in self._questions]
@@ -762,10 +769,17 @@ class GatewayDiscovery(Discovery):
             (seek.ignorant if goes_by_others else seek.referring).append(gateway)
         elif not contacts:
             seek.ignorant.append(gateway)
-        if contacts or seek.over:
-            self._end(seek, contacts)
+        if contacts:
+            seek.named.append(contacts)
+        if seek.over or (seek.named and not any(map(self._may_answer, seek.silent.values()))):
+            self._end(seek)
 
-    def _end(self, seek: Seek, contacts: tuple[Contact, ...] = ()) -> None:
+    def _may_answer(self, gateway: str) -> bool:
+        known = self._first_contacts.get(gateway)
+        return known is not None and known.answers is not False
+
+    def _end(self, seek: Seek) -> None:
+        contacts = seek.members(self._context.rng)
         for number in seek.numbers:
             del self._seeks[number]
         if not (seek.nobody or self._keeps_register(seek.topic)):

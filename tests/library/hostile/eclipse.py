@@ -6,18 +6,25 @@ puppet, in whatever message, whatever was asked; what they should pass on for ot
 puppets; and their nodes in the DHT name puppets only. And they *push*: each asks a random honest
 member each second for a place, in the way of its membership that brings most places for a message.
 An honest directory, which names any member with the same probability, or in the DHT two honest
-nodes, bring newcomers in.
+nodes, bring newcomers in. Or all go by two gateways, the first two members, of which one lies or
+both do (`--discovery`); some have two explicit peers besides.
+
+In `open` a node of the DHT chooses its identifier. With `--subtree` those of the puppets surround
+one member's, the *victim's*: they are the nearest nodes to it, and every crawl to it meets them.
 
 Printed are the shares of puppets among the processes in tables, over all seeds: those of newcomers
 ten seconds after their start; those of all honest members after a time; the super-topic tables of a
 community below; and routing tables of the DHT. Who draws uniformly has the share k/n, where n
-counts the newcomers, too.
+counts the newcomers, too. The last column says how many honest members hold the victim, as a
+multiple of how many hold an honest member on average.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from functools import partial
 from itertools import chain
 from math import sqrt
@@ -28,18 +35,21 @@ from unittest.mock import patch
 
 import msgspec
 import typer
-from attrs import define, field
+from attrs import define, evolve, field
 from typing_extensions import override
 
 from camcast.doors.contained import plug_of
+from camcast.doors.plugs import find_backend, find_discovery
 from camcast.engine.node import Node
+from camcast.engine.settings import Settings
 from camcast.testing.world import World
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message
 from camcast.vocabulary.outbox import ControlOutlet
-from camcast.vocabulary.topics import Topic
+from camcast.vocabulary.topics import GROUP_ID_BYTES, ROOT, Topic
 from membership import cyclon, dht, hyparview_messages
 from membership.scamp import messages as scamp_messages
+from overlays.kademlia.naming import DrawnNames
 from overlays.kademlia.protocol import Protocol
 from overlays.kademlia.table import Neighbour, Table
 
@@ -57,6 +67,24 @@ OPTIONS: Final[dict[str, dict[str, object]]] = {"cyclon": {"view": 10, "shuffle"
 OVERLAY: Final = ("hybrid", "dht")
 """The memberships whose newcomers are brought in by the DHT."""
 NEWCOMERS: Final = 12
+VICTIM: Final = 2
+"""The number of the victim among honest members: not of those that bring others in."""
+SUBTREE_BYTES: Final = 1  # chosen: 1/256 of the points, in which no other member is likely to be
+
+
+class Discovery(StrEnum):
+    """Who brings newcomers in."""
+
+    HONEST = "honest"
+    HALF = "half"
+    """Two gateways, of which one is a puppet."""
+    LYING = "lying"
+    """Two gateways, both puppets."""
+    PEERS = "peers"
+    """Two gateways, both puppets; who starts after them has two explicit peers, which are honest
+    members."""
+
+
 PUSH_SECONDS: Final = 1.0
 _Z: Final = 1.96  # 95 %, as if tables were independent
 
@@ -98,6 +126,9 @@ class Attack:
     """All routing tables of the DHT."""
     own: set[bytes] = field(factory=set)
     """The identifiers of the puppets in the DHT."""
+    makes_victim: bool = False
+    victim: bytes = b""
+    """The first bytes of the victim's identifier, which the puppets' nodes have, too."""
     makes_puppet: bool = False
     lies: bool = True
     copies: int = 0
@@ -118,7 +149,7 @@ class Attack:
     def at_work(self) -> Iterator[None]:
         """Let the puppets lie in the block."""
         send, nearest = ControlOutlet.send, Table.find_neighbors
-        make = Protocol.__init__
+        make, draw = Protocol.__init__, DrawnNames.own
 
         def lying(
             outlet: ControlOutlet, contacts: Iterable[Contact], message: Message, **rest: Any
@@ -138,6 +169,14 @@ class Attack:
             if self.makes_puppet:
                 self.own.add(node_id)
 
+        def surrounding(names: DrawnNames, topic: Topic | None) -> bytes:
+            drawn = draw(names, topic)
+            if topic != ABOVE:
+                return drawn
+            if self.makes_victim:
+                self.victim = drawn[: GROUP_ID_BYTES + SUBTREE_BYTES]
+            return self.victim + drawn[len(self.victim) :] if self.makes_puppet else drawn
+
         def naming(table: Table, node: Neighbour, k: int | None = None, *rest: Any) -> Any:
             if table.node.id not in self.own or not self.lies:
                 found = nearest(table, node, k, *rest)
@@ -149,6 +188,7 @@ class Attack:
             patch.object(ControlOutlet, "send", lying),
             patch.object(Protocol, "__init__", making),
             patch.object(Table, "find_neighbors", naming),
+            patch.object(DrawnNames, "own", surrounding),
         ):
             yield
 
@@ -164,12 +204,15 @@ class Eclipse:
         seed: int,
         *,
         lies: bool = True,
+        discovery: Discovery = Discovery.HONEST,
+        subtree: bool = False,
         options: dict[str, object] | None = None,
     ) -> None:
         self._membership = membership
         self._attack = Attack(Random(seed), lies=lies)
-        self._options = OPTIONS.get(membership, {}) | (options or {})
-        self._world = World(seed, membership=membership, options=self._options)
+        options = OPTIONS.get(membership, {}) | (options or {})
+        self._world = World(seed, membership=membership, options=options)
+        self._discovery, self._subtree = discovery, subtree
         self._honest: list[Node] = []
         self._joins = members, puppets
         self.messages = 0.0
@@ -179,10 +222,12 @@ class Eclipse:
         """Let the attack go on for so long, and say of all in tables whether they are puppets."""
         world, attack, (members, puppets) = self._world, self._attack, self._joins
         with attack.at_work():
-            # Spread evenly among those that come.
+            # Spread evenly among those that come, but for gateways.
+            first = {Discovery.HONEST: 0, Discovery.HALF: 1}.get(self._discovery, 2)
             for number in range(members):
-                is_puppet = number * puppets // members != (number + 1) * puppets // members
-                self._start(ABOVE, puppet=is_puppet)
+                last = max(0, number - first) * (puppets - first) // (members - first)
+                now = max(0, number + 1 - first) * (puppets - first) // (members - first)
+                self._start(ABOVE, puppet=number < first or last != now)
             honest = list(self._honest)
             self._run(30.0, push=push)
             new = [self._start(ABOVE) for _ in range(NEWCOMERS)]
@@ -211,6 +256,15 @@ class Eclipse:
                 ],
             }
 
+    @property
+    def victim_held(self) -> float:
+        """How many honest members hold the victim, as a multiple of who holds any of them."""
+        groups = [(node.me, group) for node in self._honest for group in node.local_groups]
+        above = [(me, group) for me, group in groups if group.topic == ABOVE]
+        held = Counter(one.peer for _, group in above for one in group.membership.peers())
+        members = [me.peer for me, _ in above]
+        return held[members[VICTIM]] / mean(held[peer] for peer in members)
+
     def _table(self, node: Node) -> list[bool]:
         (group,) = node.local_groups
         return [one.peer in self._attack.puppets for one in group.membership.peers()]
@@ -218,19 +272,33 @@ class Eclipse:
     def _start(self, topic: Topic, *, puppet: bool = False) -> Node:
         world, attack = self._world, self._attack
         attack.makes_puppet = puppet
-        if self._membership in OVERLAY:
-            gateways = tuple(node.me.address for node in self._honest[:2])
-            node = world.add(gateways, self._options, backend=self._membership)
-            world.do(node, lambda node, now: node.join(topic, now))
-        else:
-            node = world.join(topic, gap=0.0)
+        attack.makes_victim = self._subtree and not puppet and len(self._honest) == VICTIM
+        node = world.start(self._settings)
+        world.do(node, lambda node, now: node.join(topic, now))
         if puppet:
             attack.puppets[node.me.peer] = node.me
         else:
             self._honest.append(node)
         world.run(1.0)
-        attack.makes_puppet = False
+        attack.makes_puppet = attack.makes_victim = False
         return node
+
+    @property
+    def _settings(self) -> Settings:
+        """The settings of a process that starts now."""
+        honest = [node.me.address for node in self._honest]
+        if self._discovery is Discovery.HONEST and self._membership not in OVERLAY:
+            return self._world.settings
+        if self._discovery is Discovery.HONEST:
+            gateways = honest[:2]
+        else:
+            gateways = [node.me.address for node in self._world.nodes[:2]]
+        return evolve(
+            self._world.settings,
+            discovery=find_discovery(find_backend(self._membership).discovery),
+            gateways={ROOT: tuple(gateways)},
+            peers=tuple(honest[1:3]) if self._discovery is Discovery.PEERS else (),
+        )
 
     def _run(self, seconds: float, *, push: bool) -> None:
         world, attack = self._world, self._attack
@@ -254,20 +322,31 @@ def main(
         float, typer.Option(help="Of virtual time, before members are looked at.")
     ] = 60,
     seeds: Annotated[int, typer.Option(min=1, help="How many runs a row.")] = 1,
+    discovery: Annotated[
+        Discovery, typer.Option(help="Who brings newcomers in.")
+    ] = Discovery.HONEST,
+    subtree: Annotated[
+        bool, typer.Option("--subtree", help="The puppets' nodes surround the victim's in the DHT.")
+    ] = False,
 ) -> None:
     """Print a row of a table in Markdown for each membership, without and with pushing."""
     print(
         "| membership | | newcomer's table | member's table | super-topic table | routing table |"
-        " messages a second |"
+        " messages a second | victim held |"
     )
-    print("|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|")
     for name in membership.split(","):
         for push in (False, True):
-            runs = [Eclipse(name, members, puppets, seed + 1) for seed in range(seeds)]
+            runs = [
+                Eclipse(name, members, puppets, seed + 1, discovery=discovery, subtree=subtree)
+                for seed in range(seeds)
+            ]
             found = [run.tables(60 * minutes, push=push) for run in runs]
             shares = [Share.of(chain(*(one[kind] for one in found))) for kind in found[0]]
             sent = mean(run.messages for run in runs)
-            cells = [name, "push" if push else "lie", *map(str, shares), f"{sent:.1f}"]
+            held = f"{mean(run.victim_held for run in runs):.2f}" if subtree else "none"
+            row = [name, "push" if push else "lie", *map(str, shares)]
+            cells = [*row, f"{sent:.1f}", held]
             print(f"| {' | '.join(cells)} |", flush=True)
 
 

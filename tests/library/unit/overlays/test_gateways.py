@@ -577,3 +577,41 @@ def test_a_community_that_was_left_meanwhile_is_not_asked_about() -> None:
     world.do(node, lambda one, now: one.discovery.withdraw(MANY[1], now))
     world.run(gateways.GATHER_SECONDS + 0.5)
     assert asked == [(gateway_messages.Ask, 1), (OF_MANY, 1)]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_members_found_are_of_all_gateways_in_equal_parts(first: int) -> None:
+    """One that lies has its part alone, however fast it answers: with the first answer that of two
+    gateways which was asked first decided all."""
+    world, members = World(1), list[dict[str, None]]()
+    asked = [world.add().me.address for _ in range(2)]
+    for address in asked:
+        nodes = [add(world, {ROOT: (address,)}) for _ in range(6)]
+        for node in nodes:
+            world.do(node, lambda n, now: n.discovery.announce(A, now))
+        members.append(dict.fromkeys(node.me.address for node in nodes))
+    world.run(1.0)
+    seeker = add(world, {ROOT: (asked[first], asked[not first])})
+    found = _found(world, seeker)
+    world.do(seeker, lambda n, now: n.discovery.seek(A, 8, now))
+    world.run(gateways.AGAIN_SECONDS / 2)
+    addresses = [contact.address for contact in found[A]]
+    assert [sum(one in known for one in addresses) for known in members] == [4, 4]
+
+
+def test_a_silent_gateway_delays_a_finding_once() -> None:
+    """For as long as a gateway has before it is asked again."""
+    world = World(1)
+    alive, silent = world.add(), world.add()
+    member, seeker = (add(world, {ROOT: (silent.me.address, alive.me.address)}) for _ in range(2))
+    world.kill(silent)
+    world.do(member, lambda n, now: n.discovery.announce(A, now))
+    world.run(1.0)
+    for waits in (True, False):
+        found = _found(world, seeker)
+        world.do(seeker, lambda n, now: n.discovery.seek(A, 8, now))
+        world.run(gateways.AGAIN_SECONDS - 0.01)
+        assert (A in found) is not waits
+        world.run(0.02)
+        assert A in found
+        world.run(gateways.TIMEOUT_SECONDS)
