@@ -326,12 +326,14 @@ class VirtualNetwork:
         for address, frame, _ in frames:
             self._arrive(address, frame, lives, link)
 
-    def _receive_datagram(self, process: Process, port: int, source: Endpoint, data: bytes) -> None:
+    def _receive_datagram(
+        self, process: Process, port: int, source: Endpoint, data: bytes, sender: bytes = b""
+    ) -> None:
         if process.held is not None:
-            take = partial(self._receive_datagram, process, port, source, data)
+            take = partial(self._receive_datagram, process, port, source, data, sender)
             process.held.append(take)
             return
-        process.node.receive_datagram(port, source, data, self.queue.now)
+        process.node.receive_datagram(port, source, data, self.queue.now, sender)
         self._drain(process)
 
     def _wake(self, process: Process, token: Token, stood: float) -> None:
