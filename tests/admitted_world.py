@@ -93,14 +93,15 @@ class AdmittedWorld(SignedWorld):
     def member(self, secret: SecretKey, *topics: Topic, own: bytes | None = None) -> Node:
         if self.signed:
             signatures = with_own(secret, own or certificate(secret))
-            keys = dict.fromkeys(self.settings.gateways.get(TOP, ()), GATE.public.text)
-            links = SignedLinks.of(signatures, keys, Clock(0.0, 0.0), lambda: self.now)
+            keys = dict.fromkeys(self.settings.gateways.get(TOP, ()), GATE.public)
+            known = KnownPeers(signatures, 1)
+            links = SignedLinks(signatures, known, keys, Clock(0.0, 0.0), lambda: self.now)
             parts = evolve(
-                self.parts, signatures=signatures, admission=links.known, penalties=Penalties()
+                self.parts, signatures=signatures, admission=known, penalties=Penalties()
             )
             with patch("camcast.virtual.network.HostPort", partial(BoxedHost, links)):
                 node = self.start(self.settings, peer=secret.public.peer_id, parts=parts)
-            self.known[node] = links.known
+            self.known[node] = known
         else:
             node = self.start(self.settings, peer=secret.public.peer_id)
         for topic in topics:

@@ -109,7 +109,7 @@ def test_the_runs_of_the_suite_tell_each_lie_in_each_value_of_a_setting() -> Non
     met = {(lie, value) for setting, told in runs for lie in told for value in setting}
     assert met == set(product(lies, values))
     pairs = {pair for setting in settings() for pair in combinations(enumerate(setting), 2)}
-    assert len(pairs) == 4 * (2 + 2 + 3) + 2 * 2 + 2 * 3 + 2 * 3
+    assert len(pairs) == 4 * (2 + 2 + 5) + 2 * 2 + 2 * 5 + 2 * 5
     assert all(isinstance(setting, Setting) for setting, _ in runs)
 
 
