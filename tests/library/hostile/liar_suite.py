@@ -44,7 +44,7 @@ LYING_SECONDS: Final = 10
 CUT_SECONDS: Final = 0.5
 WITHIN_SECONDS: Final = 60.0  # until what was published has come, or was told as missed
 JOIN_SECONDS: Final = 10.0  # for an honest newcomer
-LIES_A_RUN: Final = 96  # chosen: a failing run is bisected in a dozen more
+LIES_A_RUN: Final = 160  # chosen: a failing run is bisected in a dozen more
 
 
 class Setting(NamedTuple):

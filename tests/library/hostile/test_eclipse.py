@@ -6,7 +6,7 @@ from itertools import chain
 
 import pytest
 
-from tests.library.hostile.eclipse import NEWCOMERS, Eclipse, Share
+from tests.library.hostile.eclipse import NEWCOMERS, Discovery, Eclipse, Share
 
 MEMBERS, PUPPETS = 30, 6
 FAIR = PUPPETS / (MEMBERS + NEWCOMERS)
@@ -20,7 +20,7 @@ def shares(*runs: Eclipse, push: bool) -> dict[str, Share]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("membership", ["scamp", "cyclon", "hyparview"])
+@pytest.mark.parametrize("membership", ["scamp", "hybrid", "dht", "cyclon", "hyparview"])
 def test_honest_puppets_have_their_fair_share(membership: str) -> None:
     """Within 3.29 standard errors (99.9 %), as if tables were independent."""
     share = shares(Eclipse(membership, MEMBERS, PUPPETS, seed=1, lies=False), push=False)["member"]
@@ -29,9 +29,15 @@ def test_honest_puppets_have_their_fair_share(membership: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("push", [False, True], ids=["lie", "push"])
-@pytest.mark.parametrize(("membership", "seeds"), [("scamp", 1), ("cyclon", 3), ("hyparview", 1)])
+@pytest.mark.parametrize(
+    ("membership", "seeds"),
+    [("scamp", 1), ("hybrid", 1), ("dht", 1), ("cyclon", 3), ("hyparview", 1)],
+)
 def test_liars_get_at_most_twice_their_fair_share(membership: str, seeds: int, push: bool) -> None:
-    """Each has a remedy of its own. Over five seeds all are within the bound, scamp in each."""
+    """Each has a remedy of its own. Over five seeds all are within the bound, scamp in each.
+
+    Without the remedy of dht, 8 of 40 had 47 % of members' tables.
+    """
     runs = (Eclipse(membership, MEMBERS, PUPPETS, seed + 1) for seed in range(seeds))
     found = shares(*runs, push=push)
     assert {kind: share.mean for kind, share in found.items() if share.mean > 2 * FAIR} == {}
@@ -44,3 +50,26 @@ def test_liars_get_more_where_nobody_draws(membership: str) -> None:
     """The instrument sees an eclipse: the memberships as their papers print them have no remedy."""
     eclipse = Eclipse(membership, MEMBERS, PUPPETS, seed=1, options={"drawn_share": 0.0})
     assert max(share.mean for share in shares(eclipse, push=True).values()) > 2 * FAIR
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("membership", ["scamp", "cyclon", "hyparview"])
+def test_one_lying_gateway_of_two_owns_no_view(membership: str) -> None:
+    """It answers first. When the first answer decided, all of 12 newcomers' views were its own."""
+    eclipse = Eclipse(membership, MEMBERS, PUPPETS, seed=1, discovery=Discovery.HALF)
+    found = shares(eclipse, push=False)
+    assert all(share.mean <= 1 / 2 and not share.owned for share in found.values())
+
+
+@pytest.mark.slow
+def test_who_has_explicit_peers_is_not_alone_with_liars_though_all_gateways_lie() -> None:
+    eclipse = Eclipse("scamp", MEMBERS, PUPPETS, seed=1, discovery=Discovery.PEERS)
+    assert not shares(eclipse, push=False)["newcomer"].owned
+
+
+@pytest.mark.slow
+def test_liars_around_a_node_of_the_dht_do_not_hide_it() -> None:
+    """Over five seeds 0.97 as many members as any other hold it, 0.81 while the liars press."""
+    eclipse = Eclipse("dht", MEMBERS, PUPPETS, seed=1, subtree=True)
+    shares(eclipse, push=False)
+    assert eclipse.victim_held >= 1 / 2
