@@ -697,6 +697,15 @@ class Community(Generic[E]):
         return tuple((topic, tuple(contacts)) for topic, contacts in nearest)
 
     @property
+    def unsent(self) -> int:
+        """How many events above 1 MiB of this process nobody has been sent whole.
+
+        Such an event ends with its publisher.
+        """
+        repair = None if self._local_group is None else self._local_group.repair
+        return 0 if repair is None else repair.unsent
+
+    @property
     def size(self) -> float:
         """The membership's estimate of how many processes the community has."""
         return 0.0 if self._local_group is None else self._local_group.membership.size()

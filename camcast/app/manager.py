@@ -140,6 +140,9 @@ class CommunityManager:
         protocol_options: The options of the protocol.
         retention_seconds: For how long events are kept for processes that missed them. More: longer
             interruptions are made good. Less: less memory. None: as `parameters` say, or 120.
+        event_bytes_max: The longest payload that the process publishes and takes, 16 MiB at most;
+            all members should allow the same. Above 1 MiB an event travels in pieces. More: nobody
+            has to split what is large. Less: less memory. None: as `parameters` say, or 1 MiB.
         repair: Ask again for events that were missed (docs/reliability.md). Without it, events
             spread as in the paper, and some are lost.
         order: ``"fifo"``: a subscriber gets what one process publishes on a topic in the order of
@@ -204,6 +207,7 @@ class CommunityManager:
         protocol: str = CAMCAST,
         protocol_options: Mapping[str, object] | None = None,
         retention_seconds: float | None = None,
+        event_bytes_max: int | None = None,
         repair: bool = True,
         order: Order = "fifo",
         hold_seconds: float | None = None,
@@ -244,6 +248,7 @@ class CommunityManager:
             protocol=protocol,
             protocol_options=protocol_options,
             retention_seconds=retention_seconds,
+            event_bytes_max=event_bytes_max,
             repair=repair,
             order=order,
             hold_seconds=hold_seconds,

@@ -59,6 +59,7 @@ from camcast.vocabulary.parameters import (
     settings_of,
 )
 from camcast.vocabulary.topic_parameters import TopicParameters
+from camcast.vocabulary.wire import EVENT_BYTES_MAX, PAYLOAD_BYTES_MAX
 
 _log = Logger(__name__)
 
@@ -435,6 +436,14 @@ class Spread:
         least=HOLD_SECONDS_MIN,
         most=RETENTION_SECONDS_MAX,
     )
+    event_bytes_max: int | None = _setting(
+        None,
+        "The longest event that this process publishes and takes; default: 1048576, 1 MiB. Say the"
+        " same at all members of a topic: one that takes less misses longer events, and says so.",
+        metavar="BYTES",
+        least=PAYLOAD_BYTES_MAX,
+        most=EVENT_BYTES_MAX,
+    )
     spread: SpreadKind | None = _setting(
         None,
         "auto (default): events of a busy publisher take a copy a process, all others infect;"
@@ -460,6 +469,7 @@ class Spread:
         """
         given: dict[str, Any] = {
             "retention_seconds": self.retention_seconds,
+            "event_bytes_max": self.event_bytes_max,
             "spread": self.spread,
         }
         changes = {name: value for name, value in given.items() if value is not None}

@@ -232,6 +232,11 @@ class Repair(Repairs):
         """Say whether a long event of this process can be accepted (`Offering.has_room`)."""
         return self._offering.has_room(size, now)
 
+    @property
+    def unsent(self) -> int:
+        """How many long events of this process nobody has been sent whole (`Offering.unsent`)."""
+        return len(self._offering.unsent)
+
     def refusing(self, size: int, now: float) -> int:
         """Count the members that have said lately that they take no payload of so many bytes."""
         return self._refusals.refusing(size, now)
