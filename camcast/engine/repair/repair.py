@@ -401,6 +401,8 @@ class Repair(Repairs):
                 self._asking.wake(now)
             case ("fetch", int(number)):
                 self._fetching.wake(number, now)
+            case ("abandoned",):
+                self._fetching.look_at_abandoned(now)
             case ("meet",):
                 self._meeting.wake(now)
             case ("refer",):
