@@ -7,19 +7,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from math import inf
-from typing import Any, Final, Generic, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Unpack
 
 import attrs
 import msgspec
 from typing_extensions import override
 
 from camcast.app.community_errors import GatewayTimeout, NotReady
-from camcast.app.durable import (
-    DurableFeed,
-    DurableSubscription,
-    check_name,
-    seconds_since,
-)
 from camcast.app.known_communities import KnownCommunities
 from camcast.app.lifetime import Lifetime
 from camcast.app.topic_arguments import TopicLike, check_super_topics, topic_of
@@ -69,6 +63,9 @@ from camcast.vocabulary.parameters import CommunitySettings, ParameterChanges
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.typed import E, Sent
 from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
+
+if TYPE_CHECKING:
+    from camcast.app.durable import DurableSubscription
 
 FRAME_SECONDS: Final = 1.0  # chosen: as a connection has to say how far it gets (`probe_ports`)
 # chosen: repair has brought an event by then to all that are alive and connected
@@ -401,11 +398,11 @@ class Community(Generic[E]):
         position: Position | None = None
         if isinstance(since, bytes):
             position = Position.decode(since, self.topic.group)
-            since = seconds_since(position.since, self._lifetime.open())
+            since = self._lifetime.open().seconds_since(position.since)
         elif isinstance(since, datetime):
             if since.tzinfo is None:
                 raise ValueError(f"since is a time with a time zone, not {since!r}")
-            since = seconds_since(since.timestamp(), self._lifetime.open())
+            since = self._lifetime.open().seconds_since(since.timestamp())
         elif since is not None:
             check_number("since", since)
             if not (is_finite(since) or since == inf) or since < 0:
@@ -480,6 +477,8 @@ class Community(Generic[E]):
         own: bool,
     ) -> DurableSubscription[E]:
         """Make a durable subscription; see `subscribe`."""
+        from camcast.app.durable import DurableFeed, DurableSubscription, check_name
+
         check_name(name)
         runner = self._lifetime.open()
         if runner.archive is None:
@@ -695,6 +694,15 @@ class Community(Generic[E]):
             return ()
         nearest = (link.nearest() for link in self._local_group.links)
         return tuple((topic, tuple(contacts)) for topic, contacts in nearest)
+
+    @property
+    def unsent(self) -> int:
+        """How many events above 1 MiB of this process nobody has been sent whole.
+
+        Such an event ends with its publisher.
+        """
+        repair = None if self._local_group is None else self._local_group.repair
+        return 0 if repair is None else repair.unsent
 
     @property
     def size(self) -> float:

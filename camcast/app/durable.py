@@ -39,7 +39,6 @@ from camcast.inbox.subscription import EventFeed, Subscription
 from camcast.interests.interest import Interest
 from camcast.live.archive.archive import FileArchive
 from camcast.live.archive.cursor import Cursor
-from camcast.live.runner import Runner
 from camcast.vocabulary.arguments import check_type
 from camcast.vocabulary.batches import EVENTS_MAX, decode_body
 from camcast.vocabulary.logger import Logger
@@ -329,11 +328,6 @@ class DurableSubscription(Subscription[E], Generic[E]):
             raise StopAsyncIteration
         made: Received[E] | Gap = self._feed.made(item)
         return made
-
-
-def seconds_since(when: float, runner: Runner) -> float:
-    """Return how many seconds ago a time was, given in seconds since 1970."""
-    return max(0.0, runner.clock.wall(runner.now()) - when)
 
 
 def check_name(name: str) -> None:

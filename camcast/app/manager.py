@@ -37,10 +37,7 @@ from camcast.engine.store import Store
 from camcast.inbox.deliveries import Deliveries, Inbox
 from camcast.inbox.step import step
 from camcast.live import transports
-from camcast.live.archive.archive import FileArchive
 from camcast.live.audit import open_audit
-from camcast.live.control_socket import Answer, ControlServer
-from camcast.live.event_account import account_of_event
 from camcast.live.gateway_file import check_keys, without_keys
 from camcast.live.own_address import OwnAddress
 from camcast.live.runner import Runner
@@ -49,7 +46,6 @@ from camcast.live.wall_clock import start_clock
 from camcast.observe.condition_table import Sight
 from camcast.observe.conditions import Watch
 from camcast.observe.counters import Counters, NodeCounters
-from camcast.observe.event_trace import Account
 from camcast.observe.recent import Recent
 from camcast.observe.stats import FirstContactStats, PeerStats, Stats
 from camcast.observe.trace import Sink, check_sink, flush_sink
@@ -67,7 +63,10 @@ from camcast.vocabulary.topics import ROOT, GroupId, Topic
 from camcast.vocabulary.typed import E, check_travels
 
 if TYPE_CHECKING:
+    from camcast.live.archive.archive import FileArchive
+    from camcast.live.control_socket import Answer, ControlServer
     from camcast.live.profiles.identity_watch import IdentityWatch
+    from camcast.observe.event_trace import Account
 
 _log = Logger(__name__)
 
@@ -140,6 +139,9 @@ class CommunityManager:
         protocol_options: The options of the protocol.
         retention_seconds: For how long events are kept for processes that missed them. More: longer
             interruptions are made good. Less: less memory. None: as `parameters` say, or 120.
+        event_bytes_max: The longest payload that the process publishes and takes, 16 MiB at most;
+            all members should allow the same. Above 1 MiB an event travels in pieces. More: nobody
+            has to split what is large. Less: less memory. None: as `parameters` say, or 1 MiB.
         repair: Ask again for events that were missed (docs/reliability.md). Without it, events
             spread as in the paper, and some are lost.
         order: ``"fifo"``: a subscriber gets what one process publishes on a topic in the order of
@@ -204,6 +206,7 @@ class CommunityManager:
         protocol: str = CAMCAST,
         protocol_options: Mapping[str, object] | None = None,
         retention_seconds: float | None = None,
+        event_bytes_max: int | None = None,
         repair: bool = True,
         order: Order = "fifo",
         hold_seconds: float | None = None,
@@ -244,6 +247,7 @@ class CommunityManager:
             protocol=protocol,
             protocol_options=protocol_options,
             retention_seconds=retention_seconds,
+            event_bytes_max=event_bytes_max,
             repair=repair,
             order=order,
             hold_seconds=hold_seconds,
@@ -346,6 +350,8 @@ class CommunityManager:
         self._recent: Recent | None = None
         self._control: ControlServer | None = None
         if given.control is not None:
+            from camcast.live.control_socket import ControlServer
+
             self._recent = Recent()
             self._control = ControlServer(Path(given.control), self._answers(self._recent))
         self._rng = rng
@@ -817,6 +823,8 @@ class CommunityManager:
 
     def _trace_event(self, question: Mapping[str, Any]) -> Account:
         """Answer a question of `camcast trace`: what this process knows of an event."""
+        from camcast.live.event_account import account_of_event
+
         assert self._recent is not None, "there is a control socket"
         event, runner = parse_event_id(str(question.get("event"))), self._lifetime.running()
         runner.flush()  # it may have been published in this very turn of the loop

@@ -18,7 +18,7 @@ from functools import cache
 from math import inf
 from pathlib import Path
 from types import NoneType
-from typing import Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import attrs
 from attrs import Attribute, field, frozen
@@ -30,7 +30,6 @@ from camcast.doors.transport import InputPipe, OutputPipes
 from camcast.engine.repair.hold_back import HOLD_SECONDS, LOOK_SECONDS
 from camcast.engine.settings import Order
 from camcast.live import transports
-from camcast.live.archive.archive import FileArchive
 from camcast.live.gateway_file import Gateways, check_contact, parse_gateways, read_gateways
 from camcast.live.own_address import AUTO, is_found
 from camcast.live.wire.pipes import descriptors, peers_allowed
@@ -59,6 +58,10 @@ from camcast.vocabulary.parameters import (
     settings_of,
 )
 from camcast.vocabulary.topic_parameters import TopicParameters
+from camcast.vocabulary.wire import EVENT_BYTES_MAX, PAYLOAD_BYTES_MAX
+
+if TYPE_CHECKING:
+    from camcast.live.archive.archive import FileArchive
 
 _log = Logger(__name__)
 
@@ -435,6 +438,14 @@ class Spread:
         least=HOLD_SECONDS_MIN,
         most=RETENTION_SECONDS_MAX,
     )
+    event_bytes_max: int | None = _setting(
+        None,
+        "The longest event that this process publishes and takes; default: 1048576, 1 MiB. Say the"
+        " same at all members of a topic: one that takes less misses longer events, and says so.",
+        metavar="BYTES",
+        least=PAYLOAD_BYTES_MAX,
+        most=EVENT_BYTES_MAX,
+    )
     spread: SpreadKind | None = _setting(
         None,
         "auto (default): events of a busy publisher take a copy a process, all others infect;"
@@ -460,6 +471,7 @@ class Spread:
         """
         given: dict[str, Any] = {
             "retention_seconds": self.retention_seconds,
+            "event_bytes_max": self.event_bytes_max,
             "spread": self.spread,
         }
         changes = {name: value for name, value in given.items() if value is not None}
@@ -527,6 +539,8 @@ class Archiving:
         """
         if self.archive is None:
             return None
+        from camcast.live.archive.archive import FileArchive  # sqlite and all, of few processes
+
         bytes_max, seconds_max = self.archive_megabytes * 1e6, self.archive_days * DAY_SECONDS
         return await asyncio.to_thread(FileArchive, self.archive, int(bytes_max), seconds_max)
 

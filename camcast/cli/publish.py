@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import msgspec
 import typer
+from attrs import frozen
 
 from camcast.app.community import CONFIRM_SECONDS, Community
 from camcast.app.manager import make_manager
@@ -24,6 +26,7 @@ from camcast.cli.printed import PublishReceipt
 from camcast.cli.served_health import served_health
 from camcast.cli.until_signalled import run_until_signalled
 from camcast.doors.transport import OutputPipes
+from camcast.engine.repair.offers import UNSENT_SECONDS
 from camcast.live.runner import GATHERING_TURNS_MAX
 from camcast.vocabulary.batches import KEY_BYTES_MAX
 from camcast.vocabulary.errors import CommunityError
@@ -32,10 +35,11 @@ from camcast.vocabulary.messages import UNDECODABLE
 from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.typed import Sent
-from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
+from camcast.vocabulary.wire import EVENT_BYTES_MAX, PAYLOAD_BYTES_MAX
 
 WAIT_SECONDS: Final = 10.0  # chosen: as long as a join may take; a search upward takes 1 or 2
 
+_LOOK_SECONDS: Final = 0.05  # chosen: a twentieth of a second longer than it takes, at most
 _DRAIN_SECONDS: Final = 1.0  # chosen: peers that take nothing for so long are not waited for
 
 _PROCESS: Final = ProcessSettings()
@@ -102,11 +106,13 @@ def publish(
             raise CommandError("--class needs a topic below the root, which is that of no class")
         if delete and (key is None or message is not None or file is not None or typed):
             raise CommandError("--delete goes with --key, and with no event")
+        limit = _Limit.of(settings, is_keyed=key is not None)
         work = _publish(
             settings,
             health,
             parsed,
-            _paced(_one(b"") if delete else _events(message, file), rate),
+            _paced(_one(b"") if delete else _events(message, file, limit), rate),
+            limit,
             wait,
             key=None if key is None else _key(key),
             delete=delete,
@@ -119,6 +125,32 @@ def publish(
             raise typer.Exit(EXIT_FAILED)
 
 
+@frozen
+class _Limit:
+    """The longest event that the command publishes."""
+
+    bytes_max: int
+    can_be_raised: bool
+
+    @classmethod
+    def of(cls, settings: ProcessSettings, *, is_keyed: bool) -> _Limit:
+        """Return the limit of events with a key, or without one."""
+        if is_keyed or not settings.spread.repair:  # neither leaves in pieces
+            return cls(PAYLOAD_BYTES_MAX, can_be_raised=False)
+        bytes_max = settings.spread.community().event_bytes_max
+        return cls(bytes_max, can_be_raised=bytes_max < EVENT_BYTES_MAX)
+
+    def excess(self, what: str, consequence: str = "") -> str:
+        """Return the sentence for an event above the limit, and what allows it if anything does."""
+        said = f"{what} is over {self.bytes_max:,} bytes, the most of an event{consequence}"
+        if self.can_be_raised:
+            said += (
+                f"; --event-bytes-max, here and at all subscribers, allows {EVENT_BYTES_MAX:,}"
+                " at most"
+            )
+        return said
+
+
 def _key(text: str) -> bytes:
     key = text.encode(errors="surrogateescape")
     if not 1 <= len(key) <= KEY_BYTES_MAX:
@@ -126,19 +158,19 @@ def _key(text: str) -> bytes:
     return key
 
 
-def _events(message: str | None, file: Path | None) -> AsyncIterator[bytes | None]:
+def _events(message: str | None, file: Path | None, limit: _Limit) -> AsyncIterator[bytes | None]:
     """Return the events: the message, the content of the file, or the lines of stdin."""
     if file is not None:
         if message is not None:
             raise CommandError("give a message or --file, not both")
         with file.open("rb") as opened:
-            content = opened.read(PAYLOAD_BYTES_MAX + 1)
-        if len(content) > PAYLOAD_BYTES_MAX:
-            raise CommandError(f"{file} is over {PAYLOAD_BYTES_MAX:,} bytes, the most of an event")
+            content = opened.read(limit.bytes_max + 1)
+        if len(content) > limit.bytes_max:
+            raise CommandError(limit.excess(str(file)))
         return _one(content)
     if message is not None:
         return _one(message.encode(errors="surrogateescape"))
-    return input_lines(sys.stdin.fileno(), PAYLOAD_BYTES_MAX)
+    return input_lines(sys.stdin.fileno(), limit.bytes_max)
 
 
 async def _one(event: bytes) -> AsyncIterator[bytes | None]:
@@ -162,6 +194,7 @@ async def _publish(
     health: str | None,
     topic: Topic,
     events: AsyncIterator[bytes | None],
+    limit: _Limit,
     wait_seconds: float,
     *,
     key: bytes | None,
@@ -172,7 +205,7 @@ async def _publish(
     json: bool,
 ) -> bool:
     """Publish the events; say whether every one of them left for somebody."""
-    published, refused, unheard, dropped, unconfirmed = 0, 0, 0, 0, 0
+    published, refused, unheard, dropped, unconfirmed, unsent = 0, 0, 0, 0, 0, 0
     manager = make_manager(settings)
     async with manager, served_health(manager, health):
         community = manager.community(topic)
@@ -181,7 +214,7 @@ async def _publish(
         async for event in events:
             number += 1
             if event is None:
-                complain(f"line {number} is over {PAYLOAD_BYTES_MAX:,} bytes and was not published")
+                complain(limit.excess(f"line {number}", ", and was not published"))
                 refused += 1
                 continue
             if typed and (sent := _sent(event, topic)) is None:
@@ -197,9 +230,16 @@ async def _publish(
             unconfirmed += receipt.accepted and receipt.confirmed < confirmed_by
             if json and not _show(receipt, topic):
                 return True
-        await all_left(manager.pipes)
+        await all_left(community, manager.pipes)
+        unsent = community.unsent
     if unheard:
         complain(f"{unheard} of {published} events left for nobody; publish them again")
+    if unsent:
+        complain(
+            f"nobody has taken {unsent} of {published} events, of more than {PAYLOAD_BYTES_MAX:,}"
+            f" bytes, within {UNSENT_SECONDS:g} s; publish them again, to subscribers with as high"
+            " an --event-bytes-max"
+        )
     if dropped:
         complain(
             f"{dropped} of {published} events were dropped, since the peers take them too slowly;"
@@ -210,7 +250,7 @@ async def _publish(
             f"{unconfirmed} of {published} events are not known to be held by {confirmed_by} other"
             f" members of {topic} after {CONFIRM_SECONDS:g} s; they may be all the same"
         )
-    return not (refused or unheard or dropped or unconfirmed)
+    return not (refused or unheard or dropped or unconfirmed or unsent)
 
 
 def _sent(event: bytes, topic: Topic) -> Sent | None:
@@ -222,10 +262,17 @@ def _sent(event: bytes, topic: Topic) -> Sent | None:
     return Sent(tuple(above.name for above in (topic, *topic.ancestors()) if above.level), fields)
 
 
-async def all_left(pipes: OutputPipes) -> None:
-    """Wait until everything is on the wire, for as long as something moves."""
+async def all_left(community: Community, pipes: OutputPipes) -> None:
+    """Wait until everything is on the wire, for as long as something moves.
+
+    An event that leaves in pieces is asked for: it is waited for until somebody has it.
+    """
     for _ in range(GATHERING_TURNS_MAX):  # then what was published has left the node
         await asyncio.sleep(0)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(UNSENT_SECONDS):
+            while community.unsent:
+                await asyncio.sleep(_LOOK_SECONDS)
     sent = -1
     while sent < pipes.counters.bytes_sent and not await pipes.drain(_DRAIN_SECONDS):
         sent = pipes.counters.bytes_sent

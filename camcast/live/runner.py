@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from math import ceil
 from random import Random, random
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from attrs import evolve
 
@@ -32,7 +32,6 @@ from camcast.engine.settings import Parts, Settings
 from camcast.inbox.deliveries import Inbox
 from camcast.inbox.step import here, step
 from camcast.interests.interest import Interest
-from camcast.live.archive.archive import FileArchive
 from camcast.live.audit import AuditFile
 from camcast.live.live_waiting import LiveWaiting
 from camcast.live.own_address import with_port_of
@@ -65,6 +64,9 @@ from camcast.vocabulary.outbox import Token
 from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
+
+if TYPE_CHECKING:
+    from camcast.live.archive.archive import FileArchive
 
 _log = Logger(__name__)
 
@@ -316,6 +318,10 @@ class Runner:
     def now(self) -> float:
         """Return the time of the loop."""
         return self._loop.time()
+
+    def seconds_since(self, when: float) -> float:
+        """Return how many seconds ago a time was, given in seconds since 1970."""
+        return max(0.0, self.clock.wall(self.now()) - when)
 
     @step
     def flush(self) -> None:

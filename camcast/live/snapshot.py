@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from itertools import islice
 from math import isinf
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field
 
@@ -17,7 +17,6 @@ from camcast.engine.local_group import LocalGroup
 from camcast.engine.node import Node
 from camcast.engine.super_topic_table import SuperTopicTable
 from camcast.inbox.deliveries import Deliveries
-from camcast.live.archive.archive import FileArchive
 from camcast.live.runner import Runner
 from camcast.observe.counters import Counters
 from camcast.observe.stats import (
@@ -37,6 +36,9 @@ from camcast.observe.stats import (
     StoreStats,
 )
 from camcast.vocabulary.identity import Contact, PeerId
+
+if TYPE_CHECKING:
+    from camcast.live.archive.archive import FileArchive
 
 CROWDED_PEERS_MAX: Final = 8  # chosen: more than that, and the machine of this process is meant
 

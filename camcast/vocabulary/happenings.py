@@ -265,7 +265,7 @@ PROCESS_KINDS: Final[Mapping[HappeningKind, Row]] = {
         Line(
             logging.WARNING,
             "an event in {topic} is longer than the {count} bytes that this process takes; its"
-            " subscribers miss it (event_bytes_max; said once a minute)",
+            " subscribers miss it (event_bytes_max, --event-bytes-max; said once a minute)",
             ("count",),
         ),
         ring=True,

@@ -297,6 +297,10 @@ class Fetching:
             self._timer_due = inf
             self._look([(one, first) for one, of in self.awaited.items() for first in of], now)
 
+    def look_at_abandoned(self, now: float) -> None:
+        """See whether what nobody offers any longer is to be told as missed."""
+        self.refusals.look_at_abandoned(lambda key: key[1] in self.awaited.get(key[0], ()), now)
+
     # -- inside ----------------------------------------------------------------------------
 
     def _look(self, keys: Sequence[tuple[StreamId, int]], now: float) -> None:
@@ -317,6 +321,9 @@ class Fetching:
                     late[awaited.last] = None
                 offerer = offerer or self._next_offerer(awaited)
                 if offerer is None:
+                    by_publisher = awaited.teller == stream[:PEER_ID_BYTES] and awaited.size
+                    if by_publisher or self._assembling.has_begun((stream, first)):
+                        self.refusals.abandon((stream, first), awaited.count, now)
                     self._forget(stream, first)
                     continue
                 awaited.asked.pop(offerer.contact.peer, None)

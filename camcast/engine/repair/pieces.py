@@ -16,6 +16,12 @@ came in a record: the signature stands over all of it.
 then say how many members refuse, and the log says it, too. Subscribers of the process that refuses
 get a `Missed`: at once for what two members offer, and else in time, as for all that is missing.
 
+*Abandoned.* A batch of which pieces have come, or that its publisher itself has offered, and that
+nobody offers any longer, most likely has no living holder: whoever has all of it offers it on at
+once. Subscribers are told that it is missed after `ABANDONED_SECONDS`, if neighbours were heard of
+meanwhile; a process that is cut off waits for as long as events are kept. A liar pays a piece for
+such a `Missed`, or tells of events of its own, and silences nobody.
+
 *Hostile.* Pieces that were not asked for are dropped. Those of batches under way take at most
 `UNDER_WAY_MAX` times `event_bytes_max`, and one teller of them a quarter; a lying size takes
 nothing before its bytes come. An offered batch may be taken once by each process that it was
@@ -58,6 +64,8 @@ SHARE: Final = 1  # chosen: of these, one for what comes in a single teller's na
 ORIGINS_MAX: Final = 64  # chosen: long batches whose way is remembered; a GiB of them at most
 REFUSALS_MAX: Final = 8  # chosen: members that are named to the publisher for one batch
 REFUSALS_A_SECOND: Final = 8  # chosen: batches of 16 MiB that come so fast are more than links take
+ABANDONED_SECONDS: Final = 30.0  # chosen: thrice the time after which holes may be given up
+WITNESSES: Final = 3  # chosen: as `camcast.engine.repair.asking.PASSED_BY`
 TELLERS_MIN: Final = 2  # chosen: as `camcast.engine.repair.asking.SPEAKERS_MIN`
 REFUSING_MAX: Final = 256  # chosen: members that a publisher remembers; as `NEIGHBOURS_MAX`
 REFUSING_SECONDS: Final = 600.0  # chosen: a member that was restarted with more is believed then
@@ -182,7 +190,10 @@ def check_piece(piece: Piece) -> None:
 
 
 class Refusals:
-    """Brings the publisher of a long batch the word of members that do not take it."""
+    """Tells of long batches that this process does not get: those that it refuses, or others.
+
+    The publisher hears of members that refuse, the subscribers of what they miss.
+    """
 
     def __init__(self, context: RepairContext, tell_missed: Callable[[Missed], None]) -> None:
         self.told_missed = 0
@@ -198,7 +209,10 @@ class Refusals:
         """The batches that this process does not take, with the counts of their events."""
         self._tellers: dict[Key, dict[PeerId, None]] = {}
         self._told: dict[Key, int] = {}
-        """Those of them that subscribers were told of as missed."""
+        """Those that subscribers were told of as missed, the abandoned ones included."""
+        self._abandoned: dict[Key, tuple[int, float]] = {}
+        """The batches of which pieces have come, and that nobody offers any longer: the counts of
+        their events, and since when."""
         self._refusing: dict[bytes, tuple[int, float]] = {}
         """The members that have refused a batch of this process: what they take, and when."""
 
@@ -237,7 +251,43 @@ class Refusals:
             tellers = _put(self._tellers, key, dict[PeerId, None]())
         if teller != UNKNOWN_PEER and len(tellers) < TELLERS_MIN:
             tellers[teller] = None
-        if key not in self._told and (is_known or len(tellers) >= TELLERS_MIN):
+        if is_known or len(tellers) >= TELLERS_MIN:
+            self._tell(key, count)
+
+    def abandon(self, key: Key, count: int, now: float) -> None:
+        """Add a batch that nobody offers any longer, though it is known to have been."""
+        if not self._abandoned:
+            self._context.outlet.wake(ABANDONED_SECONDS, "abandoned")
+        self._abandoned.setdefault(key, (count, now))
+        if len(self._abandoned) > ORIGINS_MAX:
+            oldest = next(iter(self._abandoned))
+            self._tell(oldest, self._abandoned.pop(oldest)[0])
+
+    def look_at_abandoned(self, is_awaited: Callable[[Key], bool], now: float) -> None:
+        """Tell subscribers of abandoned batches that have not come, and are not awaited again."""
+        for key, (count, since) in list(self._abandoned.items()):
+            known = self._context.streams.known.get(key[0])
+            has_come = known is not None and known.knows(key[1], count)
+            if has_come or (not is_awaited(key) and self._is_lost(since, now)):
+                del self._abandoned[key]
+                if not has_come:
+                    self._tell(key, count)
+        if self._abandoned:
+            self._context.outlet.wake(1.0, "abandoned")
+
+    def _is_lost(self, since: float, now: float) -> bool:
+        """Say whether neighbours would have offered by now what was abandoned then."""
+        waited, community = now - since, self._context.community
+        if waited >= self._context.retention:
+            return True
+        neighbours = community.membership.neighbours()
+        after = now - ABANDONED_SECONDS / 2
+        heard = sum(community.liveness.heard(one.peer) >= after for one in neighbours)
+        return waited >= ABANDONED_SECONDS and heard >= min(WITNESSES, max(1, len(neighbours)))
+
+    def _tell(self, key: Key, count: int) -> None:
+        """Tell subscribers, once, that they miss the events of a batch."""
+        if key not in self._told:
             _put(self._told, key, count)
             self.told_missed += count
             stream, first = key
@@ -249,7 +299,7 @@ class Refusals:
         return _without(self._refused, stream, ranges)
 
     def untold(self, stream: StreamId, ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Return ranges of a stream without what subscribers were told of as refused."""
+        """Return ranges of a stream without what subscribers were told of here."""
         return _without(self._told, stream, ranges)
 
     def on_too_long(self, message: TooLong, *, offered: bool, now: float) -> None:

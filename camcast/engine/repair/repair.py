@@ -232,6 +232,11 @@ class Repair(Repairs):
         """Say whether a long event of this process can be accepted (`Offering.has_room`)."""
         return self._offering.has_room(size, now)
 
+    @property
+    def unsent(self) -> int:
+        """How many long events of this process nobody has been sent whole (`Offering.unsent`)."""
+        return len(self._offering.unsent)
+
     def refusing(self, size: int, now: float) -> int:
         """Count the members that have said lately that they take no payload of so many bytes."""
         return self._refusals.refusing(size, now)
@@ -396,6 +401,8 @@ class Repair(Repairs):
                 self._asking.wake(now)
             case ("fetch", int(number)):
                 self._fetching.wake(number, now)
+            case ("abandoned",):
+                self._fetching.look_at_abandoned(now)
             case ("meet",):
                 self._meeting.wake(now)
             case ("refer",):

@@ -99,7 +99,10 @@ def test_every_line_of_stdin_is_an_event_and_too_long_ones_are_named(gateway: st
         stdin = b"first\n\xff\xfe\n" + b"x" * 1_048_577 + b"\n\n" + b"no newline at the end"
         code, out, err = camcast("publish", ".lines", "--gateway", gateway, stdin=stdin)
         assert (code, out) == (1, "")
-        assert err == "camcast: line 3 is over 1,048,576 bytes and was not published\n"
+        assert err == (
+            "camcast: line 3 is over 1,048,576 bytes, the most of an event, and was not published;"
+            " --event-bytes-max, here and at all subscribers, allows 16,777,216 at most\n"
+        )
         events = [running.read() for _ in range(4)]
         assert [event.get("payload") for event in events] == [
             "first",
@@ -176,6 +179,40 @@ def test_a_big_file_arrives_whole(gateway: str) -> None:
         assert len(out.splitlines()) == count
         got = [running.read() for _ in range(count)]
         assert [int(event["payload"]) for event in got] == list(range(count))
+
+
+def test_an_event_of_three_mebibytes_arrives_where_both_sides_allow_it(
+    gateway: str, tmp_path: Path
+) -> None:
+    """Nobody is sent it, it is asked for: the publisher does not end before somebody has it."""
+    content = os.urandom(1536 << 10).hex()  # 3 MiB
+    (file := tmp_path / "file").write_text(content)
+    allowed = ("--event-bytes-max", str(4 << 20))
+    with subscriber(".three", gateway, "--count", "1", *allowed) as running:
+        running.read()
+        code, out, err = camcast(
+            "publish", ".three", "--file", file, "--gateway", gateway, "--json", *allowed
+        )
+        assert (code, err) == (0, "")
+        assert running.read() == {
+            "topic": ".three",
+            "id": checked(json.loads(out))["id"],
+            "hops": 1,
+            "payload": content,
+        }
+        assert running.end()[0] == 0
+
+
+@pytest.mark.slow  # half a minute, in which somebody could still take it
+def test_an_event_that_all_subscribers_refuse_is_told(gateway: str, tmp_path: Path) -> None:
+    (file := tmp_path / "file").write_bytes(bytes(3 << 20))
+    with subscriber(".small", gateway) as running:
+        running.read()
+        arguments = ("--file", file, "--gateway", gateway, "--event-bytes-max", str(4 << 20))
+        code, out, err = camcast("publish", ".small", *arguments)
+        assert (code, out) == (1, "")
+        assert "camcast: nobody has taken 1 of 1 events, of more than 1,048,576 bytes" in err
+        assert running.end(signal.SIGINT)[0] == 0
 
 
 def test_who_names_no_gateway_is_one(gateway: str) -> None:

@@ -77,12 +77,15 @@ def test_each_setting_is_an_option_or_is_written_by_hand() -> None:
     assert options.keys() == SETTINGS.keys() - WRITTEN.keys() | by_hand
 
 
-def test_retention_and_spread_are_settings_beside_the_parameters() -> None:
+def test_some_settings_of_communities_are_settings_beside_the_parameters() -> None:
     spread = Spread(parameters=Parameters(c=2), retention_seconds=7, spread="tree")
     assert spread.community() == CommunitySettings(c=2, retention_seconds=7, spread="tree")
     own = CommunitySettings(retention_seconds=9, check_seconds=1)
     assert Spread(parameters=own).community() == own
     assert Spread(parameters=own, retention_seconds=3).community().retention_seconds == 3
+    assert Spread(event_bytes_max=2 << 20).community() == CommunitySettings(event_bytes_max=2 << 20)
+    with pytest.raises(ValueError, match="event_bytes_max"):
+        Spread(event_bytes_max=1000).community()
     with pytest.raises(ValueError, match="retention_seconds"):
         Spread(retention_seconds=601).community()
 
