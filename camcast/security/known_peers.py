@@ -234,6 +234,11 @@ class KnownPeers:
             return None
         return Introduction(known.data, tuple(chain.data for chain in known.chains.values()))
 
+    def incarnation(self, peer: PeerId) -> int:
+        """See `Admission`."""
+        known = self._peers.get(peer)
+        return 0 if known is None else known.record.incarnation
+
     def numbered(self, number: int, now: float) -> PeerId | None:
         """Return the process of this number in samples of sizes, if its record is valid."""
         peer = self._numbered.get(number)
