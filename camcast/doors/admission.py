@@ -38,6 +38,12 @@ class Admission(Protocol):
     def introduction(self, peer: PeerId, now: float) -> Introduction | None:
         """Return the introduction of a process; None if the process is unknown or has expired."""
 
+    def incarnation(self, peer: PeerId) -> int:
+        """Return the incarnation of a process, which grows with each of its starts.
+
+        0 if the process is unknown. One that has started again knows nothing of what it was told.
+        """
+
     def numbered(self, number: int, now: float) -> PeerId | None:
         """Return the process of this number in samples of sizes, if its record is valid at `now`.
 

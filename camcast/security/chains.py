@@ -68,6 +68,11 @@ class Chain:
         object.__setattr__(self, "rate", reduce(Rate.within, rates))
         object.__setattr__(self, "hash", seal_hash(self.data[-1]))
 
+    @property
+    def issuer(self) -> bytes | None:
+        """The key that a root lets certify others, which this chain is of; None: the root's own."""
+        return self.certificates[0].subject if len(self.certificates) > 1 else None
+
     def valid_within(self, now: float, seconds: float) -> float:
         """Return the last time at which it was not expired, `seconds` ago at most."""
         return max(now - seconds, min(now, self.last.not_after))

@@ -1,7 +1,8 @@
 """The chains of certificates that a process knows, by the hash that batches and records name.
 
 Only chains that verified are kept, so that strangers add nothing. If there are too many, the one
-used least recently is dropped; the process can ask its owner for it again.
+used least recently is dropped, of an issuer with many its own; the process can ask its owner for it
+again.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from camcast.security.revocation import REVOCATIONS, Revocations
 from camcast.security.sealed import seal_hash
 from camcast.vocabulary.identity import PeerId
 from camcast.vocabulary.logger import Logger
+from camcast.vocabulary.share import Used
 
 _log = Logger(__name__)
 
@@ -31,7 +33,9 @@ class KnownChains:
     def __init__(self, roots: Sequence[PublicKey]) -> None:
         self._roots = tuple(roots)
         self._chains: dict[bytes, Chain] = {}
-        """By hash; the chain used last is at the end."""
+        """By hash."""
+        # By the certificate of an issuer below a root, who can have any number of chains.
+        self._used: Used[bytes, bytes] = Used(CHAINS_MAX)
         self._issuers: dict[bytes, Counter[bytes]] = {}
         """The keys that may issue certificates by these chains, with the number of such links under
         each key that a root lets issue; the links to those keys themselves are under ``b""``."""
@@ -58,8 +62,9 @@ class KnownChains:
         if chain.hash in self._chains:
             self._forget(chain.hash)
         elif len(self._chains) >= CHAINS_MAX:
-            self._forget(next(iter(self._chains)))
+            self._forget(self._used.to_go())
         self._chains[chain.hash] = chain
+        self._used.use(chain.issuer, chain.hash)
         self._verified.update(chain.data)
         for key, sponsor in _issuers(chain):
             self._issuers.setdefault(key, Counter())[sponsor] += 1
@@ -70,10 +75,10 @@ class KnownChains:
 
         The chain verified once, and may have expired or been revoked since.
         """
-        chain = self._chains.pop(certificate, None)
+        chain = self._chains.get(certificate)
         if chain is None:
             raise RefusedError(Reason.UNKNOWN, f"the certificate {certificate.hex()} is not known")
-        self._chains[certificate] = chain
+        self._used.use(chain.issuer, certificate)
         return chain
 
     def take_revocations(self, data: bytes, now: float) -> bool:
@@ -138,6 +143,7 @@ class KnownChains:
 
     def _forget(self, certificate: bytes) -> None:
         chain = self._chains.pop(certificate)
+        self._used.drop(certificate)
         for one in chain.data:
             self._verified[one] -= 1
             if not self._verified[one]:

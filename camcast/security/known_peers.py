@@ -30,6 +30,7 @@ from camcast.security.sealed import seal_hash
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.introductions import Introduction, Moved
 from camcast.vocabulary.refusal import Refusal
+from camcast.vocabulary.share import Used
 from camcast.vocabulary.size_estimate import number_of
 from camcast.vocabulary.topics import Topic
 
@@ -66,6 +67,12 @@ class _Peer:
     former: bytes = b""
     """The latest record of another address."""
 
+    @property
+    def issuer(self) -> bytes | None:
+        """The issuer below a root in whose share of the places it is; None: in no share."""
+        issuers = [chain.issuer for chain in self.chains.values()]
+        return None if None in issuers else issuers[0]
+
     def is_current(self, now: float) -> bool:
         return now <= self.record.expiry + SLACK_SECONDS
 
@@ -96,7 +103,9 @@ class KnownPeers:
         self._own_since = 0.0
         self._mandates = 0
         self._peers: dict[PeerId, _Peer] = {}
-        """The known processes; the one used last is at the end."""
+        """The known processes."""
+        # An issuer below a root can certify any number of keys of its own.
+        self._used: Used[bytes, PeerId] = Used(PEERS_MAX)
         self._numbered: dict[int, PeerId] = {}
         """The same processes, by their numbers in samples of sizes."""
         self._pinned: dict[str, PublicKey] = {}
@@ -165,14 +174,15 @@ class KnownPeers:
         verify_record(introduction.record, now)
         if known is not None:  # a process that passes a record on may leave out chains
             chains = {h: c for h, c in known.chains.items() if h in record.certificates} | chains
-        self._peers.pop(key.peer_id, None)
-        if len(self._peers) >= PEERS_MAX:
-            self._forget(next(iter(self._peers)))
+        if known is None and len(self._peers) >= PEERS_MAX:
+            self._forget(self._used.to_go())
         former = b""
         if known is not None:
             same = known.record.addresses == record.addresses
             former = known.former if same else known.data
-        self._peers[key.peer_id] = _Peer(record, introduction.record, key, chains, former)
+        peer = _Peer(record, introduction.record, key, chains, former)
+        self._peers[key.peer_id] = peer
+        self._used.use(peer.issuer, key.peer_id)
         self._numbered[number_of(key.peer_id)] = key.peer_id
         self._verdicts.clear()
         return key
@@ -233,6 +243,11 @@ class KnownPeers:
         if known is None:
             return None
         return Introduction(known.data, tuple(chain.data for chain in known.chains.values()))
+
+    def incarnation(self, peer: PeerId) -> int:
+        """See `Admission`."""
+        known = self._peers.get(peer)
+        return 0 if known is None else known.record.incarnation
 
     def numbered(self, number: int, now: float) -> PeerId | None:
         """Return the process of this number in samples of sizes, if its record is valid."""
@@ -341,12 +356,12 @@ class KnownPeers:
         known = self._peers.get(peer)
         if known is None or not known.is_current(now):  # which it may be again: clocks are set
             return None
-        del self._peers[peer]
-        self._peers[peer] = known  # used last
+        self._used.use(known.issuer, peer)
         return known
 
     def _forget(self, peer: PeerId) -> None:
         del self._peers[peer]
+        self._used.drop(peer)
         del self._numbered[number_of(peer)]
 
 

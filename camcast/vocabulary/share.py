@@ -2,6 +2,7 @@
 
 `Share` remembers what they state of keys that all of them may speak of. `Places` has keys of which
 each belongs to whoever named it first. `Latest` has the keys of each teller, the latest of all.
+`Used` says which key was used longest ago, where that is not one that others use.
 """
 
 from __future__ import annotations
@@ -158,3 +159,38 @@ class Latest(Generic[TellerT, KeyT, ValueT]):
             del keys[key]
             if not keys:
                 del self._keys[teller]
+
+
+class Used(Generic[TellerT, KeyT]):
+    """The order in which keys of tellers were used; which of them makes room for another.
+
+    That is the one used longest ago: of the teller with most keys, if it has more than a sixteenth
+    of `most`, or else of all. The keys of the teller None never count as too many.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._each = max(1, most // TELLERS_MIN)
+        self._tellers: dict[KeyT, TellerT | None] = {}
+        """The key used last is at the end."""
+        self._keys: dict[TellerT, dict[KeyT, None]] = {}
+        """Likewise, of each teller but None."""
+
+    def use(self, teller: TellerT | None, key: KeyT) -> None:
+        """Note that a key, which is now of this teller, was used."""
+        self.drop(key)
+        self._tellers[key] = teller
+        if teller is not None:
+            self._keys.setdefault(teller, {})[key] = None
+
+    def drop(self, key: KeyT) -> None:
+        """Forget a key; nothing happens if it is not there."""
+        teller = self._tellers.pop(key, None)
+        if teller is not None:
+            del self._keys[teller][key]
+            if not self._keys[teller]:
+                del self._keys[teller]
+
+    def to_go(self) -> KeyT:
+        """Return the key that makes room."""
+        most = max(self._keys.values(), key=len, default={})
+        return next(iter(most if len(most) > self._each else self._tellers))

@@ -75,7 +75,7 @@ from camcast.vocabulary.wire import Kind
 
 _log = Logger(__name__)
 
-# chosen: a receiver that was restarted, or has forgotten an introduction, is without it for so long
+# chosen: a receiver that has forgotten an introduction is without it for so long
 CARRY_SECONDS: Final = 60.0
 # chosen: for ever; each link begins with this process's own introduction, so a neighbour gets by
 # this way only one that was signed again
@@ -457,11 +457,12 @@ class AccessControl(Guard):
             if peer != UNKNOWN_PEER and known is not None:
                 introductions[known.record] = known
         for receiver in receivers:
+            incarnation = self.admission.incarnation(receiver.peer)
             lacking = tuple(
                 introduction
                 for record, introduction in introductions.items()
                 if self._carried.due(
-                    (receiver, record),
+                    (receiver, incarnation, record),
                     ONCE_SECONDS if introduction is own else CARRY_SECONDS,
                     now,
                 )

@@ -19,6 +19,7 @@ import msgspec
 from attrs import frozen
 
 from camcast.live.archive.schema import (
+    UNREADABLE,
     Lock,
     clear_errors,
     connect,
@@ -78,10 +79,13 @@ class ArchiveReader:
             " FROM community LEFT JOIN batch ON batch.community = community.id"
             " GROUP BY community.id ORDER BY topic"
         )
-        return [
-            CommunityHistory(*row[:4], *(None if when is None else when / 1000 for when in row[4:]))
-            for row in rows
-        ]
+        with clear_errors(self._path):
+            return [
+                CommunityHistory(
+                    *row[:4], *(None if when is None else when / 1000 for when in row[4:])
+                )
+                for row in rows
+            ]
 
     def batches(self, topic: Topic | None = None, since: float = 0.0) -> Iterator[Archived]:
         """Yield the batches of all communities, or of one, in the order of their publication.
@@ -98,14 +102,17 @@ class ArchiveReader:
             )
             for published, id, name, body in page:
                 last = [published, id]
-                yield Archived(name, decode_body(body, 0, len(body)))
+                with clear_errors(self._path):
+                    batch = decode_body(body, 0, len(body))
+                yield Archived(name, batch)
             if len(page) < PAGE_ROWS:
                 return
 
     def chains(self) -> dict[bytes, tuple[bytes, ...]]:
         """Return the certificates of publishers, by the hash of the last."""
         rows = self._rows("SELECT name, certificates FROM chain")
-        return {name: _CHAINS.decode(packed) for name, packed in rows}
+        with clear_errors(self._path):
+            return {name: _CHAINS.decode(packed) for name, packed in rows}
 
     def is_damaged(self) -> bool:
         """Look through the whole file."""
@@ -149,14 +156,15 @@ def salvage(path: Path) -> Salvaged:
             writer = Writer(database, str(new), _LAST_ID, inf)
             topics = _topics(damaged)
             last = 0
-            chains = {
-                name: _CHAINS.decode(packed) for _, name, packed in _readable(damaged, "chain")
-            }
+            chains = dict[bytes, tuple[bytes, ...]]()
+            for _, name, packed in _readable(damaged, "chain"):
+                with suppress(msgspec.MsgspecError, TypeError):
+                    chains[name] = _CHAINS.decode(packed)
             rows: list[Row] = []
             for id, community, published, body in _readable(damaged, "batch"):
                 try:
                     batch = decode_body(body, 0, len(body))
-                except MalformedError:
+                except (MalformedError, TypeError):  # TypeError: the column's type is wrong, too
                     continue
                 rows.append(_row(id, batch, topics.get(community), published, chains))
                 saved, last = saved + 1, id
@@ -244,7 +252,7 @@ def _readable(database: sqlite3.Connection, table: str) -> Iterator[tuple[Any, .
     """Yield the rows of a table that can be read, by number; where a page is damaged, go beyond."""
     columns = _COLUMNS[table]
     if table == "chain":
-        with suppress(sqlite3.Error):
+        with suppress(*UNREADABLE):
             yield from database.execute(f"SELECT {columns} FROM {table}").fetchall()
         return
     question = f"SELECT {columns} FROM {table} WHERE id >= ? ORDER BY id LIMIT ?"
@@ -252,7 +260,7 @@ def _readable(database: sqlite3.Connection, table: str) -> Iterator[tuple[Any, .
     while number < _LAST_ID:
         try:
             rows = database.execute(question, (number, wanted)).fetchall()
-        except sqlite3.Error:
+        except UNREADABLE:
             if wanted > 1:
                 wanted = 1
             else:
@@ -270,7 +278,7 @@ def _beyond(database: sqlite3.Connection, question: str, damaged: int) -> int:
     def reads(number: int) -> bool:
         try:
             database.execute(question, (number, 1)).fetchall()
-        except sqlite3.Error:
+        except UNREADABLE:
             return False
         return True
 

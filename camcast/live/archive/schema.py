@@ -23,8 +23,11 @@ from pathlib import Path
 from struct import pack, unpack
 from typing import Final
 
+import msgspec
+
 from camcast.vocabulary.errors import CamcastError
 from camcast.vocabulary.given_file import open_regular
+from camcast.vocabulary.wire import MalformedError
 
 FORMAT: Final = 1
 """The number of these tables, in the file's ``user_version``."""
@@ -51,6 +54,8 @@ CREATE TABLE chain (name BLOB PRIMARY KEY, certificates BLOB NOT NULL) WITHOUT R
 """
 
 _DAMAGED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+# The second where a name in the file stands in the message of an error, and is damaged.
+UNREADABLE: Final = (sqlite3.Error, UnicodeDecodeError)
 _FULL: Final = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 
 
@@ -91,6 +96,9 @@ def clear_errors(path: Path) -> Iterator[None]:
         if is_damaged(error):
             raise DamagedArchiveError(errno.EIO, says_damaged(path)) from error
         raise ArchiveError(errno.EIO, f"{path} cannot be opened: {error}") from error
+    except (MalformedError, msgspec.MsgspecError, TypeError, UnicodeDecodeError) as error:
+        # A bit that is wrong within a value, or in its type, is nothing that SQLite sees.
+        raise DamagedArchiveError(errno.EIO, says_damaged(path)) from error
     except ArchiveError:
         raise
     except OSError as error:

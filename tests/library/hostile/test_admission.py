@@ -18,10 +18,13 @@ from camcast.engine import link_messages as links
 from camcast.engine import liveness_messages as liveness
 from camcast.engine.node import Node
 from camcast.security.keys import SecretKey
+from camcast.security.known_peers import KnownPeers
+from camcast.virtual.network import address_of
 from camcast.vocabulary import wire
 from camcast.vocabulary.events import stream_id
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Message
+from camcast.vocabulary.penalties import Penalties
 from camcast.vocabulary.topics import ROOT as TOP
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import Kind
@@ -45,6 +48,7 @@ from tests.signed_world import (
     join,
     key,
     signed_event,
+    with_own,
 )
 
 CHESS = Topic.parse(".chess")
@@ -271,3 +275,24 @@ def test_a_gateway_that_may_not_serve_is_not_believed_that_nobody_is_there() -> 
     world.settings = evolve(world.settings, gateways={TOP: (world.gate.me.address,)})
     other = world.member(key(7), SOCCER)
     assert other.local_group(SOCCER).joined  # type: ignore[union-attr] # it is one by then
+
+
+@pytest.mark.parametrize("seconds", [1.0, 20.0])
+def test_who_starts_again_is_introduced_again_to_those_that_are_named(seconds: float) -> None:
+    """A gateway that has named the members a moment ago named them to a process that has gone."""
+    world = AdmittedWorld()
+    others = [world.member(key(number), SOCCER) for number in range(2, 5)]
+    ada = world.member(ADA, SOCCER)
+    world.run(3.0)
+    world.kill(ada)
+    world.run(seconds)
+    signatures = with_own(ADA, certificate(ADA))
+    known = KnownPeers(signatures, 2)
+    parts = evolve(world.parts, signatures=signatures, admission=known, penalties=Penalties())
+    place = next(number for number in range(9) if address_of(number) == ada.me.address)
+    again = world.start(world.settings, place, peer=ada.me.peer, parts=parts)
+    world.do(again, partial(join, SOCCER))
+    world.run(10.0)
+    assert again.local_group(SOCCER).joined  # type: ignore[union-attr] # it has asked to join
+    world.publish(again, SOCCER, b"here again")
+    assert {*others} <= {*world.got(b"here again")}

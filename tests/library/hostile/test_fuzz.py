@@ -9,14 +9,17 @@ takes, the engine raises nothing, its memory stays as it is, and the process sti
 from __future__ import annotations
 
 import gc
+import os
 import resource
 import time
 from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from random import Random
+from typing import Final
 
 import pytest
+from typing_extensions import override
 
 from camcast.doors.datagrams import Endpoint
 from camcast.engine.node import Node
@@ -31,13 +34,16 @@ from camcast.vocabulary.identity import Contact
 from camcast.vocabulary.messages import encode
 from camcast.vocabulary.parameters import CommunitySettings
 from camcast.vocabulary.topics import ROOT, Topic
+from tests.admitted_world import AdmittedWorld
 from tests.authority import ADA, CLUB, EVE
 from tests.library.hostile.lying_fields import Lies, shipped_classes
 from tests.library.hostile.mutator import Mutator, records_of
 from tests.mutations import mutated
 from tests.protocol_fleet import AB, A, X, fleet
-from tests.signed_world import ITALY, SOCCER, SignedWorld, join
+from tests.signed_world import ITALY, SOCCER, SignedWorld, join, key
 
+# chosen: 10^6 in all worlds; `FUZZ_INPUTS=715000 pytest -m slow` of this file makes 10^7
+INPUTS: Final = int(os.environ.get("FUZZ_INPUTS", "100000"))
 GROWTH_MEGABYTES_MAX = 20  # [docs/security.md]
 CPU_SECONDS_MAX = 0.5  # chosen: for the worst MiB; measured 0.1
 BATCH = 50  # chosen: frames between two steps of virtual time
@@ -50,14 +56,18 @@ AFTER = After(stream_id(ADA.public.peer_id, 2), 3, 1)
 TALKING_SECONDS = 15.0  # chosen: some periods of every part
 
 
-def of_camcast(backend: str, **parameters: object) -> World:
-    """Six processes of three levels, one of which everybody asks first."""
+def of_camcast(backend: str, undialable: int = 0, **parameters: object) -> World:
+    """Six processes of three levels, one of which everybody asks first.
+
+    The last ones cannot be dialled: others pass on what is for them.
+    """
     world = World(seed=5, repair=True)
     nodes: list[Node] = []
     chosen = CommunitySettings(check_seconds=2, **parameters)  # type: ignore[arg-type]  # of one kind
-    for topics in ((ROOT,), (A, AB), (A,), (A,), (AB,), (ROOT,)):
+    for number, topics in enumerate(((ROOT,), (A, AB), (A,), (A,), (AB,), (ROOT,))):
         gateways = tuple(node.me.address for node in nodes[:1])
-        node = world.add(gateways, backend=backend, parameters=chosen)
+        dialable = number < 6 - undialable
+        node = world.add(gateways, backend=backend, parameters=chosen, dialable=dialable)
         for topic in topics:
             world.do(node, partial(join, topic))
         nodes.append(node)
@@ -79,9 +89,29 @@ def signed() -> World:
     return world
 
 
+class Admitted(AdmittedWorld):
+    """Processes that introduce themselves; over the link of a member comes what is mutated."""
+
+    @override
+    def restart(self, killed: Node) -> Node:
+        """Start another member: whoever has no identity is not admitted."""
+        return self.member(key(200))
+
+
+def admitted() -> World:
+    world = Admitted()
+    for number in range(4):
+        world.member(key(100 + number), ITALY, SOCCER)
+    world.run(5.0)
+    return world
+
+
 WORLDS: dict[str, Callable[[], World]] = {
     "open, scamp": lambda: of_camcast("scamp"),
     "open, tree": lambda: of_camcast("scamp", spread="tree"),
+    "open, undialable": lambda: of_camcast("scamp", undialable=2),
+    "open, cyclon": lambda: of_camcast("cyclon"),
+    "open, hyparview": lambda: of_camcast("hyparview"),
     "open, hybrid": lambda: of_camcast("hybrid"),
     "open, dht": lambda: of_camcast("dht"),
     **{
@@ -89,6 +119,7 @@ WORLDS: dict[str, Callable[[], World]] = {
         for name in ("hpmcast", "pmcast", "rfpbcast", "hierarchical", "percolation")
     },
     "signed": signed,
+    "signed, admitted": admitted,
 }
 
 
@@ -166,6 +197,7 @@ def attack(world: World, victim: Node, mutator: Mutator, rng: Random, count: int
     virtual, address = world.virtual, victim.me.address
     endpoints = [at for at in virtual.datagrams.endpoints if at[0] in address]
     others = [at for at in virtual.datagrams.endpoints if at not in endpoints]
+    link = world.nodes[2].me.peer if isinstance(world, AdmittedWorld) else None
     worst = spent = 0.0
     taken = 0
     while mutator.made < count:
@@ -176,7 +208,7 @@ def attack(world: World, victim: Node, mutator: Mutator, rng: Random, count: int
                 continue
             frame = mutator.frame()
             begun = time.process_time()
-            virtual.inject(address, frame)
+            virtual.inject(address, frame, link)
             spent += time.process_time() - begun
             taken += len(frame)
             if taken >= 2**20:
@@ -198,7 +230,7 @@ def test_records_of_every_class_of_messages_are_mutated() -> None:
     assert classes <= heads
 
 
-@pytest.mark.parametrize("count", [1_000, pytest.param(100_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [1_000, pytest.param(INPUTS, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("profile", WORLDS)
 def test_no_mutation_makes_the_engine_raise_or_grow(profile: str, count: int) -> None:
     """10^4 over all worlds here, 10^6 in the slow suite, with the sealed datagrams below."""
@@ -218,7 +250,7 @@ def test_no_mutation_makes_the_engine_raise_or_grow(profile: str, count: int) ->
         world.delivered.clear()
 
 
-@pytest.mark.parametrize("count", [1_000, pytest.param(200_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [1_000, pytest.param(2 * INPUTS, marks=pytest.mark.slow)])
 def test_no_mutation_of_a_sealed_datagram_is_opened(count: int) -> None:
     rng = Random(count)
     mine, other = DatagramSeal((b"k" * 32,)), DatagramSeal((b"o" * 32,))

@@ -103,3 +103,17 @@ def test_who_is_put_out_has_a_revoked_chain_and_no_other() -> None:
     assert chains.put_out(NOW) == [ADA.public.peer_id, EVE.public.peer_id]
     chains.learn([grant(ROOT, ADA, serial=3)], NOW)
     assert chains.put_out(NOW) == [EVE.public.peer_id]
+
+
+def test_an_issuer_with_many_chains_makes_room_for_more_by_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("camcast.security.known_chains.CHAINS_MAX", 32)
+    chains, ada = KnownChains([ROOT.public]), grant(ROOT, ADA)
+    club = grant(ROOT, CLUB, rights=ALL)
+    chains.learn([ada], NOW)
+    of_club = [grant(CLUB, EVE, serial=number) for number in range(64)]
+    for data in of_club:
+        chains.learn([club, data], NOW)
+    assert not unknown(chains, ada)
+    assert [unknown(chains, data) for data in of_club] == [True] * 33 + [False] * 31

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from camcast.vocabulary.share import TELLERS_MIN, Latest, Places, Share
+from camcast.vocabulary.share import TELLERS_MIN, Latest, Places, Share, Used
 
 
 def test_the_tellers_that_spoke_last_are_heard() -> None:
@@ -65,3 +65,24 @@ def test_the_oldest_make_room_and_a_sixteenth_is_all_that_one_teller_has() -> No
     latest.drop("another 3", 0)
     latest.drop("another 3", 0)
     assert len(latest) == 2 * TELLERS_MIN - 1
+
+
+def test_what_was_used_longest_ago_makes_room_and_of_a_flood_its_own() -> None:
+    used: Used[str, int] = Used(16 * 4)
+    for key in range(8):
+        used.use(None, key)
+    used.use(None, 0)
+    assert used.to_go() == 1
+    for key in range(10, 14):
+        used.use("a quarter", key)
+    assert used.to_go() == 1, "a sixteenth is in order"
+    for key in range(20, 25):
+        used.use("a flood", key)
+    used.use("a flood", 20)
+    assert used.to_go() == 21
+    used.drop(21)
+    assert used.to_go() == 1
+    used.use(None, 20)
+    for key in range(1, 8):
+        used.drop(key)
+    assert used.to_go() == 0, "what is another teller's now counts there"
