@@ -48,8 +48,16 @@ from camcast.engine.link_messages import (
 )
 from camcast.engine.open_guard import Guard
 from camcast.engine.repair.messages import Buckets, Have, Piece, Values
-from camcast.engine.security_messages import DECODER, Introductions, KeyInUse, WhoAre
+from camcast.engine.security_messages import (
+    DECODER,
+    Certificates,
+    Introductions,
+    KeyInUse,
+    RevocationNews,
+    WhoAre,
+)
 from camcast.observe.counters import NodeCounters
+from camcast.vocabulary import token_buckets
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.happenings import NO_GROUP
 from camcast.vocabulary.hierarchy import Hierarchy
@@ -70,6 +78,7 @@ from camcast.vocabulary.outbox import ControlOutlet, Outbox
 from camcast.vocabulary.penalties import fault_in
 from camcast.vocabulary.refusal import TAKEN, Refusal
 from camcast.vocabulary.size_estimate import SAMPLE, number_of
+from camcast.vocabulary.token_buckets import TokenBucket
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind
 
@@ -93,6 +102,12 @@ FORMER_SECONDS: Final = 60.0  # chosen: a process that has its old address back 
 FORMER_MAX: Final = 64  # chosen: conflicts that are noticed at a time; 10 kB
 # chosen: an expired or revoked member is counted no longer than so; each refresh asks for 64
 VERDICT_SECONDS: Final = 5.0
+# chosen: 1 % of a core for each link; a member that brings a newcomer has two or three
+CHECKS_A_SECOND: Final = 200
+# chosen: as after a cut, when a neighbour introduces hundreds of processes at once; a tenth of a
+# second
+CHECKS_AT_ONCE: Final = 2_000
+CHECKED_LINKS_MAX: Final = 4096  # chosen: as many as processes are known; 1 MB
 
 
 class AccessControl(Guard):
@@ -120,6 +135,9 @@ class AccessControl(Guard):
         self._clock = clock
         self._carried = AskedLately()
         self._mandates = Mandates(admission)
+        self._checks = token_buckets.Buckets[PeerId, TokenBucket](
+            CHECKED_LINKS_MAX, lambda _: TokenBucket(CHECKS_A_SECOND, CHECKS_AT_ONCE)
+        )
         self._untimely: dict[PeerId, Introduction] = {}
         """The latest refused introductions that were early or had expired, by their owners.
 
@@ -140,12 +158,16 @@ class AccessControl(Guard):
 
     @override
     def lets_in(self, arrival: Arrival, body: bytes) -> bool:
-        link, now = arrival.link, arrival.now
+        link, now, signatures = arrival.link, arrival.now, 0
         if arrival.kind is Kind.SECURITY and link == arrival.source.peer:
             message = DECODER.decode(body)
             if isinstance(message, Introductions):
                 self._learn(link, message, now)
                 return True
+            if isinstance(message, Certificates):
+                signatures = len(message.chain)
+            elif isinstance(message, RevocationNews):
+                signatures = 1
         if not self._admits(link, now):
             self.refuse("from_a_stranger", now, link)
         elif not self._knows(arrival.source, self._clock.wall(now)):
@@ -153,8 +175,19 @@ class AccessControl(Guard):
             if link == arrival.source.peer:
                 self._on_former_address(arrival.source, now)
         else:
-            return True
+            return not signatures or self._may_check(link, signatures, now)
         return False
+
+    def _may_check(self, link: PeerId | None, signatures: int, now: float) -> bool:
+        """Say whether so many signatures may be checked for a link now; else what has them is lost.
+
+        Those of events do not count: a publisher's certificate may have a rate, and a busy stream
+        has more than any rate that would bound a liar's; forged ones bar who sends them.
+        """
+        allowed = link is not None and self._checks[link].take(now, signatures)
+        if not allowed:
+            self.refuse("over_the_rate_of_checks", now, link)
+        return allowed
 
     def _on_former_address(self, source: Contact, now: float) -> None:
         """Take a message of a process from the address that it had before, by its latest record.
@@ -210,6 +243,8 @@ class AccessControl(Guard):
             # Its own comes first; by that it may be admitted to introduce the others.
             if self.admission.owner(introduction) != link and not self._admits(link, now):
                 self.refuse("from_a_stranger", now, link)
+            elif not self._may_check(link, 1 + len(introduction.chains), now):
+                break
             elif reason := self.admission.take(introduction, wall):
                 owner = self.admission.owner(introduction)
                 self.refuse(f"introduction_{reason}", now, link, reason, f" of {owner.hex()}")
@@ -270,6 +305,8 @@ class AccessControl(Guard):
             return None
         if message.mandate:
             kind, group, mandate = arrival.kind, arrival.group, arrival.mandate
+            if not self._may_check(link, 1, now):
+                return None
             if why := self._mandates.refusal(source.peer, kind, group, message, mandate, wall):
                 self.refuse(f"mandate_{why}", now, link, why, f" of {source}")
                 self.penalise(link, fault_in(why), now)

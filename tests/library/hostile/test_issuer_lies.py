@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from camcast.engine.guard.access_control import CHECKS_A_SECOND
 from camcast.engine.security_messages import Certificates, Introductions, RevocationNews
 from camcast.security.certificates import Rights
 from camcast.security.event_signatures import EventSignatures
@@ -14,10 +15,12 @@ from camcast.security.known_peers import KnownPeers
 from camcast.security.records import PeerRecord, sign_record
 from camcast.security.refusals import Reason, RefusedError
 from camcast.security.sealed import seal_hash
+from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.introductions import Introduction
+from camcast.vocabulary.refusal import Refusal
 from camcast.vocabulary.wire import FRAME_HEADER, Kind
 from membership.scamp.messages import Copy
-from tests.admitted_world import THERE, AdmittedWorld, introduction, record
+from tests.admitted_world import ELSEWHERE, THERE, AdmittedWorld, introduction, record
 from tests.authority import ADA, CLUB, EVE, MEMBER, NOW, ROOT, grant, revocations
 from tests.signed_world import SOCCER, SignedWorld, certificate, control, key
 
@@ -151,3 +154,37 @@ def test_puppets_of_an_issuer_drive_out_each_other_alone(monkeypatch: pytest.Mon
     world.run(30.0)
     for number in range(8):
         assert {*members} <= {*world.got(b"%d" % number)}
+
+
+def test_the_signatures_that_are_checked_for_a_link_have_a_rate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A member's genuine records without end: those of others are learnt meanwhile."""
+    monkeypatch.setattr("camcast.engine.guard.access_control.CHECKS_AT_ONCE", 2 * CHECKS_A_SECOND)
+    world = AdmittedWorld()
+    victim, ada = world.member(key(1), SOCCER), certificate(ADA)
+    taken: list[PeerId] = []
+    known = world.known[victim]
+    take = known.take
+
+    def note(said: Introduction, now: float) -> Refusal:
+        taken.append(known.owner(said))
+        return take(said, now)
+
+    monkeypatch.setattr(known, "take", note)
+    own = certificate(EVE, ".chess")
+    numbers, eve = iter(range(1, 1 << 16)), EVE.public.peer_id
+    for second in range(4):
+        for _ in range(CHECKS_A_SECOND):
+            said = introduction(EVE, THERE, own, number=next(numbers))
+            frame = FRAME_HEADER + record(Kind.SECURITY, said, eve)
+            world.virtual.inject(victim.me.address, frame, eve)
+        world.run(1.0)
+        checked = 2 * taken.count(eve)  # the record, and its certificate
+        assert checked <= 2 * CHECKS_A_SECOND + second * CHECKS_A_SECOND
+    assert checked >= 4 * CHECKS_A_SECOND
+    said = introduction(ADA, ELSEWHERE, ada)
+    frame = FRAME_HEADER + record(Kind.SECURITY, said, ADA.public.peer_id)
+    world.virtual.inject(victim.me.address, frame, ADA.public.peer_id)
+    world.run(0.1)
+    assert known.knows(Contact(ADA.public.peer_id, ELSEWHERE), world.now)
