@@ -12,9 +12,10 @@ import sqlite3
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from heapq import merge
 from pathlib import Path
+from types import UnionType
 from typing import Any, Final
 
 import msgspec
@@ -24,6 +25,7 @@ from camcast.doors.archive import Archive
 from camcast.engine.known_streams import KnownRanges
 from camcast.live.archive.cursor import Cursor, CursorFile
 from camcast.live.archive.schema import (
+    UNREADABLE,
     Lock,
     clear_errors,
     is_damaged,
@@ -38,6 +40,7 @@ from camcast.vocabulary.events import SEQUENCE_MAX, STREAM_ID_BYTES, StreamId
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
 from camcast.vocabulary.topics import GroupId, Topic
+from camcast.vocabulary.wire import MalformedError
 
 _log = Logger(__name__)
 
@@ -160,12 +163,13 @@ class FileArchive(Archive):
     @override
     def known(self, community: Topic, stream: StreamId) -> Sequence[int]:
         waiting = self._rows(community, stream)
-        found = self._page(_STREAM, (community.group, stream))
+        found = self._page(_STREAM, (community.group, stream), int, bytes)
         if not (found or waiting):
             return ()
         known = KnownRanges(0.0, b"")
-        if found:
-            known.restore(unpack_numbers(found[0][1]))
+        with self._unless_damaged():
+            for _, numbers in found:
+                known.restore(unpack_numbers(numbers))
         for row in waiting:
             known.add(row.batch.first, row.batch.count)
         return known.told()
@@ -198,6 +202,7 @@ class FileArchive(Archive):
                 "SELECT first, count, body FROM batch WHERE stream = ? AND first > ? AND first < ?"
                 " AND published >= ? ORDER BY first LIMIT ?",
                 (id, after, stop, since, PAGE_ROWS),
+                *(int, int, bytes),
             )
             for first, count, body in page:
                 after = first
@@ -215,7 +220,9 @@ class FileArchive(Archive):
         found = self._first_row(id, 1)
         if found is None or found[1] >= since:
             return found[0] if found else SEQUENCE_MAX + 1
-        [(last,)] = self._page("SELECT max(first) FROM batch WHERE stream = ?", (id,)) or [(0,)]
+        [(last,)] = self._page(
+            "SELECT max(first) FROM batch WHERE stream = ?", (id,), int | None
+        ) or [(0,)]
         low, high = found[0] + 1, (last or 0) + 1
         while low < high:
             middle = (low + high) // 2
@@ -233,6 +240,7 @@ class FileArchive(Archive):
             "SELECT first, published FROM batch WHERE stream = ? AND first >= ?"
             " ORDER BY first LIMIT 1",
             (id, number),
+            *(int, int),
         )
         return rows[0] if rows else None
 
@@ -257,6 +265,7 @@ class FileArchive(Archive):
             " ON stream.community = community.id WHERE community.name = ? AND latest >= ?"
             " ORDER BY latest DESC LIMIT ?",
             (community.group, since, STREAMS_MAX),
+            *(bytes, int),
         )
         for name, when in found:
             latest[StreamId(name)] = max(when, latest.get(StreamId(name), 0))
@@ -293,6 +302,7 @@ class FileArchive(Archive):
                 "SELECT published, id, body FROM batch WHERE community = ? AND published >= ?"
                 " AND (published > ? OR id > ?) ORDER BY published, id LIMIT ?",
                 (id, last[0], *last, PAGE_ROWS),
+                *(int, int, bytes),
             )
             for *last, body in page:
                 yield last[0], body
@@ -306,13 +316,13 @@ class FileArchive(Archive):
 
     def last(self) -> int:
         """Return the number of the batch that was written last, also if it was let go; or 0."""
-        [(last,)] = self._page("SELECT seq FROM sqlite_sequence WHERE name = 'batch'", ()) or [(0,)]
-        return int(last)
+        question = "SELECT seq FROM sqlite_sequence WHERE name = 'batch'"
+        return next((last for (last,) in self._page(question, (), int)), 0)
 
     def published(self, number: int) -> int:
         """Return when a batch was published, in milliseconds since 1970; 0 if it was let go."""
-        [(published,)] = self._page("SELECT published FROM batch WHERE id = ?", (number,)) or [(0,)]
-        return int(published)
+        question = "SELECT published FROM batch WHERE id = ?"
+        return next((when for (when,) in self._page(question, (number,), int)), 0)
 
     def passed(self, community: Topic, cursor: Cursor) -> list[tuple[int, int, bytes]]:
         """Return the next batches of a pass: when each was published, its number and its body."""
@@ -322,18 +332,22 @@ class FileArchive(Archive):
             [(first,)] = self._page(
                 "SELECT min(published) FROM batch WHERE id > ? AND community = ?",
                 (cursor.base, id),
+                int | None,
             ) or [(0,)]
             since = max(since, first or 0)
         return self._page(
             "SELECT published, id, body FROM batch WHERE community = ? AND published >= ?"
             " AND (published > ? OR id > ?) AND id > ? AND id <= ? ORDER BY published, id LIMIT ?",
             (id, since, since, cursor.batch, cursor.base, cursor.until, PAGE_ROWS),
+            *(int, int, bytes),
         )
 
     @override
     def oldest(self, community: Topic) -> int:
         found = self._page(
-            "SELECT min(published) FROM batch WHERE community = ?", (self._community_id(community),)
+            "SELECT min(published) FROM batch WHERE community = ?",
+            (self._community_id(community),),
+            int | None,
         )
         written = [first for (first,) in found if first is not None]
         return min([*written, *self._times_waiting(community)], default=0)
@@ -341,7 +355,9 @@ class FileArchive(Archive):
     @override
     def latest(self, community: Topic) -> int:
         found = self._page(
-            "SELECT max(latest) FROM stream WHERE community = ?", (self._community_id(community),)
+            "SELECT max(latest) FROM stream WHERE community = ?",
+            (self._community_id(community),),
+            int | None,
         )
         written = [last for (last,) in found if last is not None]
         return max([*written, *self._times_waiting(community)], default=0)
@@ -358,7 +374,7 @@ class FileArchive(Archive):
 
     @override
     def reach(self, community: Topic) -> int:
-        found = self._page("SELECT let_go FROM community WHERE name = ?", (community.group,))
+        found = self._page("SELECT let_go FROM community WHERE name = ?", (community.group,), int)
         let_go = [int(time) for (time,) in found]
         oldest = int(1000 * (time.time() - self._age_seconds_max))
         return max(0, oldest, self._lost_until, *let_go)
@@ -367,17 +383,20 @@ class FileArchive(Archive):
     def chain(self, certificate: bytes) -> Sequence[bytes]:
         if certificate in self._chains:
             return self._chains[certificate]
-        found = self._page("SELECT certificates FROM chain WHERE name = ?", (certificate,))
-        return _CHAINS.decode(found[0][0]) if found else ()
+        found = self._page("SELECT certificates FROM chain WHERE name = ?", (certificate,), bytes)
+        with self._unless_damaged():
+            for (packed,) in found:
+                return _CHAINS.decode(packed)
+        return ()
 
     def _community_id(self, community: Topic) -> int:
         """Return the number of a community in the file; 0 where it is not there."""
-        found = self._page("SELECT id FROM community WHERE name = ?", (community.group,))
+        found = self._page("SELECT id FROM community WHERE name = ?", (community.group,), int)
         return int(found[0][0]) if found else 0
 
     def _id(self, community: Topic, stream: StreamId) -> int:
         """Return the number of a stream in the file; 0 where it is not there."""
-        for id, _ in self._page(_STREAM, (community.group, stream)):
+        for id, _ in self._page(_STREAM, (community.group, stream), int, bytes):
             return int(id)
         return 0
 
@@ -411,13 +430,27 @@ class FileArchive(Archive):
                 if not rows:
                     del self._waiting[key]
 
-    def _page(self, question: str, values: Sequence[object]) -> list[Any]:
-        """Return the rows that are asked for; none, which is logged, if that fails."""
+    def _page(self, question: str, values: Sequence[object], *kinds: type | UnionType) -> list[Any]:
+        """Return the rows that are asked for, with columns of these kinds.
+
+        None, which is logged, if that fails.
+        """
+        with self._unless_damaged():
+            rows = self._reading.execute(question, values).fetchall()
+            # SQLite lets a column have values of any kind, and so does a bit that is wrong.
+            for row in {tuple(map(type, row)) for row in rows}:
+                if not all(map(issubclass, row, kinds)):
+                    raise TypeError(f"a row of {', '.join(kind.__name__ for kind in row)}")
+            return rows
+        return []
+
+    @contextmanager
+    def _unless_damaged(self) -> Iterator[None]:
+        """Log what the file's damage raises, and archive no more."""
         try:
-            return self._reading.execute(question, values).fetchall()
-        except sqlite3.Error as error:
-            if is_damaged(error):
+            yield
+        except (*UNREADABLE, MalformedError, msgspec.MsgspecError, TypeError) as error:
+            if not isinstance(error, sqlite3.Error) or is_damaged(error):
                 self._writer.stop()
             if self._log.due("read", time.monotonic()):
                 _log.warning("the archive %s cannot be read: %s", self._path, error)
-            return []
