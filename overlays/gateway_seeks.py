@@ -35,6 +35,8 @@ class Seek:
     """The gateways that answered `Nobody`."""
     named: list[tuple[Contact, ...]] = field(factory=list)
     """The members that each answer named which named some."""
+    waits: bool = True
+    """Whether it waits for further answers after the first one that names members."""
 
     @property
     def numbers(self) -> tuple[int, ...]:

@@ -408,8 +408,10 @@ class GatewayDiscovery(Discovery):
         The timers of that are set here, since nearly all questions are answered by now.
         """
         for number in numbers:
-            if isinstance(number, int) and (seek := self._seeks.get(number)) and seek.named:
-                self._end(seek)
+            if isinstance(number, int) and (seek := self._seeks.get(number)):
+                seek.waits = False
+                if seek.named:
+                    self._end(seek)
         late = [number for number in numbers if number in self._questions or number in self._seeks]
         if late:
             silent = [number for number in late if number in self._questions]
@@ -771,7 +773,8 @@ class GatewayDiscovery(Discovery):
             seek.ignorant.append(gateway)
         if contacts:
             seek.named.append(contacts)
-        if seek.over or (seek.named and not any(map(self._may_answer, seek.silent.values()))):
+        waits = seek.waits and any(map(self._may_answer, seek.silent.values()))
+        if seek.over or (seek.named and not waits):
             self._end(seek)
 
     def _may_answer(self, gateway: str) -> bool:

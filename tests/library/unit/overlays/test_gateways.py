@@ -16,7 +16,8 @@ from camcast.engine.node import Node
 from camcast.engine.settings import Settings
 from camcast.protocols.camcast import CamcastProtocol
 from camcast.testing.world import World
-from camcast.virtual.network import address_of
+from camcast.virtual.climate import Climate, Constant
+from camcast.virtual.network import VirtualNetwork, address_of
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import TOPICS_MAX, Message
 from camcast.vocabulary.outbox import Finding
@@ -615,3 +616,18 @@ def test_a_silent_gateway_delays_a_finding_once() -> None:
         world.run(0.02)
         assert A in found
         world.run(gateways.TIMEOUT_SECONDS)
+
+
+def test_an_answer_that_comes_later_than_the_others_were_waited_for_is_not_waited_with() -> None:
+    """Where messages take half a second and a gateway is silent, members are found in one."""
+    virtual = VirtualNetwork(1, Climate(latency=Constant(0.5)))
+    world = World(virtual=virtual)
+    alive, silent = world.add(), world.add()
+    member, seeker = (add(world, {ROOT: (silent.me.address, alive.me.address)}) for _ in range(2))
+    world.kill(silent)
+    world.do(member, lambda n, now: n.discovery.announce(A, now))
+    world.run(1.0)
+    found = _found(world, seeker)
+    world.do(seeker, lambda n, now: n.discovery.seek(A, 8, now))
+    world.run(1.1)
+    assert A in found
