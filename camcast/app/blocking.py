@@ -451,6 +451,7 @@ class Community(_Face[communities.Community[E]], Generic[E]):
     links = _Reads[tuple[tuple[Topic, tuple[Contact, ...]], ...]](
         communities.Community.links, afterwards=True
     )
+    unsent = _Reads[int](communities.Community.unsent, afterwards=True)
     size = _Reads[float](communities.Community.size, afterwards=True)
 
 

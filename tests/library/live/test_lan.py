@@ -80,7 +80,8 @@ async def test_two_systems_of_one_network_leave_each_other_out_and_name_both() -
             assert {contact.address for contact in community.peers} == {first.address}
             for address, theirs in ((other.address, "two"), (none.address, "")):
                 says = f"{address}: it is of the system {theirs!r}, and this process of the system"
-                assert f"{says} 'one'" in second.stats().misfits
+                said = f"{says} 'one'"
+                await eventually(lambda said=said: said in second.stats().misfits)
 
 
 @needs_multicast
