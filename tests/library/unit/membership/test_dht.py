@@ -69,3 +69,37 @@ def test_only_so_many_that_nobody_can_dial_are_held_and_told_so() -> None:
         lone.membership.receive(hidden, Place(), 1.0)
     assert _held(lone) == {one.peer for one in asking[:ATTACHED_MAX]}
     assert lone.said_to() == [(one, Holding()) for one in asking[:ATTACHED_MAX]]
+
+
+def test_of_a_full_table_who_asks_without_end_has_an_eighth_and_a_stranger_comes_in() -> None:
+    """Eight that ask once a second had half of the tables, when each took a random place."""
+    lone = AskedProcess(DhtTable, DhtOptions())
+    drawn, pressing, stranger = FOUND, [contact(n) for n in range(20, 28)], contact(50)
+    lone.membership.join(drawn, 0.0)
+    lone.membership.contacts_found(drawn, 0.5, 90.0)  # tables of ln 90 + 5: as many
+    for second in range(30):
+        for asking in pressing:
+            lone.membership.receive(asking, Place(), float(second))
+    held = [one for one in pressing if one.peer in lone.membership.peers()]
+    assert len(held) == 1
+    assert len(lone.membership.peers()) == len(drawn)
+    lone.membership.receive(stranger, Greeting(), 31.0)
+    assert stranger.peer in lone.membership.peers()
+    assert held[0].peer not in lone.membership.peers()
+    lone.membership.receive(held[0], Place(), 32.0)
+    assert stranger.peer in lone.membership.peers()
+
+
+def test_what_a_look_up_names_has_not_asked_and_comes_before_what_has() -> None:
+    lone = AskedProcess(DhtTable, DhtOptions())
+    lone.membership.join(FOUND, 0.0)
+    lone.membership.contacts_found(FOUND, 0.5, 90.0)
+    asking = [contact(20), contact(21)]
+    lone.membership.receive(asking[0], Place(), 1.0)
+    lone.membership.all_silent(2.0)
+    lone.membership.contacts_found([asking[0], *FOUND[1:]], 3.0, 90.0)
+    lone.membership.receive(asking[1], Place(), 4.0)  # now nobody there has asked
+    assert asking[1].peer in lone.membership.peers()
+    lone.membership.all_silent(5.0)
+    lone.membership.contacts_found([contact(number) for number in range(30, 39)], 6.0, 90.0)
+    assert asking[1].peer not in lone.membership.peers()
