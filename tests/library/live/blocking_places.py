@@ -62,7 +62,7 @@ class Objects:
             yield name, partial(getattr, manager, name), None
         yield "stats", manager.stats, None
         yield "peers", manager.peers, None
-        for name in ("state", "peers", "links", "size", "latest"):
+        for name in ("state", "peers", "links", "size", "unsent", "latest"):
             yield f"Community.{name}", partial(getattr, community, name), None
         for name in ("topic", "super_topics", "parameters"):
             yield f"Community.{name}", partial(getattr, community, name), None

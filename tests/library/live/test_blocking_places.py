@@ -24,7 +24,7 @@ READING: Final = {
 ENDING: Final = {"Community.leave", "Community.unsubscribe", "Community.stop_publishing"}
 FEEDS_CLOSE: Final = {"Subscription.close", "Changes.close"}
 COMMUNITY_FACTS: Final = {
-    *(f"Community.{name}" for name in ("state", "peers", "links", "size")),
+    *(f"Community.{name}" for name in ("state", "peers", "links", "size", "unsent")),
     "Subscription.stats",
     "Subscription.position",
     "Subscription.ack",
