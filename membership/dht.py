@@ -19,7 +19,7 @@ entries. Of a full one an eighth of the places is for who asks (`ASKED_SHARE`), 
 takes the place of another that has asked; a look-up decides all others. Or a few processes that ask
 without end would own the tables: with a random entry that made room for each, 8 of 40 members under
 one attacker had 47 % of the entries of others' tables, for a message a second each. An entry that
-has asked is an asked one until a look-up names it.
+has asked is an asked one until a refresh names it.
 
 *Refreshing.* From time to time the whole table is drawn again: when the number of changes since the
 last time (entries that fell silent or said goodbye, and greetings) is 2 · `STALE_SHARE` of the
@@ -141,8 +141,7 @@ class DhtTable(Membership):
         self._liveness.report_to(self, period, PATIENCE * period)
         self._in_view: dict[PeerId, tuple[Contact, float]] = {}  # and when each last said so
         self._asked: dict[PeerId, None] = {}
-        """The entries that have asked for their places, and that no look-up has named since; the
-        one that asked first comes first."""
+        """The entries that have asked for their places, and that no refresh has named since."""
         self._met: dict[PeerId, None] = {}
         """The processes that have been in the table or holders, and are not known to be gone; the
         one met longest ago comes first."""
