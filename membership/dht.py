@@ -41,7 +41,8 @@ it. A process that fewer than `HELD_MIN` hold asks random members of its table f
 process is held by those that it holds: it asks each process of its table for a place, and again
 after each refresh. Whoever can be dialled holds these beside the entries that it draws, and draws
 fewer of those, though never less than `DIALLED_SHARE` of a table; as no others send to them, they
-come first in a fan-out. It lets them go when they release it, or no longer say that they hold it.
+come first in a fan-out, which has the same share of others beside them. It lets them go when they
+release it, or no longer say that they hold it.
 
 *Healing.* A process whose table is empty asks the discovery each `check_seconds`. Every
 `probe_seconds` a process seeks one random member. A *stranger*, which the process has not met as a
@@ -62,10 +63,9 @@ from attrs import field, frozen, validators
 from typing_extensions import override
 
 from camcast.doors.membership import Backend, Membership, MembershipContext
-from camcast.doors.table_membership import DIALLED_SHARE
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.messages import Decoder, Message
-from camcast.vocabulary.peers import PeerTable
+from camcast.vocabulary.peers import DIALLED_SHARE, PeerTable
 from camcast.vocabulary.streams import jittered
 
 PATIENCE: Final = 1.5  # chosen: periods until a process is suspect; the answer has come by then

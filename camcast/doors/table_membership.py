@@ -47,16 +47,13 @@ from camcast.doors.membership import Membership, MembershipContext
 from camcast.vocabulary.cold_list import ColdList
 from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.messages import Message
-from camcast.vocabulary.peers import PeerTable
+from camcast.vocabulary.peers import DIALLED_SHARE, PeerTable
 from camcast.vocabulary.size_estimate import SizeEstimate
 from camcast.vocabulary.streams import jittered
 
 PROBE_SECONDS: Final = 5.0  # chosen: as SCAMP; between two tries of the cold list
 PROBED: Final = 3  # chosen: most of the cold list is dead; six are tried in ten seconds
 WATCHED_PERIODS: Final = 5  # chosen: two that know different events tell each other within two
-# chosen: with half of the processes undialable they have five sixths of the holders that others
-# have, with a third of a table three quarters at best; they connect the others, too
-DIALLED_SHARE: Final = 1 / 5
 
 GONE_MAX: Final = 1000  # chosen: 100 kB; views of a thousand that end together are remembered
 

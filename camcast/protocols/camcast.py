@@ -40,6 +40,7 @@ from camcast.vocabulary.batches import NOT_UPWARD, TREE, Batch
 from camcast.vocabulary.events import EventId
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.vocabulary.parameters import CommunitySettings
+from camcast.vocabulary.peers import DIALLED_SHARE
 from camcast.vocabulary.topics import Topic
 from camcast.vocabulary.wire import PAYLOAD_BYTES_MAX
 
@@ -201,7 +202,9 @@ class Gossip(Dissemination):
             self._fan_out = settings.fan_out(size)
         if not self._table.attached:
             return self._fan_out
-        return ceil(self._fan_out * self._table.burden(size))
+        # Those that nobody can dial choose themselves who sends to them, and may be liars.
+        least = self._table.pinned + ceil(DIALLED_SHARE * self._fan_out)
+        return max(least, ceil(self._fan_out * self._table.burden(size)))
 
 
 def make_spread(context: DisseminationContext) -> Dissemination:

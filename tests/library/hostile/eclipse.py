@@ -11,6 +11,7 @@ both do (`--discovery`); some have two explicit peers besides.
 
 In `open` a node of the DHT chooses its identifier. With `--subtree` those of the puppets surround
 one member's, the *victim's*: they are the nearest nodes to it, and every crawl to it meets them.
+With `--undialable` the puppets say that nobody can dial them: they have places beside others.
 
 Printed are the shares of puppets among the processes in tables, over all seeds: those of newcomers
 ten seconds after their start; those of all honest members after a time; the super-topic tables of a
@@ -206,13 +207,15 @@ class Eclipse:
         lies: bool = True,
         discovery: Discovery = Discovery.HONEST,
         subtree: bool = False,
+        undialable: bool = False,
+        repair: bool = False,
         options: dict[str, object] | None = None,
     ) -> None:
         self._membership = membership
         self._attack = Attack(Random(seed), lies=lies)
         options = OPTIONS.get(membership, {}) | (options or {})
-        self._world = World(seed, membership=membership, options=options)
-        self._discovery, self._subtree = discovery, subtree
+        self._world = World(seed, membership=membership, options=options, repair=repair)
+        self._discovery, self._subtree, self._undialable = discovery, subtree, undialable
         self._honest: list[Node] = []
         self._joins = members, puppets
         self.messages = 0.0
@@ -265,6 +268,22 @@ class Eclipse:
         members = [me.peer for me, _ in above]
         return held[members[VICTIM]] / mean(held[peer] for peer in members)
 
+    def reception(self, events: int, seconds: float) -> float:
+        """Let honest members publish, and return which share of the events they get in this time.
+
+        The puppets pass on nothing from now on.
+        """
+        world = self._world
+        puppets = {contact.address for contact in self._attack.puppets.values()}
+        world.cut(lambda source, _target: source not in puppets)
+        members = [n for n in self._honest if any(g.topic == ABOVE for g in n.local_groups)]
+        world.delivered.clear()
+        for number in range(events):
+            world.publish(members[number % len(members)], ABOVE, b"%d" % number, 0.1)
+        world.run(seconds)
+        got = Counter(one.event.id for _, one in world.delivered if one.group == ABOVE.group)
+        return sum(got.values()) / (events * len(members))
+
     def _table(self, node: Node) -> list[bool]:
         (group,) = node.local_groups
         return [one.peer in self._attack.puppets for one in group.membership.peers()]
@@ -273,7 +292,7 @@ class Eclipse:
         world, attack = self._world, self._attack
         attack.makes_puppet = puppet
         attack.makes_victim = self._subtree and not puppet and len(self._honest) == VICTIM
-        node = world.start(self._settings)
+        node = world.start(self._settings, dialable=not (puppet and self._undialable))
         world.do(node, lambda node, now: node.join(topic, now))
         if puppet:
             attack.puppets[node.me.peer] = node.me
@@ -328,6 +347,9 @@ def main(
     subtree: Annotated[
         bool, typer.Option("--subtree", help="The puppets' nodes surround the victim's in the DHT.")
     ] = False,
+    undialable: Annotated[
+        bool, typer.Option("--undialable", help="The puppets say that nobody can dial them.")
+    ] = False,
 ) -> None:
     """Print a row of a table in Markdown for each membership, without and with pushing."""
     print(
@@ -338,7 +360,15 @@ def main(
     for name in membership.split(","):
         for push in (False, True):
             runs = [
-                Eclipse(name, members, puppets, seed + 1, discovery=discovery, subtree=subtree)
+                Eclipse(
+                    name,
+                    members,
+                    puppets,
+                    seed + 1,
+                    discovery=discovery,
+                    subtree=subtree,
+                    undialable=undialable,
+                )
                 for seed in range(seeds)
             ]
             found = [run.tables(60 * minutes, push=push) for run in runs]

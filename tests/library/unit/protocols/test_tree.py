@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 from random import Random
 from typing import Any, Literal, cast
 
@@ -645,3 +646,18 @@ def test_of_a_lone_event_a_tree_hears_no_duplicates(
     world.publish(nodes[0], A, seconds=1.0)
     assert sum(node.counters.duplicates for node in nodes) > 0
     assert bool(heard) is (spread == "tree")
+
+
+def test_peers_that_nobody_can_dial_do_not_take_a_whole_fan_out() -> None:
+    """They choose themselves who sends to them: a fifth of a fan-out, rounded up, is of others."""
+    stand = Stand(10)
+    table = stand.membership.table
+    hidden = [placeholder(contact(number).peer) for number in range(20, 40)]
+    for one in hidden:
+        table.add(one)
+        table.pin(one.peer, pinned=True)
+    stand.tree.gossip.disseminate(batch(1), stand.now)
+    ((_, to),) = stand.pushed
+    fan_out = Parameters(c=2).fan_out(len(table) + 1.0)
+    assert len([number for number in to if number <= 10]) == ceil(fan_out / 5)
+    assert {*range(20, 40)} < {*to}
