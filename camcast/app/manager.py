@@ -360,7 +360,7 @@ class CommunityManager:
         self._watch = Watch(self._condition_changed)
         """The conditions of the process; each start has a new watch."""
         self._inbox = Inbox(None if self._recent is None else self._recent.note)
-        self._communities = KnownCommunities[Community](self._inbox)
+        self._communities: KnownCommunities[Community] = KnownCommunities(self._inbox)
 
     __reduce_ex__ = refuse_copy
 

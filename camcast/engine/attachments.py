@@ -50,7 +50,7 @@ class Attachments:
         self._outlet = outlet
         self._heard: dict[PeerId, float] = {}
         """When each undialable process last sent something itself; the last comes last."""
-        self._named = Share[PeerId, PeerId, Contact](NAMED_MAX, TELLERS_MAX)
+        self._named: Share[PeerId, PeerId, Contact] = Share(NAMED_MAX, TELLERS_MAX)
         """The contacts that each undialable process is attached to, as each process said."""
         self._obeyed, self._passed_on = (
             each_second(ATTACHES_A_SECOND),

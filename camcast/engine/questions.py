@@ -91,7 +91,7 @@ class Questions(Generic[PartT]):
             if len(self._asked[nonce].then) < WAITING_MAX:
                 self._asked[nonce].then.append(then)
         elif len(self._asked) < QUESTIONS_MAX:
-            asked = Asked[PartT](contact, self._question(b""), PROOF_PAUSES, then=[then])
+            asked: Asked[PartT] = Asked(contact, self._question(b""), PROOF_PAUSES, then=[then])
             self._proofs[contact] = self._ask(asked)
 
     def ask_back(self, addresses: Iterable[str]) -> None:

@@ -443,10 +443,14 @@ class Runner:
         self._drain()
 
     def look_regularly(self, look: Callable[[], None]) -> None:
-        """Call `look` now, and every `LOOK_SECONDS` until this is closed."""
-        look()
+        """Call `look` every `LOOK_SECONDS` until this is closed."""
+
+        def look_now() -> None:
+            look()
+            self.look_regularly(look)
+
         due = self._timers.shared(LOOK_SECONDS)
-        self._looking = self.reading.call_at(due, self.look_regularly, look)
+        self._looking = self.reading.call_at(due, look_now)
 
     @step
     def close(self) -> None:

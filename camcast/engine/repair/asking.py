@@ -431,7 +431,7 @@ class Asking:
         self.wants_sent = 0
         """The `Want`s to other processes."""
         self.missing: dict[StreamId, MissingRanges] = {}
-        self._told = Places[PeerId, StreamId](MISSING_MAX)
+        self._told: Places[PeerId, StreamId] = Places(MISSING_MAX)
         """Those of the missing streams that others told of, and that have no hole here."""
         self._unplaced = 0  # the streams without room since that was reported
         self._reported = -inf  # when it was

@@ -99,7 +99,7 @@ class Comparing:
         self._telling = False  # whether the timer is set
         self._told_upward = -inf
         # The digests of what was handed to own communities, which may be left and joined again.
-        self._handed: WeakKeyDictionary[Comparing, int] = WeakKeyDictionary()
+        self._handed: WeakKeyDictionary[Comparing, int] | None = None  # made when it is needed
         self._new: dict[PeerId, tuple[Contact, int]] = {}  # how often each is still to be greeted
         self._differences: dict[PeerId, _Difference] = {}
         self._asked: dict[Topic, float] = {}  # when a topic was last asked for
@@ -279,6 +279,8 @@ class Comparing:
 
     def _hand_over(self, own: Comparing, now: float) -> None:
         digest = self.values.digest()
+        if self._handed is None:
+            self._handed = WeakKeyDictionary()
         if self._handed.get(own) != digest:
             self._handed[own] = digest
             for values in self.values.topics.values():

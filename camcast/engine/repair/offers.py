@@ -154,7 +154,7 @@ class Fetching:
         self.refusals: Refusals = refusals
         self.awaited: dict[StreamId, dict[int, _Awaited]] = {}
         """The batches that were offered and have not come, by stream and first number."""
-        self._places = Places[PeerId, tuple[StreamId, int]](FETCHED_MAX)
+        self._places: Places[PeerId, tuple[StreamId, int]] = Places(FETCHED_MAX)
         self._delay = ArrivalDelay()
         self._passed_over: dict[PeerId, None] = {}
         """The processes that did not answer in time when they were asked last."""
