@@ -2,7 +2,8 @@
 
 The other commit is checked out and installed under build/, with nothing but its packages and entry
 points. The harness is this checkout's for both, and each visit has a fleet of its own, so that
-neither stands in the other's way. Trust the ratios: each is one of two visits in a row.
+neither stands in the other's way. Trust the ratios: each is one of two visits in a row, by the same
+transport where the other commit knows it.
 """
 
 from __future__ import annotations
@@ -69,17 +70,20 @@ def main(
 
     Example: python benchmarks/against.py f88a4fb --nodes 100 --transports zmtp
     """
-    base = Subject(commit, installed(commit))
-    ours = [Subject(name, ROOT, name) for name in transports.split(",")]
-    count = nodes or (RUN_NODES if run else FLEET_NODES)
+    theirs, count = installed(commit), nodes or (RUN_NODES if run else FLEET_NODES)
     measure = partial(measure_run if run else measure_fleet, count)
-    measured: dict[str, list[Figures]] = {subject.name: [] for subject in (base, *ours)}
+    pairs: list[tuple[Subject, Subject]] = []
+    for name in transports.split(","):
+        same = name if (theirs / "camcast/live/transports.py").exists() else None
+        pairs.append((Subject(commit, theirs, same), Subject(name, ROOT, name)))
+    measured: list[tuple[list[Figures], list[Figures]]] = [([], []) for _ in pairs]
     for _ in range(visits):
-        for subject in (base, *ours):
-            measured[subject.name].append(measure(subject))
+        for pair, figures in zip(pairs, measured, strict=True):
+            for subject, visited in zip(pair, figures, strict=True):
+                visited.append(measure(subject))
     title = f"camcast run, {count} nodes" if run else f"{count} nodes, 256 B"
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
-    console.print(comparison(title, base.name, measured))
+    console.print(comparison(title, pairs, measured))
 
 
 def installed(commit: str) -> Path:
@@ -146,22 +150,22 @@ def measure_run(nodes: int, subject: Subject) -> Figures:
     }
 
 
-def comparison(title: str, base: str, measured: Mapping[str, list[Figures]]) -> Table:
+def comparison(
+    title: str,
+    pairs: Sequence[tuple[Subject, Subject]],
+    measured: Sequence[tuple[list[Figures], list[Figures]]],
+) -> Table:
     """Return medians of the visits with their spread, and the ratios of visits in a row."""
-    table = Table(title=f"{title}: median (lowest to highest of {len(measured[base])} visits)")
-    for column in ("", "", base):
+    visits = len(measured[0][0])
+    table = Table(title=f"{title}: median (lowest to highest of {visits} visits)")
+    for column in ("", "", *(name for a, b in pairs for name in (a.name, b.name, "ratio"))):
         table.add_column(column)
-    ours = [name for name in measured if name != base]
-    for name in ours:
-        table.add_column(name)
-        table.add_column("ratio")
-    for job, figure in measured[base][0]:
-        theirs = [figures[job, figure] for figures in measured[base]]
-        cells = [job, figure, _spread(theirs)]
-        for name in ours:
-            values = [figures[job, figure] for figures in measured[name]]
-            ratios = [a / b for a, b in zip(values, theirs, strict=True) if b]
-            cells += [_spread(values), _spread(ratios) if ratios else ""]
+    for job, figure in measured[0][0][0]:
+        cells = [job, figure]
+        for before, now in measured:
+            theirs, ours = ([one[job, figure] for one in side] for side in (before, now))
+            ratios = [a / b for a, b in zip(ours, theirs, strict=True) if b]
+            cells += [_spread(theirs), _spread(ours), _spread(ratios) if ratios else ""]
         table.add_row(*cells)
     return table
 

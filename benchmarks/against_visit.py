@@ -23,9 +23,10 @@ import camcast
 from camcast import Parameters
 
 PAYLOAD_BYTES = 256  # chosen: the payload of all our measurements
-PARAMETERS = Parameters(c=2)  # as in test_live_multicast
+PARAMETERS = DEFAULT = Parameters(c=2)  # as in test_live_multicast
 if hasattr(camcast, "CommunitySettings"):  # earlier commits infect and die
     PARAMETERS = camcast.CommunitySettings(c=2, spread="infect")
+    DEFAULT = camcast.CommunitySettings(c=2)
 DELIVERIES = 100_000  # chosen: base needs a second
 ROUNDS = 3  # of each burst; chosen: a neighbour spoils one of them
 RATE, PACED_EVENTS = 200.0, 800  # chosen: events/s, below saturation; four seconds
@@ -47,6 +48,13 @@ def main(nodes: int, transport: str | None) -> None:
             "paced": [paced(fleet.publish(PACED_EVENTS, PAYLOAD_BYTES, RATE))],
             "idle": [{"MB a node": fleet.memory_mb_per_node}],
         }
+    members = partial(
+        CommunityMembers, parameters=DEFAULT, transport=transport, own_links=transport != "zmq"
+    )
+    with Fleet(nodes, partial(PythonWorker, members)) as fleet:
+        fleet.publish(PACED_EVENTS, PAYLOAD_BYTES)
+        paced_run = paced(fleet.publish(PACED_EVENTS, PAYLOAD_BYTES, RATE))
+        figures["paced, own links, default spread"] = [paced_run]
     foreign = foreign_seconds() - foreign
     figures["idle"][0]["foreign cores"] = foreign / (time.monotonic() - started)
     json.dump(figures, sys.stdout)

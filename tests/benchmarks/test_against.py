@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from against import comparison, fleet_figures
+from pathlib import Path
+
+from against import Subject, comparison, fleet_figures
 from rich.console import Console
+
+PAIR = (Subject("base", Path(), "zmtp"), Subject("zmtp", Path(), "zmtp"))
 
 
 def test_a_visit_is_the_median_of_its_rounds_and_all_that_they_missed() -> None:
@@ -17,12 +21,12 @@ def test_a_visit_is_the_median_of_its_rounds_and_all_that_they_missed() -> None:
 
 def test_ratios_are_of_visits_in_a_row_and_not_of_medians() -> None:
     key = ("fast", "rate")
-    measured = {
-        "base": [{key: value} for value in (100.0, 200.0, 400.0)],
-        "zmtp": [{key: value} for value in (500.0, 400.0, 1200.0)],
-    }
+    measured = (
+        [{key: value} for value in (100.0, 200.0, 400.0)],
+        [{key: value} for value in (500.0, 400.0, 1200.0)],
+    )
     console = Console(width=120, record=True)
-    console.print(comparison("a title", "base", measured))
+    console.print(comparison("a title", [PAIR], [measured]))
     text = console.export_text()
     assert "200 (100-400)" in text
     assert "500 (400-1,200)" in text
@@ -32,7 +36,7 @@ def test_ratios_are_of_visits_in_a_row_and_not_of_medians() -> None:
 def test_what_is_none_with_the_base_has_no_ratio() -> None:
     key = ("fast", "missed")
     console = Console(width=120, record=True)
-    console.print(comparison("a title", "base", {"base": [{key: 0}], "zmtp": [{key: 7}]}))
+    console.print(comparison("a title", [PAIR], [([{key: 0}], [{key: 7}])]))
     assert [cell.strip() for cell in console.export_text().splitlines()[-2].split("│")] == [
         "", "fast", "missed", "0", "7", "", ""
     ]  # fmt: skip
