@@ -478,6 +478,12 @@ class Asking:
             missing.add_answer(now)
             missing.broken.pop(source, None)
 
+    def has_asked(self, stream: StreamId, peer: PeerId) -> bool:
+        """Say whether a process was asked for something of a stream that it offers."""
+        missing = self.missing.get(stream)
+        holders = () if missing is None else missing.holders
+        return any(one.contact.peer == peer and one.asked > -inf for one in holders)
+
     def add_refused(self, batch: Batch, source: PeerId) -> None:
         """Add a batch that `source` sent and this process does not believe."""
         self._refused.add(batch.stream, batch.first, batch.count, source)
@@ -591,7 +597,8 @@ class Asking:
                 continue
             holder = missing.next_holder() if missing.holders else None
             offered_here = [] if holder is None else self._missing_of(holder, known, awaited)
-            ranges = self._fetching.without(stream, offered_here)
+            waited = now - missing.since
+            ranges = self._fetching.without(stream, offered_here, waited)
             if offered_here and not ranges:
                 continue  # the one that offered it to be fetched was asked, and the next will be
             if holder is not None and ranges:
@@ -603,7 +610,7 @@ class Asking:
             elif now - missing.since > asked_for or not (ranges := missing.missing_here(known)):
                 self._forget(stream)
                 continue
-            elif not (ranges := self._fetching.without(stream, ranges)):
+            elif not (ranges := self._fetching.without(stream, ranges, waited)):
                 continue
             elif neighbours:
                 contact = missing.sender

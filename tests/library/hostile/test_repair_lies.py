@@ -117,3 +117,28 @@ def repaired(
         yield record(Kind.SECURITY, Certificates((own,)), sender)
     size, flags = len(batch.body), wire.REPAIRED
     yield wire.event_head(size, 1, 655.35, SOCCER.group, sender, flags=flags) + batch.body
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_what_a_liar_offers_again_and_again_is_asked_of_others_after_ten_seconds(
+    signed: bool,
+) -> None:
+    """What is offered is left to its offerers: by 80 bytes each third of a second one of them kept
+    repair from an event for as long as it liked, and no `Missed` was told."""
+    world = AdmittedWorld(signed=signed)
+    *others, victim = [world.member(key(20 + number), SOCCER) for number in range(4)]
+    world.run(10.0)
+    away = victim.me.address
+    first = world.publish(others[0], SOCCER, b"first", seconds=2.0)
+    world.cut(lambda source, target: away not in (source, target))
+    lost = world.publish(others[0], SOCCER, b"lost", seconds=0.2)
+    world.heal()
+    assert lost.stream == first.stream
+    world.publish(others[0], SOCCER, b"last", seconds=0.0)
+    held, offered = (lost.stream, 1, 0, (lost.sequence + 2,)), (lost.stream, lost.sequence, 1)
+    message = Have(b"nonce", 100.0, 100.0, "", 0, 0.0, (held,), 9.0, (offered,), 0, (0,))
+    again = record(Kind.REPAIR, message, LIAR.public.peer_id, group=SOCCER.group)
+    for _ in range(45):
+        tell(world, victim, again, topic=SOCCER)
+        world.run(0.3)
+    assert world.got(b"lost").count(victim) == 1
