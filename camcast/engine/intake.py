@@ -388,6 +388,8 @@ class Intake:
         self, local_group: LocalGroup, batch: Batch, source: PeerId, now: float
     ) -> KnownRanges | None:
         """Begin to keep what is known of a stream; without room, count the batch, return None."""
+        if self._signing is not None and source:
+            source = PeerId(batch.stream[:PEER_ID_BYTES])  # whoever passes its streams on
         known = local_group.streams.introduce(batch.stream, source, now)
         if known is None:
             self._counters.unplaced += batch.count

@@ -281,7 +281,7 @@ class Repair(Repairs):
             self._upward.add_brought(stream, published if self.is_history(batch) else inf)
         missing, bounds = self._asking.missing.get(stream), known.bounds
         if missing is not None:
-            self._asking.add_batch(batch, missing, now)
+            self._asking.add_batch(batch, missing, source, now)
         elif bounds and (bounds[0] > known.floor or len(bounds) > 2):
             self._asking.add_hole(stream, source, now)
 
