@@ -35,11 +35,11 @@ def test_a_newcomer_finds_its_community_while_a_member_of_another_announces_itse
         said = record(Kind.SECURITY, introduction(LIAR, THERE, own), sender) if signed else b""
         names = tuple(f".soccer.x{number}" for number in range(70))
         frame = FRAME_HEADER + said + record(Kind.DISCOVERY, AnnounceAgain(names), sender)
-        for _ in range(5):
+        payload = b"for newcomers"
+        for number in range(8):  # at least one of them starts between two renewals
             world.virtual.inject(world.gate.me.address, frame, sender)
-            world.run(0.9)
-        newcomer = world.member(key(50), CHESS, own=certificate(key(50), ".chess"))
-        world.run(2.0)
-        payload = b"for the newcomer"
-        world.publish(members[0], CHESS, payload, seconds=5.0)
-        assert newcomer in world.got(payload)
+            world.run(0.5)
+            secret = key(50 + number)
+            world.member(secret, CHESS, own=certificate(secret, ".chess"))
+        world.publish(members[0], CHESS, payload, seconds=2.0)
+        assert len(world.got(payload)) == len(members) + 8
