@@ -9,9 +9,9 @@ import pytest
 
 from camcast.engine.repair.messages import Buckets
 from camcast.security.certificates import Rights
-from camcast.vocabulary.batches import Keyed
 from camcast.vocabulary.wire import FRAME_HEADER, Kind
 from tests.admitted_world import THERE, AdmittedWorld, introduction, record
+from tests.library.unit.engine.repair.test_comparing import put
 from tests.signed_world import SOCCER, certificate, join, key
 
 
@@ -24,8 +24,7 @@ def test_buckets_that_always_differ_keep_a_newcomer_from_no_last_value(liars: in
     nodes = [world.member(key(20 + number), SOCCER) for number in range(5)]
     world.run(10.0)
     for number in range(30):
-        name = Keyed(b"%d" % number, False)
-        world.do(nodes[0], lambda node, now, name=name: node.publish(SOCCER, b"", now, keyed=name))
+        put(world, nodes[0], b"%d" % number, b"v", SOCCER)
     world.run(150.0)  # after the retention repair has none of them
     newcomer = world.member(key(50))
     world.do(newcomer, partial(join, SOCCER))
