@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 
 from camcast.engine.node import Node
+from camcast.engine.repair.answering import OLD_BYTES_A_SECOND
 from camcast.engine.repair.messages import Have
 from camcast.security.certificates import Rights
 from camcast.vocabulary.wire import FRAME_HEADER, Kind
@@ -51,3 +52,19 @@ def test_who_was_not_asked_ends_no_question_for_history(young: int) -> None:
         world.virtual.inject(newcomer.me.address, frame, sender)
         world.run(0.2)
     assert world.got(b"old").count(newcomer) == 1
+
+
+def test_who_asks_for_old_events_without_end_leaves_others_their_part() -> None:
+    """It was sent all that an archive sends in a second, and whoever else asked got one batch."""
+    world = AdmittedWorld()
+    node, reader = (world.member(key(20 + number), SOCCER) for number in range(2))
+    (local_group,) = node.local_groups
+    assert local_group.repair is not None
+    answering, size = local_group.repair._answering, 1 << 15
+    for second in range(1, 10):
+        sent = [
+            sum(answering._may_send_old(peer, size, float(second)) for _ in range(100))
+            for peer in (LIAR.public.peer_id, reader.me.peer)
+        ]
+        if second > 1:
+            assert sent == [OLD_BYTES_A_SECOND // size // 2] * 2
