@@ -55,6 +55,8 @@ UNSENT_SECONDS: Final = 30.0  # chosen: 16 MiB at 4 Mbit/s; whoever takes longer
 # chosen: as `asking.GIVE_UP_SECONDS`; a push of 64 batches has come by then, and a liar that offers
 # what is missing each tenth of a second costs others ten seconds
 OFFERED_SECONDS: Final = 10.0
+# chosen: a MiB at 4 Mbit/s, as below; whoever sends more slowly makes way for others that offer
+WINDOW_SECONDS: Final = 2.0
 ROOM_SECONDS: Final = 0.25  # chosen: a long batch comes within a second where links are fast
 PASSED_OVER_MAX: Final = 64  # chosen: more than offer to one process at a time
 # chosen: two hops of a wide area network: by then an honest process offers the same, or none has it
@@ -147,6 +149,12 @@ class _Awaited:
     """When each process was asked; the one that was asked last comes last."""
     sizes: dict[PeerId, int] = field(factory=dict)
     """The size of a long batch that each of these has said."""
+    window_began: float = -inf
+    """When the pieces were asked for first that are on their way now."""
+    tried: dict[PeerId, _Offerer] = field(factory=dict)
+    """The offerers of a long batch that were asked so far."""
+    false: dict[PeerId, None] = field(factory=dict)
+    """The processes that sent a false one."""
 
     @property
     def last(self) -> PeerId | None:
@@ -226,11 +234,15 @@ class Fetching:
                 awaited = self._await((stream, first), _Awaited(count, now, teller, size))
                 if awaited is None:
                     continue  # repair asks for it, as for all that others have
+            if source.peer in awaited.false:
+                continue
             offerer = _Offerer(source, have.nonce, have.below, size)
             if awaited.size and source.peer == awaited.last and awaited.silent < SILENT_MAX:
                 awaited.silent += 1  # the nonce that it was given was too old
                 if self._begin((stream, first), awaited, offerer):
+                    began = awaited.window_began
                     self._ask_pieces((stream, first), awaited, offerer, now)
+                    awaited.window_began = began
                     continue
             others = [one for one in awaited.offerers if one.contact.peer != source.peer]
             awaited.offerers = [*others[: OFFERERS_MAX - 1], offerer]
@@ -268,8 +280,9 @@ class Fetching:
         is_first = (awaited is None and expected) or (
             awaited is not None
             and asked
-            and source.peer not in awaited.asked
+            and source.peer not in (*awaited.asked, *awaited.false)
             and not self._assembling.is_fresh(key)
+            and not self._assembling.is_distrusted(key)
         )
         if is_first:
             if not self._assembling.takes(piece.size):
@@ -284,8 +297,14 @@ class Fetching:
                     self._give_back(key, awaited)
                     return None
                 awaited.asked[source.peer], awaited.sizes[source.peer] = now, piece.size
+                awaited.asking = offerer
         if awaited is None or source.peer not in awaited.asked:
+            if asked:  # it has kept its promise, though another is at it
+                self._context.neighbour(source.peer).brought = now
             return None
+        is_of_one = self._assembling.is_distrusted(key)
+        if source.peer in awaited.false or (is_of_one and source.peer != awaited.last):
+            return None  # of one alone, and no other interferes
         if piece.size != awaited.sizes.get(source.peer, piece.size):
             raise MalformedError("a Piece is of a batch of another size")
         if piece.size != awaited.size:
@@ -302,7 +321,11 @@ class Fetching:
         awaited.silent = 0
         awaited.asking = offerer = _Offerer(source, piece.nonce, piece.below, piece.size)
         window_is_over = self._assembling.ends_window(piece)
-        batch = self._assembling.whole(key, now, from_below=bool(piece.below))
+        try:
+            batch = self._assembling.whole(key, now, from_below=bool(piece.below))
+        except MalformedError:
+            self._add_false(awaited, source.peer)
+            raise
         if batch is not None:
             self.refusals.add_origin(batch, source, piece.below)
         elif not self._assembling.is_under_way(key):  # its parts do not fit together
@@ -327,7 +350,7 @@ class Fetching:
             self._assembling.distrust(key)
             self._ask_anew(key, awaited, now)
         elif awaited.last == source:
-            self._pass_over(source)
+            self._add_false(awaited, source)
             self._ask_anew(key, awaited, now)
 
     @property
@@ -362,7 +385,7 @@ class Fetching:
         for stream, first in keys:
             awaited = self.awaited[stream][first]
             if (due := self._due(stream, first, awaited, now)) <= now:
-                again = self._again(stream, first, awaited)
+                again = self._again(stream, first, awaited, now)
                 offerer = again or self._next_offerer(awaited)
                 if offerer is not None and not self._begin((stream, first), awaited, offerer):
                     awaited.offerers[:0] = [] if again else [offerer]
@@ -398,7 +421,9 @@ class Fetching:
         """Return when an offerer is to be asked, or the next one if one was asked."""
         if (last := awaited.last) is not None:
             brought = self._context.neighbour(last).brought
-            return max(awaited.asked[last], brought) + self._delay.timeout
+            due_at = max(awaited.asked[last], brought) + self._delay.timeout
+            in_time = awaited.window_began + WINDOW_SECONDS
+            return min(due_at, in_time) if self._is_slow(awaited, inf) else due_at
         due, known = now, self._context.streams.known.get(stream)
         # Else it comes no more by itself, as a long one never does.
         if (known is None or first >= known.stop) and not awaited.size:
@@ -407,9 +432,13 @@ class Fetching:
             due = max(due, awaited.since + DISTRUST_SECONDS)
         return due
 
-    def _again(self, stream: StreamId, first: int, awaited: _Awaited) -> _Offerer | None:
+    def _again(
+        self, stream: StreamId, first: int, awaited: _Awaited, now: float
+    ) -> _Offerer | None:
         """Return the offerer that was asked last if it has sent pieces, and may send more."""
         if awaited.asking is None or not self._assembling.has_begun((stream, first)):
+            return None
+        if self._is_slow(awaited, now):
             return None
         if not self._assembling.is_fresh((stream, first)):
             if awaited.offerers or awaited.silent >= SILENT_MAX:
@@ -417,9 +446,15 @@ class Fetching:
             awaited.silent += 1
         return awaited.asking
 
+    def _is_slow(self, awaited: _Awaited, now: float) -> bool:
+        """Say whether others are to be asked for a long batch that comes slowly by then."""
+        others = awaited.size and awaited.offerers
+        return bool(others) and now - awaited.window_began >= WINDOW_SECONDS
+
     def _ask_pieces(self, key: Key, awaited: _Awaited, offerer: _Offerer, now: float) -> None:
         """Ask for the next pieces of a batch."""
         peer = offerer.contact.peer
+        awaited.tried[peer], awaited.window_began = offerer, now
         awaited.asking = offerer
         awaited.asked.pop(peer, None)
         awaited.asked[peer], awaited.sizes[peer] = now, offerer.size
@@ -427,8 +462,17 @@ class Fetching:
         numbers = self._assembling.next_window(key)
         self._context.send_pieces_wanted(contact, nonce, below, key, numbers)
 
+    def _add_false(self, awaited: _Awaited, source: PeerId) -> None:
+        """Take nothing more of a batch from a process that has sent a false copy."""
+        self._pass_over(source)
+        awaited.false[source] = None
+        awaited.offerers = [one for one in awaited.offerers if one.contact.peer != source]
+
     def _ask_anew(self, key: Key, awaited: _Awaited, now: float) -> None:
         """Ask offerers for a batch as if nobody had been asked before."""
+        names = [*awaited.false, *(one.contact.peer for one in awaited.offerers)]
+        awaited.offerers += [one for peer, one in awaited.tried.items() if peer not in names]
+        awaited.tried.clear()
         awaited.asked.clear()
         awaited.sizes.clear()
         awaited.asking = None

@@ -182,6 +182,10 @@ class Assembling:
         assembly = self._under_way[StreamId(piece.stream), piece.first]
         return piece.number >= assembly.wanted
 
+    def is_distrusted(self, key: Key) -> bool:
+        """Say whether a batch is put together from the pieces of a single process."""
+        return key in self._distrusted
+
     def distrust(self, key: Key) -> None:
         """Put a batch together from the pieces of a single process from now on."""
         self._under_way.pop(key, None)

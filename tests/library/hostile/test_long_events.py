@@ -186,3 +186,30 @@ def of_store(node: Node, event: EventId) -> list[Batch]:
     assert local_group.repair is not None
     store = local_group.repair._context.store
     return list(store.batches(event.stream, event.sequence, event.sequence + 1))
+
+
+@pytest.mark.slow  # 3 s
+@pytest.mark.parametrize("pieces", [1, 8])
+def test_who_sends_false_pieces_slowly_makes_way_for_others_within_two_seconds(pieces: int) -> None:
+    """A piece each quarter of a second was progress enough, and after all pieces were there and
+    false the liar was asked once more: 60 s later nobody had the event, nor was it told as missed.
+    """
+    world, nodes = world_of_three()
+    first = world.publish(nodes[0], SOCCER, b"?" * (2 * MIB), seconds=5.0)
+    following = EventId(first.stream, first.sequence + 1)
+    (genuine,) = of_store(nodes[1], first)
+    size, victims = len(genuine.body), nodes[1:]
+    numbers = pieces_of(size) - 1  # but for the last one, which is shorter
+    for victim in victims:
+        offers(world, victim, following, size)
+    payload = b"!" * (2 * MIB)
+    assert world.publish(nodes[0], SOCCER, payload, seconds=0.0) == following
+    copy = partial(Piece, b"nonce", "", following.stream, following.sequence, size)
+    for turn in range(12):
+        for victim in victims:
+            offers(world, victim, following, size)
+            for number in range(turn * pieces, (turn + 1) * pieces):
+                say(world, victim, copy(number % numbers, 1, 0.0, bytes(PIECE_BYTES)))
+        world.run(0.25)
+    assert sorted(world.got(payload), key=nodes.index) == nodes
+    assert [points(node, nodes[0]) for node in victims] == [0.0, 0.0]
