@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import chain, zip_longest
 from random import Random
 
@@ -54,11 +54,15 @@ class Seek:
         return not self.silent and (self.empty or not self.remembered)
 
     def members(self, rng: Random) -> tuple[Contact, ...]:
-        """Return the members found, of each answer in equal parts: one liar has its part alone."""
-        answers = rng.sample(self.named, len(self.named)) if len(self.named) > 1 else self.named
-        turns = chain.from_iterable(zip_longest(*answers))
-        found = {contact.peer: contact for contact in turns if contact is not None}
-        return tuple(found.values())[: self.wanted]
+        """Return the members found."""
+        return in_equal_parts(self.named, rng)[: self.wanted]
+
+
+def in_equal_parts(named: Sequence[tuple[Contact, ...]], rng: Random) -> tuple[Contact, ...]:
+    """Return the members that answers name, of each in turn: one liar has its part alone."""
+    answers = rng.sample(named, len(named)) if len(named) > 1 else named
+    turns = chain.from_iterable(zip_longest(*answers))
+    return tuple({contact.peer: contact for contact in turns if contact is not None}.values())
 
 
 class Questions:

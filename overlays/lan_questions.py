@@ -5,7 +5,8 @@ which communities it is. Anybody on the network may say that of any address, so 
 nothing is believed of it. Whoever seeks members of a community sends the question to some hints,
 each over a link that only the owner of the named key can accept, and at whose start both ends show
 certificates. The answer is from a process that a trusted root certifies, or there is none; and
-what the answer names are members that this process knows by their own records.
+what the answer names are members that this process knows by their own records. A finding has
+members of all answers in equal parts: a liar that answers first decides its own part alone.
 
 A hint makes a process connect to an address. Only addresses of the own network count, hints that
 have never answered are asked at most once in `PAUSE_SECONDS`, on average, and `AT_ONCE` at a time.
@@ -17,7 +18,7 @@ from collections.abc import Hashable, Mapping
 from ipaddress import ip_address, ip_network
 from typing import Final
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 from camcast.doors.admission import Admission
 from camcast.doors.datagrams import endpoint_of
@@ -27,9 +28,12 @@ from camcast.vocabulary.messages import Decoder, Message, read_topic
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import MalformedError
 from overlays.gateway_messages import Ask, Members, Unknown
+from overlays.gateway_seeks import in_equal_parts
 from overlays.register import CONTACTS_MAX
 
 DECODER: Final[Decoder[Message]] = Decoder(Ask | Members | Unknown)
+# chosen: processes of one network answer within some hundredths of a second, and a newcomer waits
+OTHERS_SECONDS: Final = 0.3
 ANSWER_SECONDS: Final = 0.9  # chosen: with the second before, a seek is answered within two
 ASKED_MAX: Final = 8  # chosen: of which some know the community, where most processes are in it
 AT_ONCE: Final = 16  # chosen: two seeks of a process that has just started
@@ -50,8 +54,11 @@ class Hint:
 @define(eq=False)
 class _Search:
     topic: Topic
+    wanted: int
     open: dict[int, Hint]
     """The hints that have not answered, by the numbers of the questions to them."""
+    named: list[tuple[Contact, ...]] = field(factory=list)
+    """The members that each answer named which named some."""
 
 
 class LanQuestions:
@@ -72,7 +79,7 @@ class LanQuestions:
         """Ask some of the hints for members; the answer is a `Finding`, within `ANSWER_SECONDS`."""
         self._searched += 1
         asked = self._draw(hints, now)
-        search = _Search(topic, {self._context.rng.getrandbits(63): hint for hint in asked})
+        search = _Search(topic, wanted, {self._context.rng.getrandbits(63): hint for hint in asked})
         self._searches[self._searched] = search
         for number, hint in search.open.items():
             self._admission.pin(hint.address, hint.key)
@@ -103,7 +110,7 @@ class LanQuestions:
         """Take the timer at which a search ends; others are harmless."""
         match name:
             case ("asked", int() as number):
-                self._end(number, ())
+                self._end(number)
 
     def receive(
         self, source: Contact, group: GroupId, message: Message, *, announced: bool
@@ -135,13 +142,18 @@ class LanQuestions:
                 if len(self._proved) >= PROVED_MAX:
                     del self._proved[next(iter(self._proved))]
                 self._proved[hint] = None
-                if contacts or not search.open:
-                    self._end(number, contacts)
+                if contacts:
+                    search.named.append(contacts)
+                if not search.open:
+                    self._end(number)
+                elif len(search.named) == 1 and contacts:
+                    self._context.outlet.wake(OTHERS_SECONDS, "asked", number)
 
-    def _end(self, number: int, contacts: tuple[Contact, ...]) -> None:
+    def _end(self, number: int) -> None:
         search = self._searches.pop(number, None)
         if search is not None:
-            self._context.outlet.found(search.topic, contacts)
+            found = in_equal_parts(search.named, self._context.rng)
+            self._context.outlet.found(search.topic, found[: max(0, search.wanted)])
 
     def _send(self, to: Contact, topic: Topic, message: Message) -> None:
         self._context.outlet.send([to], message, group=topic.group)

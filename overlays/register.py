@@ -1,4 +1,9 @@
-"""The register of a gateway: the members that have announced themselves, by their communities."""
+"""The register of a gateway: the members that have announced themselves, by their communities.
+
+Anybody who may join a topic may announce itself in any number of topics below it. So each community
+counts as one of the member that announced itself there first, and a member with more than a
+sixteenth of all drives out its own (`camcast.vocabulary.share.Used`).
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,7 @@ from attrs import define
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.logger import Logger
 from camcast.vocabulary.minute_log import MinuteLog
+from camcast.vocabulary.share import Used
 from camcast.vocabulary.topics import GroupId, Topic
 
 log = Logger(__name__)
@@ -44,19 +50,19 @@ class Register:
     def __init__(self) -> None:
         self._groups: dict[GroupId, dict[PeerId, Member]] = {}
         self._topics: dict[GroupId, Topic] = {}
+        self._used = Used[PeerId, GroupId](GROUPS_MAX)
         self._log = MinuteLog()
 
     def remember(self, topic: Topic, contact: Contact, now: float, *, told: bool = False) -> Member:
         """Remember a member; beyond the bounds the one announced longest ago makes room.
 
         What another gateway has `told` does not replace an announcement. A community that makes
-        room is logged: until its members announce themselves again, a newcomer founds it a second
-        time.
+        room, which is that announced longest ago as well, is logged: until its members announce
+        themselves again, a newcomer founds it a second time.
         """
         group = topic.group
         if group not in self._groups and len(self._groups) >= GROUPS_MAX:
-            oldest = next(iter(self._groups))
-            del self._groups[oldest], self._topics[oldest]
+            self._leave(self._used.to_go())
             if self._log.due("full", now):
                 log.warning("the register is full with %d communities: one is left out", GROUPS_MAX)
         members = self._groups.setdefault(group, {})
@@ -71,15 +77,22 @@ class Register:
         until = now + (TOLD_SECONDS if told else LEASE_SECONDS)
         since = now if before is None or before.until < now else before.since
         remembered = members[contact.peer] = Member(contact, until, checked, since, told)
+        eldest = min(members.values(), key=lambda one: one.since)
+        self._used.use(eldest.contact.peer, group)
         return remembered
+
+    def _leave(self, group: GroupId) -> None:
+        """Leave a community out."""
+        self._groups.pop(group, None)
+        self._topics.pop(group, None)
+        self._used.drop(group)
 
     def forget(self, group: GroupId, peer: PeerId) -> None:
         """Forget a member that withdrew."""
         members = self._groups.get(group, {})
         members.pop(peer, None)
         if not members:
-            self._groups.pop(group, None)
-            self._topics.pop(group, None)
+            self._leave(group)
 
     def announced(self, now: float) -> Iterator[tuple[Topic, tuple[Contact, ...]]]:
         """Yield each topic with the members that announced themselves here."""

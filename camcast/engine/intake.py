@@ -26,7 +26,7 @@ from camcast.engine.local_group import LocalGroup
 from camcast.engine.own_events import OwnEvents, Verdict
 from camcast.engine.process_context import ProcessContext
 from camcast.engine.remote_queries import RemoteQueries
-from camcast.engine.repair.retained import aged
+from camcast.engine.repair.retained import APART_SECONDS, aged, not_older_than_signed
 from camcast.vocabulary import wire
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.batches import TREE, Batch, decode_body
@@ -304,6 +304,8 @@ class Intake:
             local_group, batch, source, address, now, asked_for=is_answer
         ):
             return
+        if self._signing is not None and batch.age > APART_SECONDS:
+            batch = not_older_than_signed(batch, self._clock, now)
         if own_name and self._own_events.judge(batch) is Verdict.FORGED:
             self.on_own_name(batch, now)
         offered = answered is not None and answered.take_offered(batch, source, now)
@@ -388,6 +390,8 @@ class Intake:
         self, local_group: LocalGroup, batch: Batch, source: PeerId, now: float
     ) -> KnownRanges | None:
         """Begin to keep what is known of a stream; without room, count the batch, return None."""
+        if self._signing is not None and source:
+            source = PeerId(batch.stream[:PEER_ID_BYTES])  # whoever passes its streams on
         known = local_group.streams.introduce(batch.stream, source, now)
         if known is None:
             self._counters.unplaced += batch.count

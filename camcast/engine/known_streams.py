@@ -17,7 +17,8 @@ left is refused, and asked for once the holes below it are filled.
 *Too many streams.* Where there is no room for a new stream, the streams without anything new for
 `IDLE_SECONDS` are forgotten; where none is idle, the new one is refused. Each peer may introduce a
 share of the streams, so that one peer's flood of streams neither makes old events count as new
-again nor keeps out the streams that other peers tell of.
+again nor keeps out the streams that other peers tell of. Where events are signed, that peer is
+their publisher, and else whoever sent them here.
 """
 
 from __future__ import annotations

@@ -690,8 +690,8 @@ class Node:
             repair, source, now = local_group.repair, arrival.source, arrival.now
             repair.receive(source, message, now)
             if repair.whole is not None:
-                batch, repair.whole = repair.whole, None
-                self._intake.take_held([HeldBatch(local_group, batch, source.peer, now)], now)
+                (batch, sender), repair.whole = repair.whole, None
+                self._intake.take_held([HeldBatch(local_group, batch, sender, now)], now)
         return True
 
     def _on_security(self, arrival: Arrival, body: bytes) -> bool:

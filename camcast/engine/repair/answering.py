@@ -61,7 +61,9 @@ class Answering:
         self._granted: dict[tuple[StreamId, int, PeerId], dict[int, None]] = {}
         """The pieces that processes were offered and have not had."""
         self._old_second = -inf  # when the second began in which `_old_bytes` left
-        self._old_bytes = 0
+        self._old_bytes: dict[PeerId, int] = {}
+        """By asker, or for all strangers (`RepairContext.teller`)."""
+        self._old_askers = 1  # how many there were in the second before
 
     def on_want(self, source: Contact, want: Want, now: float) -> None:
         """Send what is asked for, or what is known of it."""
@@ -132,7 +134,11 @@ class Answering:
                         return True  # it asks again for what it does not get
                     size, is_old = len(batch.body), now - published_at(batch) > context.retention
                     # Whoever asks gets something each second, or would take this one for a liar.
-                    if is_old and not self._may_send_old(size, now) and neighbour.answered:
+                    if (
+                        is_old
+                        and not self._may_send_old(contact.peer, size, now)
+                        and neighbour.answered
+                    ):
                         return True
                     neighbour.answered += size
                     neighbour.agreement.pause = FULL_SECONDS  # it had something to hear
@@ -209,7 +215,11 @@ class Answering:
             if not offered:
                 if neighbour.answered >= ANSWER_BYTES:
                     return
-                if is_old and not self._may_send_old(PIECE_BYTES, now) and neighbour.answered:
+                if (
+                    is_old
+                    and not self._may_send_old(contact.peer, PIECE_BYTES, now)
+                    and neighbour.answered
+                ):
                     return
                 neighbour.answered += PIECE_BYTES
                 neighbour.agreement.pause = FULL_SECONDS
@@ -222,13 +232,20 @@ class Answering:
             piece = Piece(*copy, number, batch.hops + 1, age, part)
             context.outlet.send([contact], piece, group=group)
 
-    def _may_send_old(self, size: int, now: float) -> bool:
-        """Count the bytes of an old batch; False if this second has had enough of them."""
+    def _may_send_old(self, peer: PeerId, size: int, now: float) -> bool:
+        """Count the bytes of an old batch; False if who asks for it has had enough in this second.
+
+        All who ask have equal parts, or one that always asks would leave others nothing.
+        """
         if now - self._old_second >= 1.0:
-            self._old_second, self._old_bytes = now, 0
-        if self._old_bytes >= OLD_BYTES_A_SECOND:
+            self._old_second, self._old_askers = now, max(1, len(self._old_bytes))
+            self._old_bytes = {}
+        peer, sent = self._context.teller(peer), self._old_bytes
+        before = sent.setdefault(peer, 0)
+        part = OLD_BYTES_A_SECOND // max(self._old_askers, len(sent))
+        if before >= part or sum(sent.values()) >= OLD_BYTES_A_SECOND:
             return False
-        self._old_bytes += size
+        sent[peer] = before + size
         return True
 
     def _topic_above(self, name: str) -> Topic | None:

@@ -18,10 +18,11 @@ age counts the ways of the messages that tell it: that is not told either.
 
 *Liars.* Another process may tell of events that never were. Such streams take places of their
 teller's share (`camcast.vocabulary.share.Places`), and none of those that are kept for holes below
-what came. A *promise* is broken by a process that is asked twice for what it told of and sends
-nothing: it makes way for others that told of the same. A stream of which nothing ever came, and of
-which only broken promises speak, is forgotten after `GIVE_UP_SECONDS`, and any other of which
-nothing came after the retention. A neighbour that has such a stream tells of it again.
+what came: these are shared by publishers where events are signed, whoever passes them on. A
+*promise* is broken by a process that is asked twice for what it told of and sends nothing: it makes
+way for others that told of the same. A stream of which nothing ever came, and of which only broken
+promises speak, is forgotten after `GIVE_UP_SECONDS`, and any other of which nothing came after the
+retention. A neighbour that has such a stream tells of it again.
 """
 
 from __future__ import annotations
@@ -433,6 +434,8 @@ class Asking:
         self.missing: dict[StreamId, MissingRanges] = {}
         self._told: Places[PeerId, StreamId] = Places(MISSING_MAX)
         """Those of the missing streams that others told of, and that have no hole here."""
+        self._holes = Places[PeerId, StreamId](MISSING_MAX)
+        """The others, by those who fill them (`RepairContext.filler`)."""
         self._unplaced = 0  # the streams without room since that was reported
         self._reported = -inf  # when it was
         self.watcher = RepairWatcher()
@@ -444,21 +447,38 @@ class Asking:
         self._refused = RefusedEvents()
         self._asking = False  # whether a timer for asking is set
 
-    def add_batch(self, batch: Batch, missing: MissingRanges, now: float) -> None:
-        """Add a batch of a stream of which something was missing."""
-        if batch.stream in self._told and self._context.streams.known[batch.stream].bounds:
-            self._told.leave(batch.stream)  # a hole has a place beside the shares
+    def add_batch(self, batch: Batch, missing: MissingRanges, source: PeerId, now: float) -> None:
+        """Add a batch, which `source` sent, of a stream of which something was missing."""
+        stream = batch.stream
+        if stream in self._told and self._context.streams.known[stream].bounds:
+            self._told.leave(stream)  # a hole has a place beside those of what others tell
+            if not self._place(stream, source, now):
+                del self.missing[stream]
+                return
         # What others had to ask for is as old as it says, what lay in queues seems younger.
         if missing.fills_hole(batch) and published_at(batch) > missing.since:
             self._lateness.add(now - missing.since, now)
 
     def add_hole(self, stream: StreamId, source: PeerId, now: float) -> None:
         """Begin to ask for what is missing below a batch that `source` sent."""
-        if len(self.missing) - len(self._told) < MISSING_MAX:
+        if self._place(stream, source, now):
             self._begin(stream, now, self._context.community.membership.peers().get(source))
-        else:
-            self._note_unplaced(now)
-            self._giving_up.give_up_holes(stream, self._context.streams.known[stream], now)
+
+    def _place(self, stream: StreamId, source: PeerId, now: float) -> bool:
+        """Give a stream with a hole a place, and say whether it has one.
+
+        The holes of the stream that gets none, or has to give its own, are given up.
+        """
+        lost = self._holes.take(self._context.filler(stream, source), stream)
+        if lost is None:
+            return True
+        self._note_unplaced(now)
+        if (known := self._context.streams.known.get(lost)) is not None:
+            self._giving_up.give_up_holes(lost, known, now)
+        if lost == stream:
+            return False
+        del self.missing[lost]
+        return True
 
     def older(self, stream: StreamId, now: float) -> int:
         """Return the number below which a stream is from before this process's time; 1 if unknown.
@@ -477,6 +497,12 @@ class Asking:
         if missing is not None:
             missing.add_answer(now)
             missing.broken.pop(source, None)
+
+    def has_asked(self, stream: StreamId, peer: PeerId) -> bool:
+        """Say whether a process was asked for something of a stream that it offers."""
+        missing = self.missing.get(stream)
+        holders = () if missing is None else missing.holders
+        return any(one.contact.peer == peer and one.asked > -inf for one in holders)
 
     def add_refused(self, batch: Batch, source: PeerId) -> None:
         """Add a batch that `source` sent and this process does not believe."""
@@ -511,7 +537,8 @@ class Asking:
         if known is None and (archived := context.retained.known(stream)) is not None:
             if not missing_of(holder.held, archived):
                 return
-            known = context.streams.introduce(stream, holder.contact.peer, now)
+            filler = context.filler(stream, holder.contact.peer)
+            known = context.streams.introduce(stream, filler, now)
         missing = self.missing.get(stream)
         offers = bool(self._missing_of(holder, known))
         if missing is None:
@@ -546,6 +573,7 @@ class Asking:
     def _forget(self, stream: StreamId) -> None:
         del self.missing[stream]
         self._told.leave(stream)
+        self._holes.leave(stream)
 
     def _note_unplaced(self, now: float) -> None:
         """Count a stream that found no room, or had to give its place; report it once a minute."""
@@ -591,7 +619,8 @@ class Asking:
                 continue
             holder = missing.next_holder() if missing.holders else None
             offered_here = [] if holder is None else self._missing_of(holder, known, awaited)
-            ranges = self._fetching.without(stream, offered_here)
+            waited = now - missing.since
+            ranges = self._fetching.without(stream, offered_here, waited)
             if offered_here and not ranges:
                 continue  # the one that offered it to be fetched was asked, and the next will be
             if holder is not None and ranges:
@@ -603,7 +632,7 @@ class Asking:
             elif now - missing.since > asked_for or not (ranges := missing.missing_here(known)):
                 self._forget(stream)
                 continue
-            elif not (ranges := self._fetching.without(stream, ranges)):
+            elif not (ranges := self._fetching.without(stream, ranges, waited)):
                 continue
             elif neighbours:
                 contact = missing.sender

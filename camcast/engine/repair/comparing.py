@@ -18,7 +18,9 @@ A process that is in both communities hands over. Nothing comes down.
 
 *Hostile.* A question is answered only with a nonce, and by a bounded number of bytes a peer and
 second, as a `Want` is. What comes has to be of a topic that the community includes, and is verified
-where events are signed.
+where events are signed. One neighbour at a time is asked for a topic; whoever was asked less often
+than the last one need not wait, so that a liar whose buckets always differ keeps nobody from being
+asked.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from math import inf
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 from msgspec.structs import replace
 
 from camcast.engine.repair.answering import ANSWER_BYTES, STREAMS_A_MESSAGE_MAX
@@ -44,7 +46,7 @@ from camcast.engine.repair.messages import (
 )
 from camcast.engine.repair.told import HASH_BYTES, NEIGHBOURS_MAX, PAGE_BYTES, Haves, RepairContext
 from camcast.vocabulary.batches import NOT_UPWARD, Batch, decode_body
-from camcast.vocabulary.identity import Contact, PeerId
+from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.messages import Message, read_topic
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import HOPS_MAX, PAYLOAD_BYTES_MAX, MalformedError
@@ -52,6 +54,7 @@ from camcast.vocabulary.wire import HOPS_MAX, PAYLOAD_BYTES_MAX, MalformedError
 TELL_SECONDS: Final = 1.0  # chosen: as the news; 160 bytes a second, while there are keys
 TOLD_AT_ONCE: Final = 2  # chosen: as the news; one may be cut off
 ASK_SECONDS: Final = 1.0  # chosen: an answer is on its way for less; others offer the same
+TURNS_SECONDS: Final = 60.0  # chosen: maps of honest members are the same long before
 PAUSE_SECONDS_MAX: Final = 8.0  # chosen: maps that stay different cost a message in that time
 GREETINGS: Final = 4  # chosen: at 30 % loss one in 120 is not met by then
 UPWARD_SECONDS: Final = 5.0  # chosen: half of the time in which maps become the same
@@ -83,6 +86,30 @@ class _Difference:
     pause: float = TELL_SECONDS
 
 
+@define(eq=False)
+class _Turns:
+    """The questions to neighbours for the last values of one topic, lately."""
+
+    at: float = -inf
+    """When the last one was sent."""
+    last: PeerId = UNKNOWN_PEER
+    """The neighbour that it was sent to."""
+    times: dict[PeerId, int] = field(factory=dict)
+    """How often each was asked; the one that was asked last comes last."""
+
+    def is_due(self, peer: PeerId, now: float) -> bool:
+        """Say whether a neighbour may be asked now."""
+        is_over = now - self.at >= ASK_SECONDS
+        return is_over or self.times.get(peer, 0) + 1 < self.times[self.last]
+
+    def add(self, peer: PeerId, now: float) -> None:
+        """Count a question."""
+        self.times[peer] = self.times.pop(peer, 0) + 1
+        if len(self.times) > NEIGHBOURS_MAX:
+            del self.times[next(iter(self.times))]
+        self.at, self.last = now, peer
+
+
 class Comparing:
     """The last values of one community in one process; see the module's theory of operation."""
 
@@ -102,7 +129,8 @@ class Comparing:
         self._handed: WeakKeyDictionary[Comparing, int] | None = None  # made when it is needed
         self._new: dict[PeerId, tuple[Contact, int]] = {}  # how often each is still to be greeted
         self._differences: dict[PeerId, _Difference] = {}
-        self._asked: dict[Topic, float] = {}  # when a topic was last asked for
+        self._asked: dict[Topic, _Turns] = {}  # who was asked for a topic
+        self._swept = -inf  # when those asked long ago were forgotten last
         self._heard = 0  # the digest of all that a neighbour has announced last
         self._turn = 0  # at which topic the buckets begin, if not all have room
 
@@ -171,7 +199,7 @@ class Comparing:
             if (
                 not differing
                 or not self._around.includes(topic)
-                or now - self._asked.get(topic, -inf) < ASK_SECONDS
+                or not self._asked.setdefault(topic, _Turns()).is_due(source.peer, now)
                 or size >= PAGE_BYTES
             ):
                 continue
@@ -182,9 +210,11 @@ class Comparing:
             ]
             wanted.append((name, buckets, tuple(differing), b"".join(parts)))
             size += len(name) + 2 * len(differing) + HASH_BYTES * len(parts)
-            self._asked[topic] = now
-        if len(self._asked) > STREAMS_A_MESSAGE_MAX:
-            self._asked = {t: at for t, at in self._asked.items() if now - at < ASK_SECONDS}
+            self._asked[topic].add(source.peer, now)
+        if len(self._asked) > STREAMS_A_MESSAGE_MAX or now - self._swept > TURNS_SECONDS:
+            self._swept = now
+            seconds = ASK_SECONDS if len(self._asked) > STREAMS_A_MESSAGE_MAX else TURNS_SECONDS
+            self._asked = {t: one for t, one in self._asked.items() if now - one.at < seconds}
         if wanted:
             into, group = "", None
             if below is not None:

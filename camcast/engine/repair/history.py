@@ -3,10 +3,11 @@
 *History.* `subscribe(since=30.0)` asks for it: what neighbours still keep goes to the asking
 subscription only, is marked as known, is never announced and never climbs (`History`). Two
 neighbours are asked, and then two others until one keeps enough, `ASKED_MAX` at most; who does not
-answer is asked again, for `HISTORY_SECONDS`. An answer is the `Have` that goes as far back as it
-was asked to. If those who answer keep less, since their retention or their memory ends earlier and
-not their membership, that is reported (`history_short`). A process with an archive needs what was
-published since the latest event that its archive has, and takes what is older as it is offered.
+answer is asked again, for `HISTORY_SECONDS`. What others say counts for nothing. An answer is the
+`Have` that goes as far back as it was asked to. If those who answer keep less, since their
+retention or their memory ends earlier and not their membership, that is reported (`history_short`).
+A process with an archive needs what was published since the latest event that its archive has, and
+takes what is older as it is offered.
 
 *Referring.* A newcomer takes nothing from before its time. Where only newcomers are between two
 older members, neither is told what the other alone has. A newcomer *refers* such neighbours to each
@@ -149,11 +150,13 @@ class History:
 
     def on_have(self, source: PeerId, have: Have, now: float) -> None:
         """Note how much a neighbour keeps, and that it has answered, if it was asked."""
+        if source not in self._peers:
+            return  # whoever was not asked may say anything
         if now < self._until and have.kept < have.member - REORDER_SECONDS:
             self._kept = max(self._kept, have.kept)
         elif now < self._until:
             self._young = max(self._young, have.kept)
-        asked = self._peers.get(source, 0.0)
+        asked = self._peers[source]
         if self.is_open and asked and abs(have.reach - asked) < _ROUNDING_SECONDS:
             self._peers[source] = 0.0
             self._reach = min(self._reach, now - max(have.kept, have.archived))

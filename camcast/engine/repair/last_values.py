@@ -10,7 +10,9 @@ know the same events have the same map, in whatever order these came. An event t
 wins like any other, and is forgotten after `DELETED_SECONDS`.
 
 *Bound.* The events of a map take `BYTES_MAX` at most. Beyond that the oldest go first, and nothing
-as old as these comes in again, so that two maps do not hand them to each other for ever.
+as old as these comes in again, so that two maps do not hand them to each other for ever. Of
+publishers with more than a sixteenth of the bytes, the one with most gives its own: whoever may
+publish in one topic below cannot drive out the values of all others.
 
 *Clocks.* Who publishes a key whose present event is from a clock ahead dates its own event just
 after that one (Lamport, "Time, clocks, and the ordering of events", 1978): whoever has seen a value
@@ -31,9 +33,13 @@ from heapq import heappop, heappush
 from math import inf
 from typing import Final, NamedTuple
 
+from attrs import define
+
 from camcast.engine.repair.told import APART_SECONDS, HASH_BYTES
 from camcast.engine.store import BATCH_BYTES
 from camcast.vocabulary.batches import NOT_UPWARD, Batch, Rank, rank_of
+from camcast.vocabulary.identity import PEER_ID_BYTES
+from camcast.vocabulary.share import TELLERS_MIN
 from camcast.vocabulary.topics import Topic
 
 BYTES_MAX: Final = 1 << 24  # chosen: 16 MiB a community: 25,000 values of 100 bytes
@@ -68,6 +74,21 @@ class LastValue(NamedTuple):
         return len(self.batch.body) + BATCH_BYTES
 
 
+Age = tuple[tuple[Rank, int], Topic, bytes]
+"""A value's place in the order of ages, and its key; replaced values stay in a heap for a while."""
+
+
+@define(eq=False)
+class _Publisher:
+    """The values of one publisher."""
+
+    bytes: int = 0
+    oldest: list[Age] | None = None
+    """A heap of them, while they are many."""
+    gone: tuple[Rank, int] | None = None
+    """The newest that was let go since it had more than its share."""
+
+
 class LastValues:
     """The last values of one community in one process, in bounded memory."""
 
@@ -78,9 +99,9 @@ class LastValues:
         """How many values the bound of bytes has cost so far."""
         self.bytes_max = bytes_max
         self._topics: dict[Topic, dict[bytes, LastValue]] = {}
-        self._oldest: list[
-            tuple[tuple[Rank, int], Topic, bytes]
-        ] = []  # a heap; replaced values stay a while
+        self._oldest: list[Age] = []  # a heap
+        self._publishers: dict[bytes, _Publisher] = {}
+        self._large: dict[bytes, None] = {}  # those with more than their share, sixteen at most
         self._gone: tuple[Rank, int] | None = None  # the newest that was let go
         self._deleted: dict[tuple[Topic, bytes], None] = {}
         self._digest = 0
@@ -111,17 +132,20 @@ class LastValues:
         self.bytes += value.size
         self.keys += 1
         self._change(change, batch.published, wall)
-        heappush(self._oldest, (value.rank, batch.topic, keyed.key))
+        age = value.rank, batch.topic, keyed.key
+        heappush(self._oldest, age)
+        self._count(batch, value.size)
+        publisher = self._publishers[batch.stream[:PEER_ID_BYTES]]
+        if (own := publisher.oldest) is not None:
+            heappush(own, age)
+            if len(own) > 2 * self.keys + KEYS_A_BUCKET:
+                publisher.oldest = self._ages(batch.stream[:PEER_ID_BYTES])
         if keyed.deleted:
             self._deleted[batch.topic, keyed.key] = None
         while self.bytes > self.bytes_max:
             self._let_oldest_go(wall)
         if len(self._oldest) > 2 * self.keys + KEYS_A_BUCKET:  # most are replaced by now
-            self._oldest = sorted(
-                (value.rank, topic, key)
-                for topic, values in self._topics.items()
-                for key, value in values.items()
-            )
+            self._oldest = self._ages(b"")
         return self._value(batch.topic, keyed.key) is value
 
     def would_take(self, batch: Batch, wall: float) -> bool:
@@ -132,6 +156,7 @@ class LastValues:
         return not (
             (before is not None and rank <= before.rank)
             or (self._gone is not None and rank <= self._gone)
+            or self._is_gone(batch, rank)
             or batch.published > 1000 * (wall + AHEAD_SECONDS)
             or (keyed.deleted and batch.published <= 1000 * (wall - DELETED_SECONDS))
         )
@@ -188,14 +213,51 @@ class LastValues:
         self._deleted.pop((topic, key), None)
         self.bytes -= value.size
         self.keys -= 1
+        self._count(value.batch, -value.size)
         return value.part
 
+    def _count(self, batch: Batch, size: int) -> None:
+        """Count bytes of a publisher, which may have more or less than its share now."""
+        name, share = batch.stream[:PEER_ID_BYTES], self.bytes_max // TELLERS_MIN
+        publisher = self._publishers.setdefault(name, _Publisher())
+        publisher.bytes += size
+        if publisher.bytes > share:
+            self._large[name] = None
+            if publisher.oldest is None:
+                publisher.oldest = self._ages(name)
+            return
+        self._large.pop(name, None)
+        if publisher.bytes <= share // 2:  # not at once, for it takes long to make
+            publisher.oldest = None
+        if not publisher.bytes:
+            del self._publishers[name]
+
+    def _is_gone(self, batch: Batch, rank: tuple[Rank, int]) -> bool:
+        """Say whether a publisher's value as late as this one was let go for its share."""
+        publisher = self._publishers.get(batch.stream[:PEER_ID_BYTES])
+        return publisher is not None and publisher.gone is not None and rank <= publisher.gone
+
+    def _ages(self, publisher: bytes) -> list[Age]:
+        """Return the ages of all values, or those of a publisher, the oldest first."""
+        return sorted(
+            (value.rank, topic, key)
+            for topic, values in self._topics.items()
+            for key, value in values.items()
+            if value.batch.stream.startswith(publisher)
+        )
+
     def _let_oldest_go(self, wall: float) -> None:
-        rank, topic, key = heappop(self._oldest)
+        large = max(self._large, key=lambda one: self._publishers[one].bytes, default=None)
+        publisher = None if large is None else self._publishers[large]
+        own = None if publisher is None else publisher.oldest
+        rank, topic, key = heappop(self._oldest if own is None else own)
         value = self._value(topic, key)
         if value is not None and value.rank == rank:
             self._change(self._take_out(topic, key), value.batch.published, wall)
-            self._gone = rank
+            if publisher is None:
+                self._gone = rank
+            else:
+                publisher.gone = rank
             self.let_go += 1
 
     def _change(self, change: int, published: int, wall: float) -> None:

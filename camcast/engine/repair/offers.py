@@ -16,10 +16,14 @@ that repair answers with: offers send no more than a push would have sent.
 that answers take, as measured (`ArrivalDelay`), since its last answer to anything. An offerer that
 was passed over is asked at once for nothing else: others may offer the same. Once all offerers
 are passed over, the batch is one that repair asks for (`camcast.engine.repair.asking`), to which
-each offer is a `Have` like any other; until then repair neither asks for it nor gives it up.
+each offer is a `Have` like any other; until then, and for `OFFERED_SECONDS` at most, repair neither
+asks for it nor gives it up.
 
-*Hostile.* Invented offers take places of their teller's share, as invented streams do. What this
-process offered is remembered of the latest `OFFERED_MAX` batches.
+*Hostile.* Invented offers take places of their teller's share, as invented streams do. Whoever
+offers a batch again and again, and never sends it, delays repair by `OFFERED_SECONDS`. The size of
+a long batch is what each offerer says of it: pieces of different sizes are never put together, and
+a batch that several processes sent parts of, and that is false, is fetched from one alone. What
+this process offered is remembered of the latest `OFFERED_MAX` batches.
 """
 
 from __future__ import annotations
@@ -32,9 +36,9 @@ from attrs import define, field
 
 from camcast.doors.repair import RepairWatcher
 from camcast.engine.repair.messages import Have, Piece, Wanted
-from camcast.engine.repair.pieces import Assembling, Key, Refusals, check_piece
+from camcast.engine.repair.pieces import SEVERAL, Assembling, Key, Refusals, check_piece
 from camcast.engine.repair.told import Haves, RepairContext
-from camcast.vocabulary.batches import Batch
+from camcast.vocabulary.batches import EVENTS_MAX, Batch
 from camcast.vocabulary.events import SEQUENCE_MAX, STREAM_ID_BYTES, StreamId
 from camcast.vocabulary.identity import PEER_ID_BYTES, Contact, PeerId
 from camcast.vocabulary.share import Places
@@ -48,6 +52,11 @@ FETCHED_MAX: Final = 256  # chosen: batches awaited at a time, 16 MiB of 64 KiB 
 OFFERERS_MAX: Final = 8  # chosen: as many as a fan-out has at 20 members; one of them is honest
 SILENT_MAX: Final = 4  # chosen: by then the second is over in which it has sent others enough
 UNSENT_SECONDS: Final = 30.0  # chosen: 16 MiB at 4 Mbit/s; whoever takes longer may lose some
+# chosen: as `asking.GIVE_UP_SECONDS`; a push of 64 batches has come by then, and a liar that offers
+# what is missing each tenth of a second costs others ten seconds
+OFFERED_SECONDS: Final = 10.0
+# chosen: a MiB at 4 Mbit/s, as below; whoever sends more slowly makes way for others that offer
+WINDOW_SECONDS: Final = 2.0
 ROOM_SECONDS: Final = 0.25  # chosen: a long batch comes within a second where links are fast
 PASSED_OVER_MAX: Final = 64  # chosen: more than offer to one process at a time
 # chosen: two hops of a wide area network: by then an honest process offers the same, or none has it
@@ -113,6 +122,8 @@ class _Offerer(NamedTuple):
     contact: Contact
     nonce: bytes
     below: str
+    size: int = 0
+    """The bytes of a long batch's body, as this one says; 0 of another."""
 
 
 @define(eq=False)
@@ -125,7 +136,7 @@ class _Awaited:
     teller: PeerId
     """The process, or all strangers, whose share of tables it takes (`RepairContext.teller`)."""
     size: int = 0
-    """The bytes of a long batch's body; 0 of another, or if that is not known."""
+    """The bytes of a long batch's body, as the one says that was asked last; 0 of another."""
     offered: bool = True
     """Whether others have offered it; else its first piece has answered a question of repair."""
     asking: _Offerer | None = None
@@ -136,6 +147,14 @@ class _Awaited:
     """Those that may be asked still, in the order of their offers."""
     asked: dict[PeerId, float] = field(factory=dict)
     """When each process was asked; the one that was asked last comes last."""
+    sizes: dict[PeerId, int] = field(factory=dict)
+    """The size of a long batch that each of these has said."""
+    window_began: float = -inf
+    """When the pieces were asked for first that are on their way now."""
+    tried: dict[PeerId, _Offerer] = field(factory=dict)
+    """The offerers of a long batch that were asked so far."""
+    false: dict[PeerId, None] = field(factory=dict)
+    """The processes that sent a false one."""
 
     @property
     def last(self) -> PeerId | None:
@@ -163,10 +182,17 @@ class Fetching:
 
     # -- what repair asks ------------------------------------------------------------------
 
-    def without(self, stream: StreamId, ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Return ranges of a stream, as (start, stop), without what is awaited of an offerer."""
+    def without(
+        self, stream: StreamId, ranges: list[tuple[int, int]], seconds: float = 0.0
+    ) -> list[tuple[int, int]]:
+        """Return ranges of a stream, as (start, stop), without what is awaited of an offerer.
+
+        What has been missing for more than `OFFERED_SECONDS` is not left to offerers.
+        """
         left: list[tuple[int, int]] = []
         ranges = self.refusals.without(stream, ranges)
+        if seconds > OFFERED_SECONDS:
+            return ranges
         awaited = sorted(self.awaited.get(stream, {}).items())
         for start, stop in ranges:
             for first, batch in awaited:
@@ -180,12 +206,13 @@ class Fetching:
 
     def on_have(self, source: Contact, have: Have, now: float) -> None:
         """Ask for the batches that a `Have` offers and that are neither known nor awaited."""
-        offerer, me = _Offerer(source, have.nonce, have.below), self._context.community.me.peer
+        me = self._context.community.me.peer
         begun: list[tuple[StreamId, int]] = []
         sizes = have.sizes if len(have.sizes) == len(have.offers) else (0,) * len(have.offers)
         for (name, first, count), size in zip(have.offers[:OFFERS_MAX], sizes, strict=False):
             stream, last = StreamId(name), first + count - 1
-            if len(stream) != STREAM_ID_BYTES or not 1 <= first <= last <= SEQUENCE_MAX:
+            possible = 1 <= first <= last <= SEQUENCE_MAX and count <= EVENTS_MAX
+            if len(stream) != STREAM_ID_BYTES or not possible:
                 raise MalformedError("a Have offers a batch that cannot be")
             known = self._context.streams.known.get(stream)
             if stream[:PEER_ID_BYTES] == me:
@@ -207,10 +234,15 @@ class Fetching:
                 awaited = self._await((stream, first), _Awaited(count, now, teller, size))
                 if awaited is None:
                     continue  # repair asks for it, as for all that others have
+            if source.peer in awaited.false:
+                continue
+            offerer = _Offerer(source, have.nonce, have.below, size)
             if awaited.size and source.peer == awaited.last and awaited.silent < SILENT_MAX:
                 awaited.silent += 1  # the nonce that it was given was too old
-                if self._assembling.begin((stream, first), awaited.size, awaited.teller):
+                if self._begin((stream, first), awaited, offerer):
+                    began = awaited.window_began
                     self._ask_pieces((stream, first), awaited, offerer, now)
+                    awaited.window_began = began
                     continue
             others = [one for one in awaited.offerers if one.contact.peer != source.peer]
             awaited.offerers = [*others[: OFFERERS_MAX - 1], offerer]
@@ -232,11 +264,12 @@ class Fetching:
         return awaited.offered
 
     def on_piece(
-        self, source: Contact, piece: Piece, now: float, *, expected: bool
+        self, source: Contact, piece: Piece, now: float, *, expected: bool, asked: bool = False
     ) -> Batch | None:
         """Take a piece that was asked for; return the batch if that is whole.
 
-        The first one may be the answer to a question of repair, which `expected` the stream.
+        The first one may be the answer to a question of repair, which `expected` the stream, and
+        has `asked` this process for it: one that sends takes the place of an offerer that does not.
         """
         check_piece(piece)
         stream, first = key = StreamId(piece.stream), piece.first
@@ -244,28 +277,59 @@ class Fetching:
         if self.refusals.refuses(key) or (known is not None and known.knows(first, 1)):
             return None
         awaited = self.awaited.get(stream, {}).get(first)
-        if awaited is None and expected:
+        is_first = (awaited is None and expected) or (
+            awaited is not None
+            and asked
+            and source.peer not in (*awaited.asked, *awaited.false)
+            and not self._assembling.is_fresh(key)
+            and not self._assembling.is_distrusted(key)
+        )
+        if is_first:
             if not self._assembling.takes(piece.size):
                 self.refusals.refuse(key, 1, source, piece.below, now)
                 return None
-            teller, asked = self._context.teller(source.peer), {source.peer: now}
-            made = _Awaited(1, now, teller, piece.size, offered=False, asked=asked)
-            awaited = self._await(key, made)
+            teller = self._context.teller(source.peer)
+            if awaited is None:
+                awaited = self._await(key, _Awaited(1, now, teller, piece.size, offered=False))
+            if awaited is not None:
+                offerer = _Offerer(source, piece.nonce, piece.below, piece.size)
+                if not self._begin(key, awaited, offerer):
+                    self._give_back(key, awaited)
+                    return None
+                awaited.asked[source.peer], awaited.sizes[source.peer] = now, piece.size
+                awaited.asking = offerer
         if awaited is None or source.peer not in awaited.asked:
+            if asked:  # it has kept its promise, though another is at it
+                self._context.neighbour(source.peer).brought = now
             return None
-        if not self._assembling.begin(key, piece.size, awaited.teller):
-            if not awaited.offered:
-                self._forget(stream, first)  # repair asks again
+        is_of_one = self._assembling.is_distrusted(key)
+        if source.peer in awaited.false or (is_of_one and source.peer != awaited.last):
+            return None  # of one alone, and no other interferes
+        if piece.size != awaited.sizes.get(source.peer, piece.size):
+            raise MalformedError("a Piece is of a batch of another size")
+        if piece.size != awaited.size:
+            return None  # another was asked meanwhile, that says another size
+        if not self._assembling.begin(key, piece.size, awaited.teller, source.peer):
+            self._give_back(key, awaited)
             return None
-        if not self._assembling.is_fresh(key):
+        was_fresh = self._assembling.is_fresh(key)
+        if not self._assembling.add(piece, source.peer, now):
+            return None  # whoever sends the same again brings nothing
+        if not was_fresh:
             self._delay.observe(now - awaited.asked[source.peer])
         self._context.neighbour(source.peer).brought = now
-        awaited.size, awaited.silent = piece.size, 0
-        awaited.asking = offerer = _Offerer(source, piece.nonce, piece.below)
-        window_is_over = self._assembling.add(piece, now)
-        batch = self._assembling.whole(key, now, from_below=bool(piece.below))
+        awaited.silent = 0
+        awaited.asking = offerer = _Offerer(source, piece.nonce, piece.below, piece.size)
+        window_is_over = self._assembling.ends_window(piece)
+        try:
+            batch = self._assembling.whole(key, now, from_below=bool(piece.below))
+        except MalformedError:
+            self._add_false(awaited, source.peer)
+            raise
         if batch is not None:
             self.refusals.add_origin(batch, source, piece.below)
+        elif not self._assembling.is_under_way(key):  # its parts do not fit together
+            self._ask_anew(key, awaited, now)
         elif window_is_over:
             self._ask_pieces(key, awaited, offerer, now)
             self._look([key], now)
@@ -278,11 +342,21 @@ class Fetching:
 
     def on_refused(self, batch: Batch, source: PeerId, now: float) -> None:
         """Ask the next offerer for a batch that `source` sent and this process does not believe."""
+        key = batch.stream, batch.first
         awaited = self.awaited.get(batch.stream, {}).get(batch.first)
-        if awaited is not None and awaited.last == source:
-            self._pass_over(source)
-            awaited.asked.clear()
-            self._look([(batch.stream, batch.first)], now)
+        if awaited is None:
+            return
+        if source == SEVERAL:
+            self._assembling.distrust(key)
+            self._ask_anew(key, awaited, now)
+        elif awaited.last == source:
+            self._add_false(awaited, source)
+            self._ask_anew(key, awaited, now)
+
+    @property
+    def was_mixed(self) -> bool:
+        """Whether the last batch that was put together has parts of several processes."""
+        return self._assembling.was_mixed
 
     def on_standstill(self, seconds: float, now: float) -> None:
         """Pass nobody over for the time in which this process could read no answer."""
@@ -311,15 +385,14 @@ class Fetching:
         for stream, first in keys:
             awaited = self.awaited[stream][first]
             if (due := self._due(stream, first, awaited, now)) <= now:
-                if awaited.size and not self._assembling.begin(
-                    (stream, first), awaited.size, awaited.teller
-                ):
+                again = self._again(stream, first, awaited, now)
+                offerer = again or self._next_offerer(awaited)
+                if offerer is not None and not self._begin((stream, first), awaited, offerer):
+                    awaited.offerers[:0] = [] if again else [offerer]
                     due_next = min(due_next, now + ROOM_SECONDS)
                     continue
-                offerer = self._again(stream, first, awaited)
-                if offerer is None and awaited.last is not None:
+                if again is None and awaited.last is not None:
                     late[awaited.last] = None
-                offerer = offerer or self._next_offerer(awaited)
                 if offerer is None:
                     by_publisher = awaited.teller == stream[:PEER_ID_BYTES] and awaited.size
                     if by_publisher or self._assembling.has_begun((stream, first)):
@@ -338,7 +411,8 @@ class Fetching:
             self._delay.back_off()
             self._pass_over(peer)
         for offerer, wanted in asked.items():
-            self._context.send_want(*offerer, wanted, self._context.retention)
+            contact, nonce, below, _ = offerer
+            self._context.send_want(contact, nonce, below, wanted, self._context.retention)
         if due_next < self._timer_due:
             self._timer, self._timer_due = self._timer + 1, due_next
             self._context.outlet.wake(due_next - now, "fetch", self._timer)
@@ -347,7 +421,9 @@ class Fetching:
         """Return when an offerer is to be asked, or the next one if one was asked."""
         if (last := awaited.last) is not None:
             brought = self._context.neighbour(last).brought
-            return max(awaited.asked[last], brought) + self._delay.timeout
+            due_at = max(awaited.asked[last], brought) + self._delay.timeout
+            in_time = awaited.window_began + WINDOW_SECONDS
+            return min(due_at, in_time) if self._is_slow(awaited, inf) else due_at
         due, known = now, self._context.streams.known.get(stream)
         # Else it comes no more by itself, as a long one never does.
         if (known is None or first >= known.stop) and not awaited.size:
@@ -356,9 +432,13 @@ class Fetching:
             due = max(due, awaited.since + DISTRUST_SECONDS)
         return due
 
-    def _again(self, stream: StreamId, first: int, awaited: _Awaited) -> _Offerer | None:
+    def _again(
+        self, stream: StreamId, first: int, awaited: _Awaited, now: float
+    ) -> _Offerer | None:
         """Return the offerer that was asked last if it has sent pieces, and may send more."""
         if awaited.asking is None or not self._assembling.has_begun((stream, first)):
+            return None
+        if self._is_slow(awaited, now):
             return None
         if not self._assembling.is_fresh((stream, first)):
             if awaited.offerers or awaited.silent >= SILENT_MAX:
@@ -366,13 +446,48 @@ class Fetching:
             awaited.silent += 1
         return awaited.asking
 
+    def _is_slow(self, awaited: _Awaited, now: float) -> bool:
+        """Say whether others are to be asked for a long batch that comes slowly by then."""
+        others = awaited.size and awaited.offerers
+        return bool(others) and now - awaited.window_began >= WINDOW_SECONDS
+
     def _ask_pieces(self, key: Key, awaited: _Awaited, offerer: _Offerer, now: float) -> None:
         """Ask for the next pieces of a batch."""
         peer = offerer.contact.peer
+        awaited.tried[peer], awaited.window_began = offerer, now
         awaited.asking = offerer
         awaited.asked.pop(peer, None)
-        awaited.asked[peer] = now
-        self._context.send_pieces_wanted(*offerer, key, self._assembling.next_window(key))
+        awaited.asked[peer], awaited.sizes[peer] = now, offerer.size
+        contact, nonce, below, _ = offerer
+        numbers = self._assembling.next_window(key)
+        self._context.send_pieces_wanted(contact, nonce, below, key, numbers)
+
+    def _add_false(self, awaited: _Awaited, source: PeerId) -> None:
+        """Take nothing more of a batch from a process that has sent a false copy."""
+        self._pass_over(source)
+        awaited.false[source] = None
+        awaited.offerers = [one for one in awaited.offerers if one.contact.peer != source]
+
+    def _ask_anew(self, key: Key, awaited: _Awaited, now: float) -> None:
+        """Ask offerers for a batch as if nobody had been asked before."""
+        names = [*awaited.false, *(one.contact.peer for one in awaited.offerers)]
+        awaited.offerers += [one for peer, one in awaited.tried.items() if peer not in names]
+        awaited.tried.clear()
+        awaited.asked.clear()
+        awaited.sizes.clear()
+        awaited.asking = None
+        self._look([key], now)
+
+    def _begin(self, key: Key, awaited: _Awaited, offerer: _Offerer) -> bool:
+        """Make room for what an offerer is to send; False if there is none now."""
+        awaited.size = offerer.size
+        peer = offerer.contact.peer
+        return not offerer.size or self._assembling.begin(key, offerer.size, awaited.teller, peer)
+
+    def _give_back(self, key: Key, awaited: _Awaited) -> None:
+        """Leave a batch without room to repair, which asks again, unless it was offered."""
+        if not awaited.offered:
+            self._forget(*key)
 
     def _await(self, key: Key, awaited: _Awaited) -> _Awaited | None:
         """Await a batch; None if there is no room for it."""

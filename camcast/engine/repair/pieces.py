@@ -35,7 +35,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Final, TypeVar
 
-from attrs import define
+from attrs import define, field
 
 from camcast.engine.repair.messages import Piece, TooLong
 from camcast.engine.repair.told import RepairContext
@@ -69,6 +69,8 @@ WITNESSES: Final = 3  # chosen: as `camcast.engine.repair.asking.PASSED_BY`
 TELLERS_MIN: Final = 2  # chosen: as `camcast.engine.repair.asking.SPEAKERS_MIN`
 REFUSING_MAX: Final = 256  # chosen: members that a publisher remembers; as `NEIGHBOURS_MAX`
 REFUSING_SECONDS: Final = 600.0  # chosen: a member that was restarted with more is believed then
+SEVERAL: Final = PeerId(bytes(PEER_ID_BYTES))
+"""The sender of a batch with parts of several processes: nobody is to blame if it is false."""
 HEADS_BYTES: Final = RECORD_BYTES_MAX - PAYLOAD_BYTES_MAX
 """The bytes of a body beside its payload are fewer."""
 
@@ -95,6 +97,8 @@ class _Assembly:
     size: int
     teller: PeerId
     parts: list[bytes | None]
+    sources: dict[PeerId, None] = field(factory=dict)
+    """The processes that have sent pieces."""
     came: int = 0
     """How many of its pieces have come."""
     wanted: int = -1
@@ -111,15 +115,25 @@ class Assembling:
     def __init__(self, context: RepairContext) -> None:
         self._context = context
         self._under_way: dict[Key, _Assembly] = {}
+        self._distrusted: dict[Key, None] = {}
+        """The batches of which parts that several processes sent made a false one."""
+        self.was_mixed = False
+        """Whether the last batch that was whole has parts of several processes."""
 
     def takes(self, size: int) -> bool:
         """Say whether this process takes a batch whose body has so many bytes."""
         return size <= self._context.community.parameters.event_bytes_max + HEADS_BYTES
 
-    def begin(self, key: Key, size: int, teller: PeerId) -> bool:
-        """Make room for a batch, unless it is there; False if there is none now."""
-        if key in self._under_way:
-            return True
+    def begin(self, key: Key, size: int, teller: PeerId, source: PeerId) -> bool:
+        """Make room for a batch, unless it is there; False if there is none now.
+
+        What has come is forgotten if `source` says another size, or others have spoilt it before.
+        """
+        if (assembly := self._under_way.get(key)) is not None:
+            is_other = key in self._distrusted and any(one != source for one in assembly.sources)
+            if assembly.size == size and not is_other:
+                return True
+            del self._under_way[key]
         of_all = sum(one.size for one in self._under_way.values())
         of_teller = sum(one.size for one in self._under_way.values() if one.teller == teller)
         unit = self._context.community.parameters.event_bytes_max + HEADS_BYTES
@@ -146,32 +160,61 @@ class Assembling:
         assembly = self._under_way.get(key)
         return assembly is not None and assembly.came > 0
 
-    def add(self, piece: Piece, now: float) -> bool:
-        """Add a piece of a batch that has begun; say whether it was the last of its window."""
+    def is_under_way(self, key: Key) -> bool:
+        """Say whether pieces of a batch are awaited."""
+        return key in self._under_way
+
+    def add(self, piece: Piece, source: PeerId, now: float) -> bool:
+        """Add a piece of a batch that has begun; say whether it had not come before."""
         assembly = self._under_way[StreamId(piece.stream), piece.first]
-        if piece.size != assembly.size:
-            raise MalformedError("a Piece is of a batch of another size")
+        if assembly.parts[piece.number] is not None:
+            return False
+        assembly.parts[piece.number] = piece.part
+        assembly.sources[source] = None
         assembly.is_fresh = True
-        if assembly.parts[piece.number] is None:
-            assembly.parts[piece.number] = piece.part
-            assembly.came += 1
-            assembly.hops = max(assembly.hops, min(piece.hops, HOPS_MAX))
-            assembly.published = min(assembly.published, now - piece.age)
+        assembly.came += 1
+        assembly.hops = max(assembly.hops, min(piece.hops, HOPS_MAX))
+        assembly.published = min(assembly.published, now - piece.age)
+        return True
+
+    def ends_window(self, piece: Piece) -> bool:
+        """Say whether a piece is the last one that was asked for."""
+        assembly = self._under_way[StreamId(piece.stream), piece.first]
         return piece.number >= assembly.wanted
 
+    def is_distrusted(self, key: Key) -> bool:
+        """Say whether a batch is put together from the pieces of a single process."""
+        return key in self._distrusted
+
+    def distrust(self, key: Key) -> None:
+        """Put a batch together from the pieces of a single process from now on."""
+        self._under_way.pop(key, None)
+        _put(self._distrusted, key, None)
+
     def whole(self, key: Key, now: float, *, from_below: bool) -> Batch | None:
-        """Return a batch of which all has come, and forget it; None if something is missing."""
+        """Return a batch of which all has come, and forget it; None if something is missing.
+
+        If several processes sent parts that make no batch, nobody knows who lied: then all is
+        forgotten. Raises `MalformedError` if one process did.
+        """
         assembly = self._under_way[key]
         if assembly.came < len(assembly.parts):
             return None
         del self._under_way[key]
+        self.was_mixed = len(assembly.sources) > 1
         body = b"".join(part for part in assembly.parts if part is not None)
         flags = REPAIRED | OTHER_LEVEL if from_below else REPAIRED
         bytes_max = self._context.community.parameters.event_bytes_max
         age = max(0.0, now - assembly.published)
-        batch = decode_body(body, 0, len(body), assembly.hops, age, now, flags, bytes_max)
-        if (batch.stream, batch.first) != key:
-            raise MalformedError("the pieces of a batch make another one")
+        try:
+            batch = decode_body(body, 0, len(body), assembly.hops, age, now, flags, bytes_max)
+            if (batch.stream, batch.first) != key:
+                raise MalformedError("the pieces of a batch make another one")
+        except MalformedError:
+            if not self.was_mixed:
+                raise
+            self.distrust(key)
+            return None
         return batch
 
     def drop(self, key: Key) -> None:

@@ -65,7 +65,7 @@ from camcast.engine.repair.messages import (
     Want,
 )
 from camcast.engine.repair.offers import Fetching, Offering
-from camcast.engine.repair.pieces import Refusals
+from camcast.engine.repair.pieces import SEVERAL, Refusals
 from camcast.engine.repair.told import (
     CLIMBING_SECONDS,
     FULL_SECONDS,
@@ -127,7 +127,7 @@ class Repair(Repairs):
         self._tally = Tally(context.retention)
         self._referring = Referring(context, haves, self._upward, self._tally)
         self._changed = -inf  # when the tally last did
-        self.whole: Batch | None = None
+        self.whole: tuple[Batch, PeerId] | None = None
         """The long batch of which the last piece has come, for the intake to take."""
 
     # -- what others read ------------------------------------------------------------------
@@ -281,7 +281,7 @@ class Repair(Repairs):
             self._upward.add_brought(stream, published if self.is_history(batch) else inf)
         missing, bounds = self._asking.missing.get(stream), known.bounds
         if missing is not None:
-            self._asking.add_batch(batch, missing, now)
+            self._asking.add_batch(batch, missing, source, now)
         elif bounds and (bounds[0] > known.floor or len(bounds) > 2):
             self._asking.add_hole(stream, source, now)
 
@@ -366,8 +366,15 @@ class Repair(Repairs):
             case Heard():
                 self._upward.on_heard(source.peer, message.reply)
             case Piece():
-                expected = self.expects(StreamId(message.stream))
-                self.whole = self._fetching.on_piece(source, message, now, expected=expected)
+                stream = StreamId(message.stream)
+                expected = self.expects(stream)
+                asked = self._asking.has_asked(stream, source.peer)
+                batch = self._fetching.on_piece(
+                    source, message, now, expected=expected, asked=asked
+                )
+                if batch is not None:
+                    mixed = self._fetching.was_mixed
+                    self.whole = batch, SEVERAL if mixed else source.peer
             case PiecesWanted():
                 self._answering.on_pieces_wanted(source, message, now)
             case TooLong():

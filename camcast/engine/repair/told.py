@@ -61,7 +61,7 @@ from camcast.engine.store import Store
 from camcast.vocabulary.batches import NOT_UPWARD, Batch
 from camcast.vocabulary.clock import Clock
 from camcast.vocabulary.events import StreamId
-from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
+from camcast.vocabulary.identity import PEER_ID_BYTES, UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.messages import read_topic
 from camcast.vocabulary.outbox import ControlOutlet
 from camcast.vocabulary.penalties import Fault
@@ -440,6 +440,14 @@ class RepairContext:
         """
         known = self.names_are_proved or peer in self.community.membership.peers()
         return peer if known else UNKNOWN_PEER
+
+    def filler(self, stream: StreamId, source: PeerId) -> PeerId:
+        """Return who fills a share of a table with a batch of a stream that came from `source`.
+
+        Where it is signed, that is its publisher, whoever has passed it on.
+        """
+        is_signed = self.names_are_proved and source
+        return PeerId(stream[:PEER_ID_BYTES]) if is_signed else self.teller(source)
 
     def send_want(
         self, contact: Contact, nonce: bytes, below: str, wanted: Sequence[Wanted], seconds: float

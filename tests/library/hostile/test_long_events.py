@@ -10,10 +10,10 @@ from attrs import evolve
 from camcast.engine.node import Node
 from camcast.engine.repair.messages import Have, Piece
 from camcast.engine.repair.pieces import PIECE_BYTES, pieces_of
-from camcast.vocabulary.batches import make_batch
-from camcast.vocabulary.events import stream_id
+from camcast.vocabulary.batches import Batch, make_batch
+from camcast.vocabulary.events import EventId, stream_id
 from camcast.vocabulary.parameters import CommunitySettings
-from camcast.vocabulary.wire import FRAME_HEADER, Kind
+from camcast.vocabulary.wire import FRAME_HEADER, PAYLOAD_BYTES_MAX, Kind
 from tests.admitted_world import THERE, AdmittedWorld, introduction, record
 from tests.signed_world import SOCCER, certificate, key
 
@@ -103,3 +103,113 @@ def test_an_announcer_of_many_long_events_costs_no_more_than_the_room() -> None:
     payload = b"!" * (2 * MIB)
     world.publish(nodes[0], SOCCER, payload, seconds=5.0)
     assert sorted(world.got(payload), key=nodes.index) == nodes
+
+
+def offers(world: AdmittedWorld, victim: Node, event: EventId, size: int) -> None:
+    held, offered = (event.stream, 1, 0, (event.sequence + 1,)), (event.stream, event.sequence, 1)
+    say(
+        world,
+        victim,
+        Have(b"nonce", 9.0, 9.0, "", 0, 0.0, (held,), 9.0, (offered,), 0, (size,)),
+    )
+
+
+def points(node: Node, of: Node) -> float:
+    assert node.guard.penalties is not None
+    score = node.guard.penalties._scores.get(of.me.peer)
+    return 0.0 if score is None else score.points
+
+
+@pytest.mark.slow  # 2 s
+@pytest.mark.parametrize("size", [PAYLOAD_BYTES_MAX + 5_000, 3 * MIB])
+def test_who_offers_a_genuine_event_with_another_size_neither_delays_nor_frames_anybody(
+    size: int,
+) -> None:
+    """Offered each tenth of a second, it never came, no `Missed` was told, and the genuine pieces
+    counted as malformed: 16 faults of the publisher, half of what bars."""
+    world, nodes = world_of_three()
+    first = world.publish(nodes[0], SOCCER, b"?" * (2 * MIB), seconds=5.0)
+    following = EventId(first.stream, first.sequence + 1)
+    for victim in nodes[1:]:
+        offers(world, victim, following, size)
+    payload = b"!" * (2 * MIB)
+    assert world.publish(nodes[0], SOCCER, payload, seconds=0.0) == following
+    for _ in range(30):
+        for victim in nodes[1:]:
+            offers(world, victim, following, size)
+        world.run(0.1)
+    assert sorted(world.got(payload), key=nodes.index) == nodes
+    assert [points(node, nodes[0]) for node in nodes[1:]] == [0.0, 0.0]
+
+
+@pytest.mark.slow  # 1 s
+def test_false_parts_before_the_genuine_rest_put_no_blame_on_who_sends_the_rest() -> None:
+    """The liar sends a false window and no more: what the publisher completed counted as its own
+    forgery, and it was not asked for the event again."""
+    world, nodes = world_of_three()
+    first = world.publish(nodes[0], SOCCER, b"?" * (2 * MIB), seconds=5.0)
+    following = EventId(first.stream, first.sequence + 1)
+    (genuine,) = of_store(nodes[1], first)
+    size, part, victim = len(genuine.body), bytes(PIECE_BYTES), nodes[1]
+    offers(world, victim, following, size)
+    world.run(0.05)
+    copy = partial(Piece, b"nonce", "", following.stream, following.sequence, size)
+    say(world, victim, *(copy(number, 1, 0.0, part) for number in range(4)))
+    payload = b"!" * (2 * MIB)
+    assert world.publish(nodes[0], SOCCER, payload, seconds=20.0) == following
+    assert sorted(world.got(payload), key=nodes.index) == nodes
+    assert points(victim, nodes[0]) == 0.0
+
+
+@pytest.mark.slow  # 2 s
+def test_who_sends_the_same_piece_again_and_again_keeps_nobody_from_asking_others() -> None:
+    """Each copy counted as progress, and the others that offered the event were never asked."""
+    world, nodes = world_of_three()
+    first = world.publish(nodes[0], SOCCER, b"?" * (2 * MIB), seconds=5.0)
+    following = EventId(first.stream, first.sequence + 1)
+    (genuine,) = of_store(nodes[1], first)
+    size, victim = len(genuine.body), nodes[1]
+    offers(world, victim, following, size)
+    payload = b"!" * (2 * MIB)
+    assert world.publish(nodes[0], SOCCER, payload, seconds=0.0) == following
+    same = Piece(
+        b"nonce", "", following.stream, following.sequence, size, 0, 1, 0.0, bytes(PIECE_BYTES)
+    )
+    for _ in range(100):
+        say(world, victim, same)
+        world.run(0.1)
+    assert sorted(world.got(payload), key=nodes.index) == nodes
+
+
+def of_store(node: Node, event: EventId) -> list[Batch]:
+    (local_group,) = node.local_groups
+    assert local_group.repair is not None
+    store = local_group.repair._context.store
+    return list(store.batches(event.stream, event.sequence, event.sequence + 1))
+
+
+@pytest.mark.slow  # 3 s
+@pytest.mark.parametrize("pieces", [1, 8])
+def test_who_sends_false_pieces_slowly_makes_way_for_others_within_two_seconds(pieces: int) -> None:
+    """A piece each quarter of a second was progress enough, and after all pieces were there and
+    false the liar was asked once more: 60 s later nobody had the event, nor was it told as missed.
+    """
+    world, nodes = world_of_three()
+    first = world.publish(nodes[0], SOCCER, b"?" * (2 * MIB), seconds=5.0)
+    following = EventId(first.stream, first.sequence + 1)
+    (genuine,) = of_store(nodes[1], first)
+    size, victims = len(genuine.body), nodes[1:]
+    numbers = pieces_of(size) - 1  # but for the last one, which is shorter
+    for victim in victims:
+        offers(world, victim, following, size)
+    payload = b"!" * (2 * MIB)
+    assert world.publish(nodes[0], SOCCER, payload, seconds=0.0) == following
+    copy = partial(Piece, b"nonce", "", following.stream, following.sequence, size)
+    for turn in range(12):
+        for victim in victims:
+            offers(world, victim, following, size)
+            for number in range(turn * pieces, (turn + 1) * pieces):
+                say(world, victim, copy(number % numbers, 1, 0.0, bytes(PIECE_BYTES)))
+        world.run(0.25)
+    assert sorted(world.got(payload), key=nodes.index) == nodes
+    assert [points(node, nodes[0]) for node in victims] == [0.0, 0.0]

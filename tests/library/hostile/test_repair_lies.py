@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from random import Random
 
 import pytest
+from attrs import evolve
 
 from camcast.engine.node import Node
 from camcast.engine.repair.asking import GIVE_UP_SECONDS
 from camcast.engine.repair.messages import Have, Held
 from camcast.engine.security_messages import Certificates
+from camcast.engine.store import Store
 from camcast.security.certificates import Rights
 from camcast.security.keys import SecretKey
 from camcast.vocabulary import wire
@@ -22,7 +24,7 @@ from camcast.vocabulary.batches import make_batch
 from camcast.vocabulary.events import STREAM_ID_BYTES, StreamId, stream_id
 from camcast.vocabulary.penalties import BROKEN_PROMISE
 from camcast.vocabulary.topics import Topic
-from camcast.vocabulary.wire import FRAME_HEADER, Kind
+from camcast.vocabulary.wire import FRAME_HEADER, Kind, event_head
 from tests.admitted_world import THERE, AdmittedWorld, introduction, record
 from tests.signed_world import SOCCER, certificate, key, with_own
 
@@ -117,3 +119,55 @@ def repaired(
         yield record(Kind.SECURITY, Certificates((own,)), sender)
     size, flags = len(batch.body), wire.REPAIRED
     yield wire.event_head(size, 1, 655.35, SOCCER.group, sender, flags=flags) + batch.body
+
+
+@pytest.mark.parametrize("signed", [True, False])
+def test_what_a_liar_offers_again_and_again_is_asked_of_others_after_ten_seconds(
+    signed: bool,
+) -> None:
+    """What is offered is left to its offerers: by 80 bytes each third of a second one of them kept
+    repair from an event for as long as it liked, and no `Missed` was told."""
+    world = AdmittedWorld(signed=signed)
+    *others, victim = [world.member(key(20 + number), SOCCER) for number in range(4)]
+    world.run(10.0)
+    away = victim.me.address
+    first = world.publish(others[0], SOCCER, b"first", seconds=2.0)
+    world.cut(lambda source, target: away not in (source, target))
+    lost = world.publish(others[0], SOCCER, b"lost", seconds=0.2)
+    world.heal()
+    assert lost.stream == first.stream
+    world.publish(others[0], SOCCER, b"last", seconds=0.0)
+    held, offered = (lost.stream, 1, 0, (lost.sequence + 2,)), (lost.stream, lost.sequence, 1)
+    message = Have(b"nonce", 100.0, 100.0, "", 0, 0.0, (held,), 9.0, (offered,), 0, (0,))
+    again = record(Kind.REPAIR, message, LIAR.public.peer_id, group=SOCCER.group)
+    for _ in range(45):
+        tell(world, victim, again, topic=SOCCER)
+        world.run(0.3)
+    assert world.got(b"lost").count(victim) == 1
+
+
+def test_an_age_that_nobody_signed_lets_no_event_be_forgotten_where_it_came_by_a_liar_first() -> (
+    None
+):
+    """Its publisher has died. Who got it with an age of ten minutes gave it to its subscribers, and
+    kept it for nobody: it was missed where it had not come."""
+    world = AdmittedWorld()
+    nodes = list[Node]()
+    for number in range(4):
+        world.parts = evolve(world.parts, store=Store())  # each in a process of its own
+        nodes.append(world.member(key(20 + number), SOCCER))
+    *others, victim = nodes
+    world.run(10.0)
+    stream, own, away = stream_id(ADA.public.peer_id, 7), certificate(ADA), victim.me.address
+    world.cut(lambda source, target: away not in (source, target))
+    published = round(1000 * world.now)
+    batch = with_own(ADA, own).sign(make_batch(stream, 1, [b"goal"], SOCCER, published=published))
+    head = event_head(len(batch.body), 1, 600.0, SOCCER.group, LIAR.public.peer_id)
+    chain = record(Kind.SECURITY, Certificates((own,)), LIAR.public.peer_id)
+    for node in others:
+        tell(world, node, chain, head + batch.body, topic=SOCCER)
+    world.run(0.5)
+    assert all(node in world.got(b"goal") for node in others)
+    world.heal()
+    world.run(20.0)
+    assert world.got(b"goal").count(victim) == 1

@@ -13,7 +13,15 @@ from camcast.vocabulary.identity import UNKNOWN_PEER, Contact, PeerId
 from camcast.vocabulary.topics import GroupId, Topic
 from camcast.vocabulary.wire import Kind, MalformedError
 from overlays.gateway_messages import Ask, Members, Unknown
-from overlays.lan_questions import ANSWER_SECONDS, ASKED_MAX, AT_ONCE, DECODER, Hint, LanQuestions
+from overlays.lan_questions import (
+    ANSWER_SECONDS,
+    ASKED_MAX,
+    AT_ONCE,
+    DECODER,
+    OTHERS_SECONDS,
+    Hint,
+    LanQuestions,
+)
 
 SOCCER = Topic.parse(".soccer")
 ME = Contact(PeerId(b"m" * 16), "tcp://192.168.1.2:7000")
@@ -65,6 +73,27 @@ def test_a_hint_is_asked_under_its_key_and_its_answer_is_what_is_found() -> None
     asker.answer(Members(question.seek, (ADA,)))
     asker.answer(Members(question.seek, (ME,)))  # again
     assert [finding.contacts for finding in asker.outbox.findings] == [(ADA,)]
+
+
+def test_whoever_answers_first_decides_its_own_part_of_a_finding_alone() -> None:
+    """The first answer with members ended the search: a certified liar that was quick owned it."""
+    asker = Asker()
+    (_, first), (_, second), _ = asker.seek([hint(number) for number in range(3)])
+    liars, honest = [
+        tuple(
+            Contact(PeerId(letter + b"%015d" % number), f"tcp://192.168.2.{number}:7000")
+            for number in range(5)
+        )
+        for letter in (b"l", b"h")
+    ]
+    asker.answer(Members(first.seek, liars))
+    assert asker.outbox.findings == []
+    asker.answer(Members(second.seek, honest))
+    assert asker.outbox.wakes[-1].delay_seconds == OTHERS_SECONDS
+    asker.questions.wake(asker.outbox.wakes[-1].token.name)
+    [finding] = asker.outbox.findings
+    assert len(finding.contacts) == 5
+    assert sum(contact in honest for contact in finding.contacts) in (2, 3)
 
 
 @pytest.mark.parametrize("answers", [0, 3])

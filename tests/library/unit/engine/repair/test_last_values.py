@@ -120,6 +120,19 @@ def test_the_room_holds_where_one_key_changes_for_ever() -> None:
     assert len(values._oldest) < 50
 
 
+def test_the_order_of_a_publisher_with_many_values_is_bounded_too() -> None:
+    size = len(event(b"cold").body) + BATCH_BYTES
+    values = LastValues(bytes_max=20 * size)
+    for number in range(1000):
+        values.add(event(b"hot%d" % (number % 3), number - 2000, 1, number + 1), NOW)
+        values.add(event(b"cold", -3000), NOW)
+    assert values.keys == 4
+    (publisher,) = values._publishers.values()
+    assert publisher.bytes == values.bytes
+    assert publisher.oldest is not None
+    assert len(publisher.oldest) < 50
+
+
 def test_what_was_deleted_is_forgotten_after_a_day_and_not_taken_again() -> None:
     values = LastValues()
     value, deletion = event(b"k", -1), event(b"k", 0, first=2, deleted=True)
