@@ -434,7 +434,7 @@ class Asking:
         self.missing: dict[StreamId, MissingRanges] = {}
         self._told: Places[PeerId, StreamId] = Places(MISSING_MAX)
         """Those of the missing streams that others told of, and that have no hole here."""
-        self._holes = Places[PeerId, StreamId](MISSING_MAX)
+        self._holes: Places[PeerId, StreamId] = Places(MISSING_MAX)
         """The others, by those who fill them (`RepairContext.filler`)."""
         self._unplaced = 0  # the streams without room since that was reported
         self._reported = -inf  # when it was
