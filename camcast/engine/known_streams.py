@@ -29,12 +29,16 @@ from math import inf
 from typing import Final
 
 from camcast.vocabulary.events import SEQUENCE_MAX
+from camcast.vocabulary.share import TELLERS_MIN
 
 RANGES_MAX: Final = 64  # chosen: holes of a stream at a time; a bound, as peers send the numbers
 JUMP: Final = 1 << 16  # chosen: a minute of 1,000 events/s missed is no jump; forged ones are far
 JUMPS_MAX: Final = RANGES_MAX // 2  # chosen: the other half is for events that come out of order
 STREAMS_MAX: Final = 1 << 16  # chosen: 200 publishers/s of one event each; 20 MB a group
 SHARE: Final = STREAMS_MAX // 4  # chosen: most places are out of a single peer's reach
+# chosen: as of other tables: fifteen such publishers leave room. One has a stream each time that it
+# starts, and others pass the streams of many on
+SIGNED_STREAMS_MAX: Final = STREAMS_MAX // TELLERS_MIN
 IDLE_SECONDS: Final = 240.0  # chosen: twice the time for which payloads are kept
 _LOOK_SECONDS: Final = 1.0  # chosen: between two looks through all streams, which take some 10 ms
 
@@ -207,14 +211,17 @@ class KnownRanges:
 class KnownStreams:
     """One group's knowledge of the streams in it, in bounded memory."""
 
-    __slots__ = ("_introduced", "_look_after", "_recall", "_repaired", "known")
+    __slots__ = ("_introduced", "_look_after", "_recall", "_repaired", "_share", "known")
 
-    def __init__(self, *, repaired: bool = False, recall: Recall | None = None) -> None:
+    def __init__(
+        self, *, repaired: bool = False, recall: Recall | None = None, signed: bool = False
+    ) -> None:
         """`repaired`: whether somebody asks for what is missing (`camcast.engine.repair`).
 
-        `recall` returns what an archive knows of a stream that is not in memory.
+        `recall` returns what an archive knows of a stream that is not in memory. `signed`: whether
+        the peers that introduce streams are their publishers.
         """
-        self._repaired = repaired
+        self._repaired, self._share = repaired, SIGNED_STREAMS_MAX if signed else SHARE
         self._recall = recall
         self.known: dict[bytes, KnownRanges] = {}
         """The known ranges of each stream, in the order in which the streams were introduced."""
@@ -238,7 +245,7 @@ class KnownStreams:
         return ranges
 
     def _is_full(self, peer: bytes) -> bool:
-        return len(self.known) >= STREAMS_MAX or self._introduced.get(peer, 0) >= SHARE
+        return len(self.known) >= STREAMS_MAX or self._introduced.get(peer, 0) >= self._share
 
     def _forget_idle(self, now: float) -> None:
         """Forget the streams that have been idle for long."""

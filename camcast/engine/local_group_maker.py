@@ -112,7 +112,8 @@ def make_local_group(
         liveness=liveness.part(Kind.PROTOCOL, topic.group, spreading),
     )
     store = around.parts.store if group.batched and parameters.retention_seconds else None
-    streams, repair, hold_back = KnownStreams(repaired=store is not None), None, None
+    signed = around.signing is not None
+    streams, repair, hold_back = KnownStreams(repaired=store is not None, signed=signed), None, None
     keep: Callable[[Batch], None] | None = None
     if store is not None:
         assert around.nonces is not None, "they are drawn where there is a store"
@@ -120,7 +121,7 @@ def make_local_group(
         archive = around.parts.archive
         retained = Retained(store, archive, topic, process.clock, chain)
         if archive is not None:
-            streams = KnownStreams(repaired=True, recall=retained.recall)
+            streams = KnownStreams(repaired=True, recall=retained.recall, signed=signed)
             keep = retained.keep
         repairing = RepairContext(
             context,

@@ -39,7 +39,7 @@ def test_a_publisher_that_begins_streams_without_end_keeps_no_other_publisher_ou
     four members filled the table of all, and nobody else began a stream for four minutes."""
     with (
         patch.object(known_streams, "STREAMS_MAX", 64),
-        patch.object(known_streams, "SHARE", 16),
+        patch.object(known_streams, "SIGNED_STREAMS_MAX", 16),
     ):
         world = AdmittedWorld()
         nodes = [world.member(key(20 + number), SOCCER) for number in range(6)]
