@@ -3,7 +3,8 @@
 A helper that has heard of the peer lately says so at once. Else it sends the peer a heartbeat, and
 tells all who asked when a sign of life comes, or that none came in time. A `Probe` draws one
 heartbeat and one verdict, which are smaller. At most `PROBES_ASKER_MAX` probes of one asker, and
-`PROBES_MAX` of all, are read in a second.
+`PROBES_MAX` of all, are read in a second. Of as many that are under way, the asker with most gives
+its latest to an asker with fewer.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from attrs import define, field
 from camcast.engine.liveness_messages import Heartbeat, Probe, Verdict
 from camcast.vocabulary.identity import Contact, PeerId
 from camcast.vocabulary.outbox import ControlOutlet
+from camcast.vocabulary.share import Places
 
 # chosen: units that a helper tries for. At 30 % loss two connections, with SYNs after 0, 1 and 3 s,
 # take longer in one of four cases; three helpers all fail in one of 60. A crash is confirmed after
@@ -46,6 +48,8 @@ class Errands:
         self._outlet = outlet
         self.under_way: dict[PeerId, Errand] = {}
         """The errands, by the peer that others ask about."""
+        self._places: Places[PeerId, PeerId] = Places(PROBES_MAX)
+        """Whoever asked for each of them first."""
         self._read: dict[PeerId, int] = {}  # probes read of each asker since `_read_since`
         self._read_since = -inf
 
@@ -78,8 +82,11 @@ class Errands:
             self._outlet.send([asker], Verdict(contact.peer, alive=False))
             return
         if errand is None:
-            if len(self.under_way) >= PROBES_MAX:
+            lost = self._places.take(asker.peer, contact.peer)
+            if lost == contact.peer:
                 return
+            if lost is not None:
+                del self.under_way[lost]
             errand = self.under_way[contact.peer] = Errand(now, seconds)
             self._outlet.wake(seconds, "errand", contact.peer, now)
         if asker.peer in errand.askers or len(errand.askers) < ASKERS_MAX:
@@ -93,7 +100,7 @@ class Errands:
             return  # the peer was heard of
         overdue = now - errand.began - errand.seconds
         if errand.reported or overdue > errand.seconds / PROBE_UNITS:
-            del self.under_way[peer]
+            self._leave(peer)
         elif heard > errand.began:
             self.heard(peer)
         else:
@@ -103,6 +110,10 @@ class Errands:
 
     def heard(self, peer: PeerId) -> None:
         """End an errand, also one of which the opposite was reported: the askers may still wait."""
-        errand = self.under_way.pop(peer, None)
+        errand = self._leave(peer)
         if errand is not None:
             self._outlet.send(list(errand.askers.values()), Verdict(peer, alive=True))
+
+    def _leave(self, peer: PeerId) -> Errand | None:
+        self._places.leave(peer)
+        return self.under_way.pop(peer, None)

@@ -943,6 +943,20 @@ def test_what_probes_draw_is_bounded() -> None:
     assert helper.service._errands.under_way == {}
 
 
+def test_whoever_asks_for_probes_without_end_keeps_no_other_asker_waiting() -> None:
+    """It had all that may be under way within eight seconds, and others got no verdict."""
+    helper, liar, asker = Process(1), Process(2), Process(3)
+    for number in range(PROBES_MAX):
+        second = float(number // PROBES_ASKER_MAX)
+        helper.take(liar, Probe(Process(2000 + number).me, 30.0), second)
+    suspects = [Process(3000 + number).me for number in range(PROBES_ASKER_MAX)]
+    for suspect in suspects:
+        assert helper.take(asker, Probe(suspect, 5.0), 9.0) == [Heartbeat(())]
+    assert len(helper.service._errands.under_way) == PROBES_MAX
+    assert helper.take(liar, Probe(Process(4000).me, 30.0), 10.0) == []
+    assert len(helper.errands(14.5)) >= PROBES_ASKER_MAX
+
+
 @pytest.mark.parametrize("seconds", [0.0, -1.0, nan])
 def test_a_probe_without_time_for_it_draws_nothing(seconds: float) -> None:
     assert Process(1).take(Process(2), Probe(Process(3).me, seconds), 1.0) == []
