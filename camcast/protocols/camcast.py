@@ -6,9 +6,10 @@ upward (`Upward`), and spreads it inside its community, as the parameter `spread
 
 *Gossip* is infect and die (000, 3.5; 4.2): the process sends the event once to ceil(ln N + c)
 random processes of its table of the group, and then never again. Events of one batch go to the same
-processes. A membership may pin some peers, which are the first among the chosen. Where more than
-half of a community are processes that nobody can dial, and this one can be, it sends to more: it
-shares with the few others what all of these should get. A large event, where events are repaired,
+processes. A membership may pin some peers, which are the first among the chosen; those that nobody
+can dial pin themselves, so that a fifth of a fan-out is of others beside them. Where more than half
+of a community are processes that nobody can dial, and this one can be, it sends to more: it shares
+with the few others what all of these should get. A large event, where events are repaired,
 is offered to as many, and sent to those that ask for it (`camcast.engine.repair.offers`); the same
 goes for upward messages. Its publisher sends it to the first few, and upward, without a question.
 
