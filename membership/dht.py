@@ -15,11 +15,12 @@ newcomer into its own table, so that a newcomer is held at once, and need not wa
 it up.
 
 *Places on request.* Who asks for a place, a newcomer or another, fills up a table that lacks
-entries. Of a full one an eighth of the places is for who asks (`ASKED_SHARE`), and only a stranger
-takes the place of another that has asked; a look-up decides all others. Or a few processes that ask
-without end would own the tables: with a random entry that made room for each, 8 of 40 members under
-one attacker had 47 % of the entries of others' tables, for a message a second each. An entry that
-has asked is an asked one until a refresh names it.
+entries. Of a full one an eighth of the places is for who asks (`ASKED_SHARE`): a stranger takes
+that of another that has asked, and whoever is none takes it `ASKED_SECONDS` after that has; a look-
+up decides all others. Or a few processes that ask without end would own the tables: with a random
+entry that made room for each, 8 of 40 members under one attacker had 47 % of the entries of others'
+tables, for a message a second each. An entry that has asked is an asked one until a refresh names
+it.
 
 *Refreshing.* From time to time the whole table is drawn again: when the number of changes since the
 last time (entries that fell silent or said goodbye, and greetings) is 2 · `STALE_SHARE` of the
@@ -35,7 +36,7 @@ knows which processes hold it, and can say goodbye to them when it leaves.
 *A place for every process.* In-degrees are binomial, so that with a small c some process is in no
 table (measured: 2.6 % of the members with c = 0) and receives nothing until another process draws
 it. A process that fewer than `HELD_MIN` hold asks random members of its table for a place
-(`Place`), until that many hold it.
+(`Place`), until that many hold it; whoever nobody holds asks all of them, and at once.
 
 *Processes that nobody can dial* are drawn by nobody, since the discovery cannot find them. Such a
 process is held by those that it holds: it asks each process of its table for a place, and again
@@ -103,6 +104,9 @@ DECODER: Final[Decoder[Message]] = Decoder(Greeting | Holding | Goodbye | Releas
 REFRESH_SECONDS_MIN: Final = 5.0  # chosen: a look-up mostly takes less than two
 REFRESH_SECONDS_MAX: Final = 120.0  # chosen: probes replace as many entries in that time
 STALE_SHARE: Final = 0.05  # chosen: of a table, out of date on average; half an entry of ten
+# chosen: as often as a process asks that too few hold: places come free while it does
+ASKED_SECONDS: Final = 2.0
+PLACES_ASKED: Final = 2  # chosen: where one was asked, one of 60 had a single holder for 6 s
 ASKED_SHARE: Final = 1 / 8  # chosen: one of ten entries; f + 1/8 < 2 f where f = 1/7 are liars
 
 
@@ -140,8 +144,9 @@ class DhtTable(Membership):
         period = options.check_seconds
         self._liveness.report_to(self, period, PATIENCE * period)
         self._in_view: dict[PeerId, tuple[Contact, float]] = {}  # and when each last said so
-        self._asked: dict[PeerId, None] = {}
-        """The entries that have asked for their places, and that no refresh has named since."""
+        self._asked: dict[PeerId, float] = {}
+        """The entries that have asked for their places, and that no refresh has named since, and
+        when each did."""
         self._met: dict[PeerId, None] = {}
         """The processes that have been in the table or holders, and are not known to be gone; the
         one met longest ago comes first."""
@@ -270,7 +275,7 @@ class DhtTable(Membership):
                 self._take_in(source, now)
             case Release():
                 self._forget_holder(source.peer)
-                if not self._asked_for_a_place:
+                if not (self._asked_for_a_place and self._in_view):
                     self._ask_for_a_place()
             case Goodbye():
                 for known in self.neighbours():
@@ -349,11 +354,12 @@ class DhtTable(Membership):
         if len(asked) < max(1, int(ASKED_SHARE * self._drawn_wanted)):
             places = [one for one in self._drawn if one.peer not in self._asked]
         else:
-            places = asked if is_stranger else []
+            before = now if is_stranger else now - ASKED_SECONDS
+            places = [one for one in asked if self._asked[one.peer] <= before]
         self._admit(source, places, now)
         if source.peer in self._table:
             if is_new and source.is_dialable:
-                self._asked[source.peer] = None
+                self._asked[source.peer] = now
             self._outlet.send([source], Holding())
 
     def _release(self, contact: Contact, now: float) -> None:
@@ -467,7 +473,7 @@ class DhtTable(Membership):
                 self._forget_holder(peer)
 
     def _ask_for_a_place(self) -> None:
-        """Ask one more member to hold this process if too few do.
+        """Ask members to hold this process if too few do: all of the table if nobody does.
 
         One holder is enough where tables have two or three entries: all members together may not
         have places for two. A process that nobody can dial wants as many as it holds.
@@ -477,7 +483,8 @@ class DhtTable(Membership):
             others = [contact for contact in self._table if contact.peer not in self._in_view]
             if others:
                 self._asked_for_a_place = True
-                self._outlet.send([self._rng.choice(others)], Place())
+                asked = min(PLACES_ASKED, len(others)) if self._in_view else len(others)
+                self._outlet.send(self._rng.sample(others, asked), Place())
 
 
 BACKEND = Backend(

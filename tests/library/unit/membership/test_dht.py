@@ -5,7 +5,16 @@ from __future__ import annotations
 from camcast.engine.liveness import ATTACHED_MAX
 from camcast.testing.lone_process import contact
 from camcast.vocabulary.identity import PeerId, placeholder
-from membership.dht import DhtOptions, DhtTable, Greeting, Holding, Place, Release
+from membership.dht import (
+    ASKED_SECONDS,
+    PLACES_ASKED,
+    DhtOptions,
+    DhtTable,
+    Greeting,
+    Holding,
+    Place,
+    Release,
+)
 from tests.library.unit.membership.asked_process import AskedProcess
 
 
@@ -86,8 +95,24 @@ def test_of_a_full_table_who_asks_without_end_has_an_eighth_and_a_stranger_comes
     lone.membership.receive(stranger, Greeting(), 31.0)
     assert stranger.peer in lone.membership.peers()
     assert held[0].peer not in lone.membership.peers()
-    lone.membership.receive(held[0], Place(), 32.0)
+    lone.membership.receive(held[0], Place(), 31.0 + ASKED_SECONDS - 0.1)
     assert stranger.peer in lone.membership.peers()
+    lone.membership.receive(held[0], Place(), 31.0 + ASKED_SECONDS)
+    assert held[0].peer in lone.membership.peers()
+    assert stranger.peer not in lone.membership.peers()
+
+
+def test_whoever_nobody_holds_asks_all_at_once_and_whoever_one_holds_asks_two() -> None:
+    lone = AskedProcess(DhtTable, DhtOptions())
+    lone.membership.join(FOUND, 0.0)
+    lone.membership.contacts_found(FOUND, 0.5, 90.0)
+    for holder in FOUND[:2]:
+        lone.membership.receive(holder, Holding(), 1.0)
+    lone.said_to()
+    lone.membership.receive(FOUND[0], Release(), 2.0)
+    assert [message for _, message in lone.said_to()] == [Place()] * PLACES_ASKED
+    lone.membership.receive(FOUND[1], Release(), 2.1)
+    assert {to for to, message in lone.said_to() if message == Place()} == {*FOUND}
 
 
 def test_what_a_look_up_names_has_not_asked_and_comes_before_what_has() -> None:
