@@ -16,11 +16,11 @@ it up.
 
 *Places on request.* Who asks for a place, a newcomer or another, fills up a table that lacks
 entries. Of a full one an eighth of the places is for who asks (`ASKED_SHARE`): a stranger takes
-that of another that has asked, and whoever is none takes it `ASKED_SECONDS` after that has; a look-
-up decides all others. Or a few processes that ask without end would own the tables: with a random
-entry that made room for each, 8 of 40 members under one attacker had 47 % of the entries of others'
-tables, for a message a second each. An entry that has asked is an asked one until a refresh names
-it.
+that of another that has asked, and whoever is none takes it `ASKED_SECONDS` after that has; a
+look-up decides all others. Or a few processes that ask without end would own the tables: with a
+random entry that made room for each, 8 of 40 members under one attacker had 47 % of the entries of
+others' tables, for a message a second each. An entry that has asked is an asked one until a refresh
+names it.
 
 *Refreshing.* From time to time the whole table is drawn again: when the number of changes since the
 last time (entries that fell silent or said goodbye, and greetings) is 2 · `STALE_SHARE` of the
