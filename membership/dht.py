@@ -106,7 +106,6 @@ REFRESH_SECONDS_MAX: Final = 120.0  # chosen: probes replace as many entries in 
 STALE_SHARE: Final = 0.05  # chosen: of a table, out of date on average; half an entry of ten
 # chosen: as often as a process asks that too few hold: places come free while it does
 ASKED_SECONDS: Final = 2.0
-PLACES_ASKED: Final = 2  # chosen: where one was asked, one of 60 had a single holder for 6 s
 ASKED_SHARE: Final = 1 / 8  # chosen: one of ten entries; f + 1/8 < 2 f where f = 1/7 are liars
 
 
@@ -473,7 +472,7 @@ class DhtTable(Membership):
                 self._forget_holder(peer)
 
     def _ask_for_a_place(self) -> None:
-        """Ask members to hold this process if too few do: all of the table if nobody does.
+        """Ask one more member to hold this process if too few do, all of the table if nobody does.
 
         One holder is enough where tables have two or three entries: all members together may not
         have places for two. A process that nobody can dial wants as many as it holds.
@@ -483,8 +482,8 @@ class DhtTable(Membership):
             others = [contact for contact in self._table if contact.peer not in self._in_view]
             if others:
                 self._asked_for_a_place = True
-                asked = min(PLACES_ASKED, len(others)) if self._in_view else len(others)
-                self._outlet.send(self._rng.sample(others, asked), Place())
+                asked = [self._rng.choice(others)] if self._in_view else others
+                self._outlet.send(asked, Place())
 
 
 BACKEND = Backend(

@@ -58,6 +58,8 @@ class TestLaws(SuperTableContract):
     def _plug(self, request: pytest.FixtureRequest) -> None:
         self.membership = request.param
         self.uniform = request.param == "dht"
+        if self.uniform:  # one look at 14 in-degrees is 1.5 times the law eleven times in 100
+            self.seeds = (1, 2, 3)
 
 
 class Hybrid(SuperTableContract):
