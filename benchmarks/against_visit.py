@@ -53,8 +53,8 @@ def main(nodes: int, transport: str | None) -> None:
     )
     with Fleet(nodes, partial(PythonWorker, members)) as fleet:
         fleet.publish(PACED_EVENTS, PAYLOAD_BYTES)
-        paced_run = paced(fleet.publish(PACED_EVENTS, PAYLOAD_BYTES, RATE))
-        figures["paced, own links, default spread"] = [paced_run]
+        run = fleet.publish(PACED_EVENTS, PAYLOAD_BYTES, RATE)
+        figures["paced, own links, default spread"] = [paced(run)]
     foreign = foreign_seconds() - foreign
     figures["idle"][0]["foreign cores"] = foreign / (time.monotonic() - started)
     json.dump(figures, sys.stdout)

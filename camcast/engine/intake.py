@@ -26,7 +26,11 @@ from camcast.engine.local_group import LocalGroup
 from camcast.engine.own_events import OwnEvents, Verdict
 from camcast.engine.process_context import ProcessContext
 from camcast.engine.remote_queries import RemoteQueries
-from camcast.engine.repair.retained import APART_SECONDS, aged, not_older_than_signed
+from camcast.engine.repair.retained import (
+    AGE_ABOVE_SIGNED_SECONDS,
+    aged,
+    not_older_than_signed,
+)
 from camcast.vocabulary import wire
 from camcast.vocabulary.addresses import AddressError
 from camcast.vocabulary.batches import TREE, Batch, decode_body
@@ -304,7 +308,7 @@ class Intake:
             local_group, batch, source, address, now, asked_for=is_answer
         ):
             return
-        if self._signing is not None and batch.age > APART_SECONDS:
+        if self._signing is not None and batch.age > AGE_ABOVE_SIGNED_SECONDS:
             batch = not_older_than_signed(batch, self._clock, now)
         if own_name and self._own_events.judge(batch) is Verdict.FORGED:
             self.on_own_name(batch, now)

@@ -183,7 +183,7 @@ class Fetching:
     # -- what repair asks ------------------------------------------------------------------
 
     def without(
-        self, stream: StreamId, ranges: list[tuple[int, int]], seconds: float = 0.0
+        self, stream: StreamId, ranges: list[tuple[int, int]], seconds: float
     ) -> list[tuple[int, int]]:
         """Return ranges of a stream, as (start, stop), without what is awaited of an offerer.
 
@@ -264,9 +264,9 @@ class Fetching:
         return awaited.offered
 
     def on_piece(
-        self, source: Contact, piece: Piece, now: float, *, expected: bool, asked: bool = False
-    ) -> Batch | None:
-        """Take a piece that was asked for; return the batch if that is whole.
+        self, source: Contact, piece: Piece, now: float, *, expected: bool, asked: bool
+    ) -> tuple[Batch, PeerId] | None:
+        """Take a piece that was asked for; return the batch and its sender if that is whole.
 
         The first one may be the answer to a question of repair, which `expected` the stream, and
         has `asked` this process for it: one that sends takes the place of an offerer that does not.
@@ -322,18 +322,18 @@ class Fetching:
         awaited.asking = offerer = _Offerer(source, piece.nonce, piece.below, piece.size)
         window_is_over = self._assembling.ends_window(piece)
         try:
-            batch = self._assembling.whole(key, now, from_below=bool(piece.below))
+            whole = self._assembling.whole(key, now, from_below=bool(piece.below))
         except MalformedError:
             self._add_false(awaited, source.peer)
             raise
-        if batch is not None:
-            self.refusals.add_origin(batch, source, piece.below)
+        if whole is not None:
+            self.refusals.add_origin(whole[0], source, piece.below)
         elif not self._assembling.is_under_way(key):  # its parts do not fit together
             self._ask_anew(key, awaited, now)
         elif window_is_over:
             self._ask_pieces(key, awaited, offerer, now)
             self._look([key], now)
-        return batch
+        return whole
 
     def drop(self, batch: Batch) -> None:
         """Await a batch no longer: it has come without being asked for."""
@@ -352,11 +352,6 @@ class Fetching:
         elif awaited.last == source:
             self._add_false(awaited, source)
             self._ask_anew(key, awaited, now)
-
-    @property
-    def was_mixed(self) -> bool:
-        """Whether the last batch that was put together has parts of several processes."""
-        return self._assembling.was_mixed
 
     def on_standstill(self, seconds: float, now: float) -> None:
         """Pass nobody over for the time in which this process could read no answer."""

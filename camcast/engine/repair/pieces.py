@@ -117,8 +117,6 @@ class Assembling:
         self._under_way: dict[Key, _Assembly] = {}
         self._distrusted: dict[Key, None] = {}
         """The batches of which parts that several processes sent made a false one."""
-        self.was_mixed = False
-        """Whether the last batch that was whole has parts of several processes."""
 
     def takes(self, size: int) -> bool:
         """Say whether this process takes a batch whose body has so many bytes."""
@@ -191,17 +189,18 @@ class Assembling:
         self._under_way.pop(key, None)
         _put(self._distrusted, key, None)
 
-    def whole(self, key: Key, now: float, *, from_below: bool) -> Batch | None:
-        """Return a batch of which all has come, and forget it; None if something is missing.
+    def whole(self, key: Key, now: float, *, from_below: bool) -> tuple[Batch, PeerId] | None:
+        """Return a batch of which all has come, and who sent it; forget it.
 
-        If several processes sent parts that make no batch, nobody knows who lied: then all is
-        forgotten. Raises `MalformedError` if one process did.
+        None if something is missing. The sender is `SEVERAL` where parts came from several. If
+        their parts make no batch, nobody knows who lied: then all is forgotten. Raises
+        `MalformedError` if one process did.
         """
         assembly = self._under_way[key]
         if assembly.came < len(assembly.parts):
             return None
         del self._under_way[key]
-        self.was_mixed = len(assembly.sources) > 1
+        sender, *others = assembly.sources
         body = b"".join(part for part in assembly.parts if part is not None)
         flags = REPAIRED | OTHER_LEVEL if from_below else REPAIRED
         bytes_max = self._context.community.parameters.event_bytes_max
@@ -211,11 +210,11 @@ class Assembling:
             if (batch.stream, batch.first) != key:
                 raise MalformedError("the pieces of a batch make another one")
         except MalformedError:
-            if not self.was_mixed:
+            if not others:
                 raise
             self.distrust(key)
             return None
-        return batch
+        return batch, SEVERAL if others else sender
 
     def drop(self, key: Key) -> None:
         """Forget what has come of a batch."""

@@ -65,7 +65,7 @@ from camcast.engine.repair.messages import (
     Want,
 )
 from camcast.engine.repair.offers import Fetching, Offering
-from camcast.engine.repair.pieces import SEVERAL, Refusals
+from camcast.engine.repair.pieces import Refusals
 from camcast.engine.repair.told import (
     CLIMBING_SECONDS,
     FULL_SECONDS,
@@ -128,7 +128,7 @@ class Repair(Repairs):
         self._referring = Referring(context, haves, self._upward, self._tally)
         self._changed = -inf  # when the tally last did
         self.whole: tuple[Batch, PeerId] | None = None
-        """The long batch of which the last piece has come, for the intake to take."""
+        """The long batch of which the last piece has come, and who sent it, for the intake."""
 
     # -- what others read ------------------------------------------------------------------
 
@@ -369,12 +369,9 @@ class Repair(Repairs):
                 stream = StreamId(message.stream)
                 expected = self.expects(stream)
                 asked = self._asking.has_asked(stream, source.peer)
-                batch = self._fetching.on_piece(
+                self.whole = self._fetching.on_piece(
                     source, message, now, expected=expected, asked=asked
                 )
-                if batch is not None:
-                    mixed = self._fetching.was_mixed
-                    self.whole = batch, SEVERAL if mixed else source.peer
             case PiecesWanted():
                 self._answering.on_pieces_wanted(source, message, now)
             case TooLong():

@@ -142,17 +142,18 @@ class Retained:
 
 # chosen: clocks that follow a time server differ by less; a lie of so much leaves others three
 # quarters of the retention to ask for the event
-APART_SECONDS: Final = 30.0
+AGE_ABOVE_SIGNED_SECONDS: Final = 30.0
 
 
 def not_older_than_signed(batch: Batch, clock: Clock, now: float) -> Batch:
     """Return a signed batch with no greater age than the time under its signature allows.
 
     Nobody signs the age: by a great one a forwarder would have others keep the event for nobody.
-    Where the publisher's clock is ahead by less than `APART_SECONDS`, the age stands.
+    An age that is greater by less than `AGE_ABOVE_SIGNED_SECONDS` stands: the publisher's clock may
+    be ahead.
     """
     age = max(0.0, clock.wall(now) - batch.published / _MILLISECONDS)
-    return batch.older(age, now) if batch.age > age + APART_SECONDS else batch
+    return batch.older(age, now) if batch.age > age + AGE_ABOVE_SIGNED_SECONDS else batch
 
 
 def aged(batch: Batch, clock: Clock, now: float) -> Batch:
