@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from unittest.mock import patch
 
+import pytest
+
 from camcast.engine import known_streams
 from camcast.engine.node import Node
 from camcast.engine.repair import asking
@@ -53,18 +55,21 @@ def test_a_publisher_that_begins_streams_without_end_keeps_no_other_publisher_ou
             assert len(world.got(payload)) == len(nodes)
 
 
-def test_a_publisher_with_holes_without_end_has_nobody_give_up_the_holes_of_others() -> None:
+@pytest.mark.parametrize("passed_on", [False, True])
+def test_a_publisher_with_holes_without_end_has_nobody_give_up_the_holes_of_others(
+    passed_on: bool,
+) -> None:
     """4,096 streams of which the second event came first took all places for holes: of others'
     events behind a cut none was asked for, and all were told as missed."""
     with patch.object(asking, "MISSING_MAX", 64):
         world = AdmittedWorld()
         nodes = [world.member(key(20 + number), SOCCER) for number in range(4)]
-        *others, victim = nodes
+        *others, told, victim = nodes if passed_on else [*nodes, nodes[-1]]
         world.run(10.0)
         missed = list[Missed]()
         world.virtual.on_missed = lambda process, tell: missed.append(tell.missed)
         before = world.publish(others[0], SOCCER, b"before", seconds=2.0)
-        publish(world, victim, range(100), first=2)
+        publish(world, told, range(100), first=2)
         world.run(0.5)
         away = victim.me.address
         world.cut(lambda source, target: away not in (source, target))
@@ -73,3 +78,23 @@ def test_a_publisher_with_holes_without_end_has_nobody_give_up_the_holes_of_othe
         world.publish(others[0], SOCCER, b"after", seconds=8.0)
         assert world.got(b"behind the cut").count(victim) == 1
         assert not [one for one in missed if one.stream == before.stream]
+
+
+def test_a_hole_that_is_filled_frees_its_place() -> None:
+    """Else each would be given up after so many: of a process that has run for long, all."""
+    with patch.object(asking, "MISSING_MAX", 2):
+        world = AdmittedWorld()
+        nodes = [world.member(key(20 + number), SOCCER) for number in range(7)]
+        *publishers, victim = nodes
+        world.run(10.0)
+        missed = list[Missed]()
+        world.virtual.on_missed = lambda process, tell: missed.append(tell.missed)
+        away = victim.me.address
+        for number, publisher in enumerate(publishers):
+            world.publish(publisher, SOCCER, b"before", seconds=1.0)
+            world.cut(lambda source, target: away not in (source, target))
+            world.publish(publisher, SOCCER, b"behind %d" % number, seconds=0.2)
+            world.heal()
+            world.publish(publisher, SOCCER, b"after", seconds=8.0)
+            assert world.got(b"behind %d" % number).count(victim) == 1
+        assert not missed

@@ -957,6 +957,21 @@ def test_whoever_asks_for_probes_without_end_keeps_no_other_asker_waiting() -> N
     assert len(helper.errands(14.5)) >= PROBES_ASKER_MAX
 
 
+def test_a_probe_that_is_over_frees_its_place() -> None:
+    helper, asker = Process(1), Process(2)
+    errands = helper.service._errands
+    for began in (0.0, 100.0):
+        for number in range(PROBES_MAX):
+            suspect = Process(2000 + PROBES_MAX * bool(began) + number).me
+            helper.take(asker, Probe(suspect, 20.0), began + number // PROBES_ASKER_MAX)
+        assert len(errands.under_way) == PROBES_MAX
+        for peer in list(errands.under_way)[::2]:
+            errands.heard(peer)
+        for end in (30.0, 50.0):
+            helper.errands(began + end)
+        assert errands.under_way == {}
+
+
 @pytest.mark.parametrize("seconds", [0.0, -1.0, nan])
 def test_a_probe_without_time_for_it_draws_nothing(seconds: float) -> None:
     assert Process(1).take(Process(2), Probe(Process(3).me, seconds), 1.0) == []
