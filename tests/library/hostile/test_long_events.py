@@ -143,7 +143,10 @@ def test_who_offers_a_genuine_event_with_another_size_neither_delays_nor_frames_
 
 
 @pytest.mark.slow  # 1 s
-def test_false_parts_before_the_genuine_rest_put_no_blame_on_who_sends_the_rest() -> None:
+@pytest.mark.parametrize("begins", [0, 1], ids=["no batch", "no signature of it"])
+def test_false_parts_before_the_genuine_rest_put_no_blame_on_who_sends_the_rest(
+    begins: int,
+) -> None:
     """The liar sends a false window and no more: what the publisher completed counted as its own
     forgery, and it was not asked for the event again."""
     world, nodes = world_of_three()
@@ -154,7 +157,7 @@ def test_false_parts_before_the_genuine_rest_put_no_blame_on_who_sends_the_rest(
     offers(world, victim, following, size)
     world.run(0.05)
     copy = partial(Piece, b"nonce", "", following.stream, following.sequence, size)
-    say(world, victim, *(copy(number, 1, 0.0, part) for number in range(4)))
+    say(world, victim, *(copy(number, 1, 0.0, part) for number in range(begins, 4)))
     payload = b"!" * (2 * MIB)
     assert world.publish(nodes[0], SOCCER, payload, seconds=20.0) == following
     assert sorted(world.got(payload), key=nodes.index) == nodes
